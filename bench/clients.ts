@@ -1,5 +1,5 @@
 /**
- * Clients without a registration, and devices: authorize for a metadata document in memory beside authorize for a registered client; polls
+ * Clients that no operator registered, and devices: authorize for a metadata document in memory beside authorize for a registered client; polls
  * of pending device codes; and the latency of refreshes while many unknown client ids arrive.
  *
  * The documents come from this process, which also makes the load: a process of their own would share the load's core with it.

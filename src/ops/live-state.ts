@@ -42,7 +42,7 @@ export type LiveReading = {
 
 export type LiveState = {
   /** passes everything on to `metrics`, and counts it */
-  observing(metrics: Observed | undefined): Observed
+  observe(metrics: Observed | undefined): Observed
   read(): LiveReading
 }
 
@@ -77,7 +77,7 @@ export function createLiveState(now: () => number): LiveState {
     ring.filter((slot): slot is Slot => slot !== undefined && slot.number >= from && slot.number < to)
 
   return {
-    observing: (metrics) => ({
+    observe: (metrics) => ({
       observeRequest(request) {
         metrics?.observeRequest(request)
         observeRequest(request)

@@ -1,13 +1,13 @@
 /**
  * `GET /health/probe`, for `grantor doctor`: how a request arrived here through the proxies in front. Only a caller that has the login
  * secret gets an answer. Any other caller gets 404. The secret itself is not sent: if the URL leads to another server, that server
- * learns a MAC for its own URL only.
+ * receives a MAC for its own URL only.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export const PROBE_PATH = '/health/probe'
-/** Wide, because the probe also measures the difference of the clocks. */
+/** Seconds. The range is wide, because the probe also measures the difference of the clocks. */
 const PROBE_LIFETIME = 86_400
 
 /** The headers that proxies must forward unchanged, with the values that the probe sends. `Origin` protects the forms. */

@@ -2,7 +2,7 @@
  * What the service did: sign-ins, consents, grants, tokens, endings, notices, alarms. By client, in bounded memory.
  *
  * The caller passes an id as `client` only if an operator registered that client. All other clients share one value, because
- * anyone can bring a new one.
+ * any caller can present a new id.
  */
 import { Counter, Gauge, type Registry } from 'prom-client'
 

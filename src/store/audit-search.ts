@@ -1,4 +1,4 @@
-/** The conditions of a search of the audit trail, the same in both engines: only those of the filter, so that an index on its column is used. */
+/** The conditions of a search of the audit trail, the same in both engines. The statement has only the conditions of the filter, so that the engine can use the index of a column. */
 
 /** The names of the filter's members and of their columns. */
 const COLUMNS = {

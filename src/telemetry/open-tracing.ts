@@ -2,10 +2,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpanFacts, SpanNote, Tracing } from '../ops/tracing.ts'
 import { createBoundedExport, type ExportOptions } from './bounded-export.ts'
 
@@ -21,41 +30,16 @@ const STOP_WITHIN = 1000
 const VALUE_AT_MOST = 256
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
+/** The tracer, the span of each request, and the span in which a call runs. */
+type Spans = { tracer: Tracer; requests: WeakMap<FastifyRequest, Span>; current: AsyncLocalStorage<Span> }
+
 export function openTracing(options: TracingOptions): Tracing {
   const provider = createProvider(options)
   const tracer = provider.getTracer('grantor')
   const current = new AsyncLocalStorage<Span>()
   const requests = new WeakMap<FastifyRequest, Span>()
-
-  function startRequest(request: FastifyRequest): void {
-    // The pattern of the route. The requested path may contain a secret.
-    const route = request.routeOptions.url ?? 'unmatched'
-    if (route.startsWith('/health/')) return
-    const method = METHODS.has(request.method) ? request.method : '_OTHER'
-    const attributes = { 'http.request.method': method, 'http.route': route, 'grantor.request_id': request.id }
-    const parent = parentFrom(request.headers.traceparent)
-    requests.set(request, tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent))
-  }
-
   return {
-    traceRequests(server) {
-      server.addHook('onRequest', (request, _reply, done) => {
-        startRequest(request)
-        done()
-      })
-      server.addHook('preHandler', (request, _reply, done) => {
-        const span = requests.get(request)
-        if (span) current.run(span, done)
-        else done()
-      })
-      server.addHook('onResponse', (request, { statusCode }, done) => {
-        const span = requests.get(request)
-        span?.setAttribute('http.response.status_code', statusCode)
-        if (statusCode >= 500) span?.setStatus({ code: SpanStatusCode.ERROR })
-        span?.end()
-        done()
-      })
-    },
+    traceRequests: (server) => addRequestSpans(server, { tracer, requests, current }),
     noteRefusal: (request, reason) => void requests.get(request)?.setAttribute('grantor.refusal', reason),
     isTraced: () => current.getStore()?.isRecording() ?? false,
     async trace(name, facts, call) {
@@ -84,6 +68,36 @@ export function openTracing(options: TracingOptions): Tracing {
       await Promise.race([stopped, pause(STOP_WITHIN, undefined, { ref: false })])
     },
   }
+}
+
+function addRequestSpans(server: FastifyInstance, spans: Spans): void {
+  const { requests, current } = spans
+  server.addHook('onRequest', (request, _reply, done) => {
+    startRequest(request, spans)
+    done()
+  })
+  server.addHook('preHandler', (request, _reply, done) => {
+    const span = requests.get(request)
+    if (span) current.run(span, done)
+    else done()
+  })
+  server.addHook('onResponse', (request, { statusCode }, done) => {
+    const span = requests.get(request)
+    span?.setAttribute('http.response.status_code', statusCode)
+    if (statusCode >= 500) span?.setStatus({ code: SpanStatusCode.ERROR })
+    span?.end()
+    done()
+  })
+}
+
+function startRequest(request: FastifyRequest, { tracer, requests }: Spans): void {
+  // The pattern of the route. The requested path may contain a secret.
+  const route = request.routeOptions.url ?? 'unmatched'
+  if (route.startsWith('/health/')) return
+  const method = METHODS.has(request.method) ? request.method : '_OTHER'
+  const attributes = { 'http.request.method': method, 'http.route': route, 'grantor.request_id': request.id }
+  const parent = parentFrom(request.headers.traceparent)
+  requests.set(request, tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent))
 }
 
 function createProvider({ serviceName, ratio, ...exporting }: TracingOptions): TracerProvider {

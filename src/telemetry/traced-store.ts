@@ -4,7 +4,7 @@ import type { Tracing } from '../ops/tracing.ts'
 type Method = (...given: unknown[]) => unknown
 
 /** `system` is the value of `db.system.name`. Calls outside of a traced request have no span. */
-export function tracedStore<Store extends object>(store: Store, tracing: Tracing, system: string): Store {
+export function traceStore<Store extends object>(store: Store, tracing: Tracing, system: string): Store {
   const traced = (name: string, method: Method, owner: object): Method =>
     function tracedCall(...given) {
       if (!tracing.isTraced()) return method.apply(owner, given)

@@ -10,7 +10,7 @@ import { adminCaller } from '../support/admin.ts'
 import { startGrantor } from '../support/start.ts'
 
 /**
- * A schema cannot say everything: whether a checksum of an address is right (422), or whether a record has changed (412). These refusals
+ * A schema cannot express every rule: whether a checksum of an address is right (422), or whether a record has changed (412). These refusals
  * of requests that fit the schema are no findings.
  */
 const CONFIGURATION = `

@@ -150,7 +150,7 @@ describe('The rotation of keys', () => {
 describe('The retirement of leaked keys', () => {
   test('When a signing key is retired, its tokens are inactive, the key is not published, and grants can be refreshed', async () => {
     const tokens = await app.freshTokens()
-    await retireKey(keepingOf(app.grantor), kidOf(tokens.access_token) ?? '', true)
+    await retireKey(keepingOf(app.grantor), kidOf(tokens.access_token) ?? '', { atOnce: true })
     await app.grantor.noticeChanges()
     expect((await publishedKeys()).map(({ kid }) => kid)).not.toContain(kidOf(tokens.access_token))
     expect(await app.isActive(tokens.access_token)).toBe(false)
@@ -162,7 +162,7 @@ describe('The retirement of leaked keys', () => {
 
   test('When a sealing key is retired, its codes are refused, and new codes are accepted', async () => {
     const code = await app.freshCode()
-    await retireKey(keepingOf(app.grantor), await currentKeyId('seal'), true)
+    await retireKey(keepingOf(app.grantor), await currentKeyId('seal'), { atOnce: true })
     await app.grantor.noticeChanges()
     expectRefusal(await app.walk.exchange(app.client, code), 'invalid_grant')
     expect((await app.walk.exchange(app.client, await app.freshCode())).status).toBe(200)
@@ -170,7 +170,7 @@ describe('The retirement of leaked keys', () => {
 
   test('When a MAC key is retired, its refresh tokens are refused, and the access tokens stay active', async () => {
     const tokens = await app.freshTokens()
-    await retireKey(keepingOf(app.grantor), await currentKeyId('mac'), true)
+    await retireKey(keepingOf(app.grantor), await currentKeyId('mac'), { atOnce: true })
     await app.grantor.noticeChanges()
     expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
     expect(await app.isActive(tokens.access_token)).toBe(true)

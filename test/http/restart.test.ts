@@ -109,7 +109,7 @@ describe.each(restarts)('After %s on the same database', (_what, restart) => {
 
   test('A retired key stays retired across a restart', async () => {
     const tokens = await app.freshTokens()
-    await retireKey(keepingOf(app.grantor), app.grantor.deps.keys.maker('sign').id, true)
+    await retireKey(keepingOf(app.grantor), app.grantor.deps.keys.maker('sign').id, { atOnce: true })
     await restart()
     expect(await app.isActive(tokens.access_token)).toBe(false)
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)

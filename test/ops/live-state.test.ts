@@ -8,7 +8,7 @@ function start() {
   const clock = new TestClock()
   clock.at = 1_800_000_000
   const live = createLiveState(clock.now)
-  return { clock, live, observed: live.observing(undefined) }
+  return { clock, live, observed: live.observe(undefined) }
 }
 
 test('The rate, the faults and the percentiles are those of the last minute, without the ten seconds that are not over', () => {
@@ -51,7 +51,7 @@ test('Probes of health and files of pages are not counted, and everything is pas
   const passed: string[] = []
   const clock = new TestClock()
   const live = createLiveState(clock.now)
-  const observed = live.observing({
+  const observed = live.observe({
     observeRequest: ({ route }) => passed.push(route),
     countRefusal: (_error, reason) => passed.push(reason),
     countTokens: (grantType) => passed.push(grantType),

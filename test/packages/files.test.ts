@@ -1,4 +1,4 @@
-/** What the files in ops say about the program, checked without the tools that use these files. */
+/** Compares the files in ops with the program, without the tools that use these files. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'

@@ -36,7 +36,7 @@ test('A plot has a gap where a value is missing, and its text is escaped', () =>
   )
 })
 
-test('A table without rows says so, and a table with rows labels each cell for narrow screens', () => {
+test('A table without rows has a sentence in place of the rows, and each cell of other tables has a label for narrow screens', () => {
   const columns = [{ name: 'Name', cell: (row: string) => row }]
   expect(table('T', columns, [], 'Nothing.').toString()).toBe('<p class="lead empty">Nothing.</p>')
   expect(table('T', columns, ['<i>'], '').toString()).toContain('<td data-label="Name"><div>&lt;i&gt;</div></td>')

@@ -12,7 +12,7 @@ import { expect } from 'vitest'
 import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
 import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
 import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
-import { tracedChainCalls } from '../../src/cli/compose/traced-calls.ts'
+import { traceChainCalls } from '../../src/cli/compose/traced-calls.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { readSettings } from '../../src/config/settings.ts'
 import type { WebhookSender } from '../../src/domain/audit/webhooks.ts'
@@ -29,7 +29,7 @@ import { createRateLimit } from '../../src/ops/rate-limit.ts'
 import type { Tracing } from '../../src/ops/tracing.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
-import { tracedStore } from '../../src/telemetry/traced-store.ts'
+import { traceStore } from '../../src/telemetry/traced-store.ts'
 import { freePorts } from './free-ports.ts'
 import { allRows, type Rows } from './rows.ts'
 import { TEST_CERTIFICATE } from './tls-certificate.ts'
@@ -219,7 +219,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     keepTrail,
     webhooks,
   } = await composeOnStore(settings, {
-    store: tracing ? tracedStore(store, tracing, 'sqlite') : store,
+    store: tracing ? traceStore(store, tracing, 'sqlite') : store,
     now: clock.now,
     logger,
     logAudit(event) {
@@ -227,7 +227,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       audit?.(event)
     },
     limits: createRateLimit<Limited>({ perMinute: limitsOf(options), now: clock.now }),
-    contractWallets: connectChains(options.chains ?? [], tracing && tracedChainCalls(tracing)).contractWallets,
+    contractWallets: connectChains(options.chains ?? [], tracing && traceChainCalls(tracing)).contractWallets,
     metrics: options.metrics,
     tracing,
     tls: options.tls,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import { createChainReader } from '../../src/chain/chain-reader.ts'
-import { tracedChainCalls } from '../../src/cli/compose/traced-calls.ts'
+import { traceChainCalls } from '../../src/cli/compose/traced-calls.ts'
 import { openTracing } from '../../src/telemetry/open-tracing.ts'
 import { tokensOf } from '../support/app.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
@@ -176,7 +176,7 @@ test('A call of a chain is a span with the host and the method, and the endpoint
   onTestFinished(() => void endpoint.close())
   const tracing = tracingTo(collector)
   const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/secret-key-of-the-provider`
-  const reader = createChainReader({ url, callWith: tracedChainCalls(tracing) })
+  const reader = createChainReader({ url, callWith: traceChainCalls(tracing) })
   const server = fastify()
   tracing.traceRequests(server)
   server.get('/chain', () => reader.chainId())

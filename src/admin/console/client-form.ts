@@ -1,25 +1,23 @@
-/** The words of the form for clients. The members themselves are in `domain/configuration/members.ts`. */
+/** The labels, hints and choices of the forms for clients and resources. The members are in `domain/configuration/members.ts`. */
 import type { Wordings } from './record-form.ts'
 
-const common = true
-
 export const clientWordings = {
-  name: { label: 'Name', hint: 'Users read it before they sign.', isCommon: common },
+  name: { label: 'Name', hint: 'Users read it before they sign.', isCommon: true },
   type: {
     label: 'Type',
-    isCommon: common,
+    isCommon: true,
     choices: {
       confidential: 'confidential: a server that keeps a secret',
       public: 'public: a page in a browser',
       native: 'native: an app on a device',
     },
   },
-  redirect_uris: { label: 'Redirect URIs', hint: 'One on each line.', isCommon: common },
-  scopes: { label: 'Scopes', hint: 'One on each line. “enhancement” unless given.', isCommon: common },
-  resources: { label: 'Resources', hint: 'One URI on each line, besides the default resource.', isCommon: common },
+  redirect_uris: { label: 'Redirect URIs', hint: 'One on each line.', isCommon: true },
+  scopes: { label: 'Scopes', hint: 'One on each line. “enhancement” unless given.', isCommon: true },
+  resources: { label: 'Resources', hint: 'One URI on each line, besides the default resource.', isCommon: true },
   consent: {
     label: 'Consent',
-    isCommon: common,
+    isCommon: true,
     choices: { session: 'session: a valid session counts as consent', signed: 'signed: the wallet signs each consent' },
   },
   default_scopes: { label: 'Default scopes', hint: 'Granted if a request names no scope. One on each line.' },
@@ -48,12 +46,12 @@ const { type: _fixed, ...changeable } = clientWordings
 export const clientChangeWordings: Wordings = changeable
 
 export const resourceWordings = {
-  resource: { label: 'URI', hint: 'The value of the parameter “resource”, and the audience of the tokens.', isCommon: common },
-  name: { label: 'Name', hint: 'Users read it before they sign.', isCommon: common },
-  scopes: { label: 'Scopes', hint: 'One on each line: notes.read: read your notes', isCommon: common },
+  resource: { label: 'URI', hint: 'The value of the parameter “resource”, and the audience of the tokens.', isCommon: true },
+  name: { label: 'Name', hint: 'Users read it before they sign.', isCommon: true },
+  scopes: { label: 'Scopes', hint: 'One on each line: notes.read: read your notes', isCommon: true },
   open_to: {
     label: 'Open to',
-    isCommon: common,
+    isCommon: true,
     choices: {
       registered: 'clients that an operator registered and that list the resource',
       metadata: 'clients with a metadata document',

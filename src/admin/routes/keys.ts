@@ -88,7 +88,7 @@ function addRetireKey(server: FastifyInstance, admin: Admin): void {
       refusals: [404, 409],
     },
     async ({ operator, params, query }) => {
-      const outcome = await retireKey(keyKeeping, params.id, query.at_once === true)
+      const outcome = await retireKey(keyKeeping, params.id, { atOnce: query.at_once === true })
       switch (outcome.kind) {
         case 'unknown':
           throw notFound('key')

@@ -20,7 +20,7 @@ export const keysRetire = defineCommand({
     const outcome = await withStore(settings, environment, async (store, now) => {
       const keeping = keyKeeping(settings, store, now)
       await checkSecret(keeping)
-      const outcome = await retireKey(keeping, keyId, options['at-once'])
+      const outcome = await retireKey(keeping, keyId, { atOnce: options['at-once'] })
       const details = options['at-once'] ? { at_once: 'yes' } : {}
       if (outcome.kind === 'retired') await recordAct(store, environment, { event: 'key_retired', at: now(), keyId, details })
       return outcome

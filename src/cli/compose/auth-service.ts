@@ -35,8 +35,8 @@ import type { RateLimit } from '../../ops/rate-limit.ts'
 import type { Tracing } from '../../ops/tracing.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
-import { countingEvents } from './counted-events.ts'
-import { tracedFetch } from './traced-calls.ts'
+import { countEvents } from './counted-events.ts'
+import { traceFetch } from './traced-calls.ts'
 import { watchedKeys } from './watched-keys.ts'
 
 export type AuthServiceSettings = {
@@ -80,21 +80,15 @@ export type AuthServiceRuntime = {
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, limits, contractWallets, metrics, tracing, isStopping, tls, ca, noticePauses: pauses } = runtime
-  const logAudit = metrics ? countingEvents(runtime.logAudit, metrics) : runtime.logAudit
+  const { store, now, limits, contractWallets, metrics, tracing, ca, noticePauses: pauses } = runtime
+  const logAudit = metrics ? countEvents(runtime.logAudit, metrics) : runtime.logAudit
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
-  const fetchFromClient = tracedFetch(createFetchFromClient(outbound), tracing)
+  const fetchFromClient = traceFetch(createFetchFromClient(outbound), tracing)
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
-  const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
-  const clients = allClients({
-    directory: new ClientDirectory(store, now, adminUrl === null ? [] : [consoleClient(adminUrl)]),
-    metadata: metadataClients,
-    registrationKeys: settings.service.dynamicRegistration === null ? null : keys,
-    resources,
-  })
+  const clients = composeClients(settings, { store, keys, fetch: fetchFromClient, resources, limits, now })
   const remembered: Remembered = {
     async forget(changed) {
       clients.forget(changed)
@@ -124,41 +118,26 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     devicePolls: createPollPace({ now }),
     audit,
   }
-  const { loginSecrets, trustedProxies } = settings
-  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
-  const live = adminUrl === null ? null : createLiveState(now)
-  const observed = live ? live.observing(metrics) : metrics
-  const server = createAuthServer({
-    deps,
-    loginSecrets,
-    limits,
-    metrics: observed,
-    tracing,
-    logger,
-    trustedProxies,
-    isStopping,
-    tls,
-  })
   const { authUrl: issuer } = settings.service
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
-  const admin =
-    adminUrl === null || live === null
-      ? null
-      : await composeAdmin({
-          deps,
-          store,
-          keyKeeping,
-          adminUrl,
-          logger,
-          metrics,
-          tracing,
-          live,
-          trustedProxies,
-          loginSecrets,
-          tls,
-        })
+  const { server, admin } = await composeServers(settings, runtime, { deps, keyKeeping })
   return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
+}
+
+type ServerParts = { deps: Deps; keyKeeping: KeyKeeping }
+
+async function composeServers(settings: AuthServiceSettings, runtime: AuthServiceRuntime, { deps, keyKeeping }: ServerParts) {
+  const { loginSecrets, trustedProxies, adminUrl } = settings
+  const { store, now, limits, metrics, logger, tracing, isStopping, tls } = runtime
+  const parts = { deps, loginSecrets, logger, tracing, trustedProxies, tls }
+  if (adminUrl === null) return { server: createAuthServer({ ...parts, limits, metrics, isStopping }), admin: null }
+  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
+  const live = createLiveState(now)
+  return {
+    server: createAuthServer({ ...parts, limits, metrics: live.observe(metrics), isStopping }),
+    admin: await composeAdmin({ ...parts, store, keyKeeping, adminUrl, metrics, live }),
+  }
 }
 
 /** The admin server, which does not listen yet, and its background task. Imported only if the admin API is on. */
@@ -182,6 +161,18 @@ async function composeAdmin(admin: Admin) {
 function adminResource(adminUrl: string): Resource {
   const scopes = Object.entries(adminScopes).map(([name, description]) => ({ name, description }))
   return { uri: adminResourceOf(adminUrl), name: 'Grantor admin API', scopes, openTo: ['registered'], createdAt: 0 }
+}
+
+type ClientParts = MetadataParts & { store: Store; keys: KeyRing }
+
+function composeClients(settings: AuthServiceSettings, { store, keys, ...parts }: ClientParts) {
+  const { adminUrl, service } = settings
+  return allClients({
+    directory: new ClientDirectory(store, parts.now, adminUrl === null ? [] : [consoleClient(adminUrl)]),
+    metadata: composeMetadataClients(settings, parts),
+    registrationKeys: service.dynamicRegistration === null ? null : keys,
+    resources: parts.resources,
+  })
 }
 
 type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'resources' | 'now'> & { limits: RateLimit<Limited> }

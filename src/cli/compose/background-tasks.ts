@@ -48,7 +48,7 @@ export function startBackground({
     },
   })
   const repeat = (seconds: number, name: string, task: Task): Background =>
-    repeatEvery(seconds, name, metrics ? countingRuns(metrics, name, task) : task, logger)
+    repeatEvery(seconds, name, metrics ? countRuns(metrics, name, task) : task, logger)
   return [
     repeat(0.5, 'noticing changes', upkeep.noticeChanges),
     repeat(60, 'keeping keys', upkeep.keepKeys),
@@ -64,7 +64,7 @@ export function startBackground({
 type Task = (stopping: AbortSignal) => Promise<void>
 
 /** A store that cannot be read is visible in these counts even if no request arrives: `noticing changes` runs twice a second. */
-function countingRuns(metrics: Pick<Metrics, 'countBackgroundRun'>, name: string, task: Task): Task {
+function countRuns(metrics: Pick<Metrics, 'countBackgroundRun'>, name: string, task: Task): Task {
   return async (stopping) => {
     try {
       await task(stopping)

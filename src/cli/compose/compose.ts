@@ -21,7 +21,7 @@ import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { ownLimits } from './rate-limits.ts'
 import { authServiceSettings } from './service-settings.ts'
 import type { Tls } from './tls.ts'
-import { tracedChainCalls } from './traced-calls.ts'
+import { traceChainCalls } from './traced-calls.ts'
 import { tracingFor } from './tracing.ts'
 import { failureOf, openStore } from './with-store.ts'
 
@@ -68,11 +68,11 @@ async function composeWith(
   await store.readRevision()
   // Before the first key is made, because it would have that algorithm.
   await checkSigning(settings, store)
-  const { contractWallets, check } = connectChains(settings.chains, tracing && tracedChainCalls(tracing))
+  const { contractWallets, check } = connectChains(settings.chains, tracing && traceChainCalls(tracing))
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
   const { server, admin, upkeep, bounds, deliveries, trail, keepTrail, webhooks } = await compose(serviceSettings, {
-    store: tracing ? await traceStore(store, settings, tracing) : store,
+    store: tracing ? await loadTracedStore(store, settings, tracing) : store,
     now,
     logger,
     logAudit: createAuditLog(logger, LASTING_EVENTS),
@@ -99,9 +99,9 @@ async function composeWith(
   return { server, adminServer: admin?.server, store, noticeChanges: upkeep.noticeChanges, close, drain }
 }
 
-async function traceStore(store: Store, { databaseUrl }: Settings<'serve' | 'start'>, tracing: Tracing): Promise<Store> {
-  const { tracedStore } = await import('../../telemetry/traced-store.ts')
-  return tracedStore(store, tracing, databaseUrl.kind === 'sqlite' ? 'sqlite' : 'postgresql')
+async function loadTracedStore(store: Store, { databaseUrl }: Settings<'serve' | 'start'>, tracing: Tracing): Promise<Store> {
+  const { traceStore } = await import('../../telemetry/traced-store.ts')
+  return traceStore(store, tracing, databaseUrl.kind === 'sqlite' ? 'sqlite' : 'postgresql')
 }
 
 /**

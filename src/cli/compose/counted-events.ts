@@ -36,7 +36,7 @@ const COUNTS: Readonly<Record<string, Count>> = {
 }
 
 /** The same log, which also counts its events. */
-export function countingEvents(log: (event: AuditEvent) => void, metrics: Metrics): (event: AuditEvent) => void {
+export function countEvents(log: (event: AuditEvent) => void, metrics: Metrics): (event: AuditEvent) => void {
   return (event) => {
     log(event)
     if (event.alarm) metrics.countAlarm()

@@ -4,7 +4,7 @@ import type { FetchFromClient } from '../../domain/model/deps.ts'
 import type { Tracing } from '../../ops/tracing.ts'
 
 /** Requests to clients have no `traceparent`. It would show another party which requests belong together. */
-export function tracedFetch(fetchFromClient: FetchFromClient, tracing: Tracing | undefined): FetchFromClient {
+export function traceFetch(fetchFromClient: FetchFromClient, tracing: Tracing | undefined): FetchFromClient {
   if (!tracing) return fetchFromClient
   return (call) =>
     tracing.trace('call of a client', { 'server.address': hostOf(call.url) }, async (note) => {
@@ -15,7 +15,7 @@ export function tracedFetch(fetchFromClient: FetchFromClient, tracing: Tracing |
     })
 }
 
-export function tracedChainCalls(tracing: Tracing): CallWith {
+export function traceChainCalls(tracing: Tracing): CallWith {
   return ({ host, method }, call) =>
     tracing.trace(`chain ${method}`, { 'server.address': host, 'rpc.method': method }, async (note) => {
       const answer = await call(tracing.outgoingHeaders())

@@ -2,7 +2,7 @@
 import type { PlannedChange } from '../../domain/configuration/configuration.ts'
 import type { MemberChange } from '../../domain/configuration/members.ts'
 import type { Plan } from '../../domain/configuration/plan.ts'
-import { counted } from '../terminal/print.ts'
+import { counted, shorten } from '../terminal/print.ts'
 
 /** In characters. A longer value is shortened. */
 const VALUE_AT_MOST = 200
@@ -21,11 +21,11 @@ function changeLines(change: PlannedChange): string[] {
 
 /** Lists show what is added and removed, and other members the old and the new value. */
 function memberLines({ name, before, after }: MemberChange): string[] {
-  if (!Array.isArray(before) || !Array.isArray(after)) return [`  ${name}: ${shown(before)} → ${shown(after)}`]
+  if (!Array.isArray(before) || !Array.isArray(after)) return [`  ${name}: ${valueText(before)} → ${valueText(after)}`]
   const [old, now] = [before, after].map((list: unknown[]) => list.map((item) => JSON.stringify(item))) as [string[], string[]]
-  const removed = old.filter((item) => !now.includes(item)).map((item) => `  ${name}: removes ${shorten(item)}`)
-  const added = now.filter((item) => !old.includes(item)).map((item) => `  ${name}: adds ${shorten(item)}`)
-  return removed.length + added.length > 0 ? [...removed, ...added] : [`  ${name}: ${shown(before)} → ${shown(after)}`]
+  const removed = old.filter((item) => !now.includes(item)).map((item) => `  ${name}: removes ${shorten(item, VALUE_AT_MOST)}`)
+  const added = now.filter((item) => !old.includes(item)).map((item) => `  ${name}: adds ${shorten(item, VALUE_AT_MOST)}`)
+  return removed.length + added.length > 0 ? [...removed, ...added] : [`  ${name}: ${valueText(before)} → ${valueText(after)}`]
 }
 
 function effects({ newSecret, secretsRemoved, grantsEnded }: PlannedChange): string[] {
@@ -58,10 +58,6 @@ export function planRecord({ changes, unchanged }: Plan) {
   }
 }
 
-function shown(value: unknown): string {
-  return shorten(JSON.stringify(value))
-}
-
-function shorten(text: string): string {
-  return text.length > VALUE_AT_MOST ? `${text.slice(0, VALUE_AT_MOST - 3)}...` : text
+function valueText(value: unknown): string {
+  return shorten(JSON.stringify(value), VALUE_AT_MOST)
 }

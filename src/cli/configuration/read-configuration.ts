@@ -21,12 +21,15 @@ import type { Entry } from '../../domain/configuration/configuration.ts'
 import type { Member, Members, Shape } from '../../domain/configuration/members.ts'
 import { type Configuration, KIND_NAMES, kinds } from '../../domain/configuration/plan.ts'
 import { UsageError } from '../terminal/command.ts'
+import { shorten } from '../terminal/print.ts'
 
 /** In characters. 10,000 clients with one redirect URI each have 5 million. */
 export const FILE_AT_MOST = 10_000_000
 /** The first faults are often the cause of the others. */
 const FAULTS_AT_MOST = 20
 const DEPTH_AT_MOST = 20
+/** In characters: names and values in messages. */
+const SHOWN_AT_MOST = 60
 
 type Place = (node: unknown) => string
 type Reading = { faults: string[]; place: Place }
@@ -163,10 +166,10 @@ function pairsOf(map: YAMLMap, path: string, known: readonly string[], { faults,
   const values = new Map<string, Node | null>()
   for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
     const name = isScalar(key) ? String(key.value) : ''
-    const shown = path === '' ? shorten(name) : `${path}.${shorten(name)}`
+    const shown = path === '' ? shorten(name, SHOWN_AT_MOST) : `${path}.${shorten(name, SHOWN_AT_MOST)}`
     if (values.has(name)) faults.push(`${place(key)}: ${shown} is given twice`)
     else if (!known.includes(name)) {
-      const meant = nearest(name.slice(0, 60), known)
+      const meant = nearest(name.slice(0, SHOWN_AT_MOST), known)
       faults.push(
         `${place(key)}: ${shown} is not supported${meant ? `; did you mean ${meant}?` : ''}${isSecret(name) ? SECRET_HINT : ''}`,
       )
@@ -229,12 +232,8 @@ function isText(node: unknown): node is { value: string } {
 
 function choice(text: string, choices: readonly string[] | undefined, fault: (words: string) => null): string | null {
   if (!choices || choices.includes(text)) return text
-  const meant = nearest(text.slice(0, 60), choices)
+  const meant = nearest(text.slice(0, SHOWN_AT_MOST), choices)
   return fault(
-    `must be one of ${choices.join(', ')}, not ${shorten(JSON.stringify(text))}${meant ? `; did you mean ${meant}?` : ''}`,
+    `must be one of ${choices.join(', ')}, not ${shorten(JSON.stringify(text), SHOWN_AT_MOST)}${meant ? `; did you mean ${meant}?` : ''}`,
   )
-}
-
-function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }

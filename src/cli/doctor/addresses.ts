@@ -1,6 +1,6 @@
 /** Do both URLs lead to the right server, and do the two servers reach each other? */
 import { isLoopbackHost } from '../../config/parsers.ts'
-import { type Answered, call, jsonOf, reasonOf, shown } from './call.ts'
+import { type Answered, call, jsonOf, printable, reasonOf } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
 const DISCOVERY = '/.well-known/openid-configuration'
@@ -16,7 +16,7 @@ export async function checkAuthUrl({ settings: { authUrl } }: Site): Promise<Fou
       )
     if (issuer !== authUrl)
       return wrong(
-        `the issuer at ${authUrl} is ${shown(issuer)}`,
+        `the issuer at ${authUrl} is ${printable(issuer)}`,
         'Set GRANTOR_AUTH_URL of grantor serve and of this command to the same public URL.',
       )
     const endpoints = Object.entries(members).filter(([name]) => name.endsWith('_endpoint') || name === 'jwks_uri')
@@ -35,7 +35,7 @@ export async function checkReadiness({ settings: { authUrl } }: Site): Promise<F
     const { status, problem } = jsonOf(answer) ?? {}
     if (answer.status === 200 && status === 'ready') return ok('grantor serve is ready')
     if (typeof problem === 'string')
-      return wrong(`grantor serve is not ready: ${shown(problem)}`, 'See "Health" in docs/operating/operations.md.')
+      return wrong(`grantor serve is not ready: ${printable(problem)}`, 'See "Health" in docs/operating/operations.md.')
     return wrong(`/health/ready answers ${answer.status}`, 'Let the proxy forward /health/ready to grantor serve.')
   })
 }
@@ -141,7 +141,7 @@ async function checkAnswer(url: string, setting: string, judge: (answer: Answere
   } catch (error) {
     return [
       wrong(
-        `${new URL(url).origin} cannot be reached from here (${shown(reasonOf(error))})`,
+        `${new URL(url).origin} cannot be reached from here (${printable(reasonOf(error))})`,
         `Check that ${setting} is right, that its name resolves here, and that the proxy and the service run.`,
       ),
     ]
@@ -150,7 +150,7 @@ async function checkAnswer(url: string, setting: string, judge: (answer: Answere
   if (status >= 300 && status < 400)
     return [
       wrong(
-        `${new URL(url).origin} redirects to ${shown(headers.location ?? 'nowhere')}`,
+        `${new URL(url).origin} redirects to ${printable(headers.location ?? 'nowhere')}`,
         `Set ${setting} to the URL that answers without a redirect, or remove the redirect.`,
       ),
     ]

@@ -1,6 +1,7 @@
 /** One HTTP request of a check: no redirects, a bounded answer, a deadline. */
 import { type IncomingHttpHeaders, request as plainRequest } from 'node:http'
 import { request as tlsRequest } from 'node:https'
+import { shorten } from '../terminal/print.ts'
 
 const BODY_AT_MOST = 100_000
 const CALL_MS = 5_000
@@ -52,7 +53,6 @@ export function jsonOf({ body }: Answered): Record<string, unknown> | null {
 }
 
 /** A text of another server, short and without control characters, for a terminal. */
-export function shown(text: string): string {
-  const plain = text.replaceAll(/[^\x20-\x7e]/g, '?')
-  return plain.length > 100 ? `${plain.slice(0, 97)}...` : plain
+export function printable(text: string): string {
+  return shorten(text.replaceAll(/[^\x20-\x7e]/g, '?'), 100)
 }

@@ -1,6 +1,6 @@
 /** The certificates of all URLs, and their versions of TLS, as a client sees them. */
 import { connect, type PeerCertificate, type SecureContextOptions } from 'node:tls'
-import { reasonOf, shown } from './call.ts'
+import { printable, reasonOf } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
 const HANDSHAKE_MS = 5_000
@@ -30,10 +30,11 @@ type Read = { certificate: PeerCertificate; fault: string | null } | { problem: 
 
 function judge(host: string, read: Read, at: number): Found {
   if ('problem' in read)
-    return unchecked(`${host} completes no TLS handshake (${shown(read.problem)})`, 'Check the TLS of the proxy.')
+    return unchecked(`${host} completes no TLS handshake (${printable(read.problem)})`, 'Check the TLS of the proxy.')
   const days = Math.floor((Date.parse(read.certificate.valid_to) / 1000 - at) / DAY)
   if (days < 0) return wrong(`the certificate of ${host} expired ${-days} days ago`, 'Renew the certificate.')
-  if (read.fault !== null) return wrong(`the certificate of ${host} is not accepted (${shown(read.fault)})`, remedyOf(read.fault))
+  if (read.fault !== null)
+    return wrong(`the certificate of ${host} is not accepted (${printable(read.fault)})`, remedyOf(read.fault))
   if (days < SOON_DAYS)
     return warning(
       `the certificate of ${host} expires in ${days} days`,

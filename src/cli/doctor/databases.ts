@@ -2,7 +2,7 @@
 import { databaseStatus, inspectServers, placeOf } from '../compose/database.ts'
 import { failureOf } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
-import { shown } from './call.ts'
+import { printable } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 import { checkDatabaseClock } from './clocks.ts'
 import { checkSqliteFile } from './sqlite-file.ts'
@@ -27,7 +27,7 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
         ...serverFaults(name, server.facts, databaseUrl),
         ...checkDatabaseClock({ clocks: [{ name, now: server.facts.now }], at }),
       ]
-    const problem = `${name} cannot be used: ${shown(server.problem)}`
+    const problem = `${name} cannot be used: ${printable(server.problem)}`
     const remedy = 'Check that the server runs, and the user, password and TLS of GRANTOR_DATABASE_URL.'
     // One of several servers may be away, if another one accepts writes.
     return [servers.length > 1 ? warning(problem, remedy) : wrong(problem, remedy)]

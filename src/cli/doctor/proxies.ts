@@ -1,7 +1,7 @@
 /** What the proxies in front of the servers do with headers and with the address of the client. */
 import { BlockList, isIP } from 'node:net'
 import { LONG_HEADER, PROBED_ANSWER } from '../../ops/probe.ts'
-import { shown } from './call.ts'
+import { printable } from './call.ts'
 import { type Found, ok, type Probable, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
 import { FORGED_ADDRESS } from './probe.ts'
 
@@ -17,7 +17,7 @@ function judge(server: Probable, probed: Probed, { settings }: Site): Found[] {
   if ('problem' in probed)
     return [
       unchecked(
-        `the path to ${NAMES[server]} could not be checked: ${shown(probed.problem)}`,
+        `the path to ${NAMES[server]} could not be checked: ${printable(probed.problem)}`,
         'Give this command the environment of the services, and let the proxy forward long queries.',
       ),
     ]

@@ -33,6 +33,11 @@ export function time(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
+/** The text with at most so many characters. */
+export function shorten(text: string, atMost: number): string {
+  return text.length > atMost ? `${text.slice(0, atMost - 3)}...` : text
+}
+
 /** `1 grant`, `2 grants`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -94,7 +94,7 @@ export type RetireOutcome =
  * Retires a key permanently. Refused while the key is used for making, or while something made with the key has not expired. With `atOnce`
  * (for a key that leaked) a new key starts immediately, and everything that the old key made becomes invalid.
  */
-export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: boolean): Promise<RetireOutcome> {
+export async function retireKey(keeping: KeyKeeping, keyId: string, { atOnce }: { atOnce: boolean }): Promise<RetireOutcome> {
   const records = await keeping.store.listKeys()
   const key = records.find((record) => record.id === keyId && record.retiredAt === null)
   if (!key) return { kind: 'unknown' }

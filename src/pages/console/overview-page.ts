@@ -40,10 +40,7 @@ export function overviewPage(view: OverviewView): string {
     refresh: 10,
     content: html`${titleRow('Overview')}
 <dl class="tiles">
-${tile('Requests', `${rate(live.now.perSecond)}/s`, 'in the last minute')}
-${tile('Latency, p99', milliseconds(live.now.p99), `p50 ${milliseconds(live.now.p50)} · p95 ${milliseconds(live.now.p95)}`)}
-${tile('Faults', number(live.now.faults), 'answers 5xx in the last minute', live.now.faults > 0)}
-${tile('Store', view.storeMs === null ? 'away' : `${view.storeMs.toFixed(1)} ms`, view.storeMs === null ? 'it cannot be reached' : 'one read just now', view.storeMs === null)}
+${tilesOf(view).map(tile)}
 </dl>
 <div class="columns">
 ${section('Requests per second', plot({ lines: [{ name: 'requests', values: perSecond }], format: (value) => `${rate(value)} per second`, empty: 'Nothing to draw yet.', summary: `${number(hour)} requests in the last hour; at most ${rate(Math.max(0, ...perSecond.map((value) => value ?? 0)))} per second.` }))}
@@ -56,7 +53,21 @@ ${section('Jobs', html`${jobsTable(view.jobs, now, 'No job is under way.')}<p cl
   })
 }
 
-function tile(name: string, value: string, aside: string, isBad = false): Html {
+type Tile = { name: string; value: string; aside: string; isBad?: boolean }
+
+function tilesOf({ live, storeMs }: OverviewView): Tile[] {
+  const { perSecond, faults, p50, p95, p99 } = live.now
+  return [
+    { name: 'Requests', value: `${rate(perSecond)}/s`, aside: 'in the last minute' },
+    { name: 'Latency, p99', value: milliseconds(p99), aside: `p50 ${milliseconds(p50)} · p95 ${milliseconds(p95)}` },
+    { name: 'Faults', value: number(faults), aside: 'answers 5xx in the last minute', isBad: faults > 0 },
+    storeMs === null
+      ? { name: 'Store', value: 'away', aside: 'it cannot be reached', isBad: true }
+      : { name: 'Store', value: `${storeMs.toFixed(1)} ms`, aside: 'one read just now' },
+  ]
+}
+
+function tile({ name, value, aside, isBad = false }: Tile): Html {
   return html`<div class="tile-box${isBad ? ' bad' : ''}"><dt>${name}</dt><dd><span class="value">${value}</span><span class="fine">${aside}</span></dd></div>`
 }
 

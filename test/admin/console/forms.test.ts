@@ -63,7 +63,7 @@ async function prepare(grantor: Grantor) {
 
 const test = base.extend('options', { admin: true }).extend('prepared', FILE, ({ grantor }) => prepare(grantor))
 
-/** What the forms could change. */
+/** The records that the forms can change. */
 async function state({ store, clock }: Grantor): Promise<unknown> {
   const at = clock.now()
   return [

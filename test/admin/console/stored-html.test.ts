@@ -7,7 +7,7 @@ import { testWallet } from '../../support/wallet.ts'
 import { addOperator, OWNER, signInToConsole } from './visit.ts'
 
 const USER = testWallet(2)
-/** Ends an attribute, an element and a script, and runs if anything of it is parsed as markup. */
+/** Markup that ends an attribute, an element and a script. Its script runs if a part of it is parsed as markup. */
 const MARKUP = `"'><img src=x onerror="document.title='pwned'"><script>document.title='pwned'</script></textarea></title>`
 
 const test = base.extend('options', { admin: true })

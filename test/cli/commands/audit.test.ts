@@ -33,7 +33,7 @@ async function newClient(at = AT): Promise<string> {
   return (JSON.parse((await run(argv, env, at)).out) as { client_id: string }).client_id
 }
 
-test('Every command that changes something is a line with the name of the user who ran it, and a command that changes nothing is none', async () => {
+test('Every command that changes something writes a line with the name of the user who ran it, and a command that changes nothing writes none', async () => {
   const id = await newClient()
   const wallet = testWallet(0).address
   for (const argv of [
@@ -75,7 +75,7 @@ test('Every command that changes something is a line with the name of the user w
   expect(await lines('--operator', ME, '--client', id, '--limit', '2')).toHaveLength(2)
 })
 
-test('audit list finds lines by event and time, and explains a time that it cannot read', async () => {
+test('audit list finds lines by event and time, and refuses an invalid time with examples of valid ones', async () => {
   const first = await newClient(AT - 90_000)
   const second = await newClient(AT)
   expect((await lines('--since', '24h')).map((line) => line.client_id)).toEqual([second])
@@ -93,7 +93,7 @@ test('audit list finds lines by event and time, and explains a time that it cann
     expect(await run(['audit', 'list', option, value], env)).toMatchObject({ exit: 2, err: expect.stringContaining(option) })
 })
 
-test('An export is checked against the chain, the signed heads and a noted line, and each change of it is named', async () => {
+test('audit verify --file checks an export against the chain, the signed heads and a noted line, and names each change of the export', async () => {
   await newClient()
   await newClient()
   await newClient()
@@ -129,7 +129,7 @@ test('An export is checked against the chain, the signed heads and a noted line,
     expect((await run(['audit', 'verify', ...argv], env)).exit).toBeGreaterThan(0)
 })
 
-test('The trail in the database is checked with its columns, and a broken one gives the exit code 1 and the line', async () => {
+test('audit verify checks the trail in the database with its search columns, and a broken trail gives the exit code 1 and the line', async () => {
   await newClient()
   await newClient()
   const record = async () => JSON.parse((await run(['audit', 'verify', '--json'], env)).out) as Record<string, unknown>

@@ -44,7 +44,7 @@ test('webhooks create prints the secret once, and the database has it wrapped on
   expect((await run(['webhooks', 'list', '--json'], env)).out).not.toContain('secret')
 })
 
-test('webhooks replay and resume move the place in the trail, delete removes the webhook, and each is a line without the address’s query', async () => {
+test('webhooks replay and resume move the cursor, delete removes the webhook, and each command writes a line without the query of the address', async () => {
   const { webhook_id: id } = await create()
   await create()
   expect((await run(['webhooks', 'replay', id, '--line', '1'], env)).exit).toBe(0)

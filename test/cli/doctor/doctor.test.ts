@@ -149,7 +149,7 @@ test('A proxy that drops a header of the answer is found', async () => {
   })
 })
 
-test('A proxy that replaces the Host header is fine, because every URL comes from the settings', async () => {
+test('A proxy that replaces the Host header is ok, because every URL comes from the settings', async () => {
   site.proxies.auth.toServer = (headers, client) => goodProxy().toServer({ ...headers, host: 'backend:4000' }, client)
   expect(faults(await site.doctor())).toEqual([])
 })
@@ -196,7 +196,7 @@ test('A proxy that refuses long queries is found', async () => {
   })
 })
 
-test('A proxy that does not accept long headers of an answer is found, as nginx does not by default: sign-ins would fail with 502', async () => {
+test('A proxy that refuses long response headers, as nginx does by default, is found: sign-ins would fail with 502', async () => {
   site.proxies.auth.toClient = (headers) => {
     if (JSON.stringify(headers).length > 4_096) throw new Error('upstream sent too big header')
     return headers

@@ -1,4 +1,4 @@
-/** Whoever changes the trail in the database is found: in the chain itself, in its signed heads, or with a head that was noted elsewhere. */
+/** Changes of the trail in the database are found: by the chain itself, by its signed heads, or by a head that was noted elsewhere. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { ChainWriter, hashOfLine } from '../../../src/domain/audit/chain.ts'
@@ -146,7 +146,7 @@ test('A line that was changed together with all hashes after it contradicts the 
   expect((await trail.verify()).fault).toEqual({ seq: 5, kind: 'not_signed_so' })
 })
 
-test('Lines that were removed from the end, with the head of the table, are found with a head that was noted before', async () => {
+test('Lines that were removed from the end, together with the stored head, are found with a head that was noted before', async () => {
   const trail = await newTrail()
   await trail.append(5)
   const noted = await trail.store.audit.readHead()
@@ -186,7 +186,7 @@ test.for<[string, string, number, ChainFault]>([
   expect(await trail.store.audit.searchLines({ event: 'audit_head_signed' }, { limit: 9 })).toHaveLength(1)
 })
 
-test('A head is signed once an hour if lines were appended since, by one of two nodes, and a node that starts goes on from it', async () => {
+test('A head is signed once an hour by one of two nodes if lines were appended since, and a node that starts continues from this head', async () => {
   const trail = await newTrail()
   const heads = () => trail.store.audit.searchLines({ event: 'audit_head_signed' }, { limit: 9 })
   await trail.signHead()
@@ -205,7 +205,7 @@ test('A head is signed once an hour if lines were appended since, by one of two 
   expect(trail.faults).toEqual([])
 })
 
-test('A head that another key signed under the id of a key of the service is forged; one of a key that is gone is counted', async () => {
+test('A head that another key signed under the id of a key of the service is forged, and a head of a deleted key is counted', async () => {
   const trail = await newTrail()
   await trail.append(1)
   trail.clock.at += 3600

@@ -205,22 +205,22 @@ describe('Retiring a key by hand', () => {
   test('A key that is in use, or whose products may be valid, is not retired, and retiring an unknown key reads as unknown', async () => {
     await loadRing()
     const { id } = await onlyKey('sign')
-    expect(await retireKey(keeping, 'unknown', false)).toEqual({ kind: 'unknown' })
-    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'still_makes' })
+    expect(await retireKey(keeping, 'unknown', { atOnce: false })).toEqual({ kind: 'unknown' })
+    expect(await retireKey(keeping, id, { atOnce: false })).toEqual({ kind: 'still_makes' })
     await rotateKey(keeping, 'sign')
-    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'still_makes' })
+    expect(await retireKey(keeping, id, { atOnce: false })).toEqual({ kind: 'still_makes' })
     clock.advance(60)
     const until = clock.now() + 660
-    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'still_opens', until })
+    expect(await retireKey(keeping, id, { atOnce: false })).toEqual({ kind: 'still_opens', until })
     clock.advance(660)
-    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'retired' })
-    expect(await retireKey(keeping, id, true)).toEqual({ kind: 'unknown' })
+    expect(await retireKey(keeping, id, { atOnce: false })).toEqual({ kind: 'retired' })
+    expect(await retireKey(keeping, id, { atOnce: true })).toEqual({ kind: 'unknown' })
   })
 
   test('If a key in use is retired at once, a successor is in use immediately', async () => {
     await loadRing()
     const leaked = await onlyKey('sign')
-    expect(await retireKey(keeping, leaked.id, true)).toEqual({ kind: 'retired' })
+    expect(await retireKey(keeping, leaked.id, { atOnce: true })).toEqual({ kind: 'retired' })
     expect(await statesOf('sign')).toEqual(['retired', 'makes'])
     const ring = await loadRing()
     expect(ring.opener('sign', leaked.id)).toBeUndefined()
@@ -232,7 +232,7 @@ describe('Retiring a key by hand', () => {
     const leaked = await onlyKey('sign')
     await rotateKey(keeping, 'sign')
     clock.advance(10)
-    await retireKey(keeping, leaked.id, true)
+    await retireKey(keeping, leaked.id, { atOnce: true })
     for (let second = 0; second < 2000; second += 10) {
       clock.advance(10)
       await keepKeys(keeping)
@@ -260,7 +260,7 @@ describe('Retiring a key by hand', () => {
 
   test('If the clock is set back before the start of every key, the first key to start is in use', async () => {
     await loadRing()
-    await retireKey(keeping, (await onlyKey('sign')).id, true)
+    await retireKey(keeping, (await onlyKey('sign')).id, { atOnce: true })
     const successor = (await loadRing()).maker('sign').id
     clock.advance(-3600)
     expect(await makerOf('sign')).toBe(successor)

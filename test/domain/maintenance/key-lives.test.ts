@@ -82,8 +82,8 @@ test('An announced key can be retired at once without a successor: the key in us
   const { keeping } = await startTwoNodes()
   const [first] = await keysOf(keeping, 'seal')
   const announced = await rotateOrThrow(keeping, 'seal')
-  expect(await retireKey(keeping, announced.id, false)).toEqual({ kind: 'still_makes' })
-  expect(await retireKey(keeping, announced.id, true)).toEqual({ kind: 'retired' })
+  expect(await retireKey(keeping, announced.id, { atOnce: false })).toEqual({ kind: 'still_makes' })
+  expect(await retireKey(keeping, announced.id, { atOnce: true })).toEqual({ kind: 'retired' })
   expect(await statesOf(keeping, 'seal')).toEqual(['makes', 'retired'])
   expect((await loadRing(keeping)).maker('seal').id).toBe(first?.id)
 })
@@ -91,7 +91,7 @@ test('An announced key can be retired at once without a successor: the key in us
 test('The number of a retired key is never used again: the next key gets the next number', async () => {
   const { keeping } = await startTwoNodes()
   const announced = await rotateOrThrow(keeping, 'mac')
-  await retireKey(keeping, announced.id, true)
+  await retireKey(keeping, announced.id, { atOnce: true })
   expect([announced.number, (await rotateOrThrow(keeping, 'mac')).number]).toEqual([2, 3])
 })
 
@@ -103,7 +103,7 @@ test("If a key's successor is retired, the time until which the key stays valid 
   const records = await keeping.store.listKeys()
   expect(opensUntil(keeping, records, first ?? second)).toBe(second.startsAt + 600 + 60)
   clock.advance(100)
-  await retireKey(keeping, second.id, true)
+  await retireKey(keeping, second.id, { atOnce: true })
   expect(opensUntil(keeping, await keeping.store.listKeys(), first ?? second)).toBe(clock.now() + 600 + 60)
 })
 

@@ -37,7 +37,7 @@ function expectRefusal(answer: Answer, status: number, error: string): void {
 
 async function retireAll(kind: KeyKind): Promise<void> {
   const keys = await grantor.store.keys.listKeys()
-  for (const key of keys.filter((each) => each.kind === kind)) await retireKey(keeping, key.id, true)
+  for (const key of keys.filter((each) => each.kind === kind)) await retireKey(keeping, key.id, { atOnce: true })
   await grantor.noticeChanges()
 }
 

@@ -74,7 +74,7 @@ test('After a rewrap every key that is not retired opens with the new secret alo
   const before = idsOf(await loadRing())
   await rotateKey(keeping, 'sign')
   await rotateKey(keeping, 'seal', 0)
-  await retireKey(keeping, before[1] ?? '', true)
+  await retireKey(keeping, before[1] ?? '', { atOnce: true })
   expect(await rewrap(withBothSecrets())).toMatchObject({ rewrapped: { length: 7 }, current: 7, left: 0 })
   expect(await rewrap(withBothSecrets())).toEqual({ rewrapped: [], current: 7, left: 0 })
   expect(await rewrap(withNewSecret())).toEqual({ rewrapped: [], current: 7, left: 0 })
@@ -149,7 +149,7 @@ test('After a rewrap, a node with the previous secret alone creates no key, neit
   await expect(loadRing()).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(keepKeys(keeping)).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(rotateKey(keeping, 'sign')).rejects.toThrow(WrongKeyEncryptionKey)
-  await expect(retireKey(keeping, ring.maker('mac').id, true)).rejects.toThrow(WrongKeyEncryptionKey)
+  await expect(retireKey(keeping, ring.maker('mac').id, { atOnce: true })).rejects.toThrow(WrongKeyEncryptionKey)
   expect(await store.keys.listKeys()).toEqual(before)
 })
 

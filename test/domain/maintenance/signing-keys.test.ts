@@ -139,7 +139,7 @@ describe('A store of an earlier version, which created a key in another algorith
   test('If a signing key is retired while it is announced, its successor is announced as well', async () => {
     await upgrade()
     const key = (await grantor.store.keys.listKeys()).find(({ kind }) => kind === 'sign_rs256')
-    await retireKey(keepingOf(grantor), key?.id ?? '', true)
+    await retireKey(keepingOf(grantor), key?.id ?? '', { atOnce: true })
     await grantor.noticeChanges()
     expect((await statesOf('sign_rs256')).toSorted()).toEqual(['announced', 'retired'])
   })

@@ -69,7 +69,7 @@ test('A key that one node creates is accepted by the other before any node uses 
 test('A key that is retired at once on one node is rejected by the other after its next check for changes', async () => {
   const { here, there } = await twoNodes()
   const leaked = here.ring.maker('mac').id
-  await retireKey(here.keeping, leaked, true)
+  await retireKey(here.keeping, leaked, { atOnce: true })
   await there.upkeep.noticeChanges()
   expect(there.ring.opener('mac', leaked)).toBeUndefined()
   expect(there.ring.maker('mac').id).not.toBe(leaked)
