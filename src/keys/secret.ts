@@ -32,8 +32,3 @@ export function secretMatches(secret: string, secretHashes: readonly string[]): 
   }
   return matches && secretHashes.length > 0
 }
-
-/** The same for a secret that is not stored as a hash. The texts may have different lengths. */
-export function isSameSecret(presented: string, expected: string): boolean {
-  return secretMatches(presented, [hashSecret(expected)])
-}

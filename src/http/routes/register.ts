@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { registerDynamically } from '../../domain/clients/dynamic-clients.ts'
-import { isSameSecret } from '../../keys/secret.ts'
 import { invalidToken, tooManyRegistrations } from '../../oauth/oauth-error.ts'
+import { isSameSecret } from '../../oauth/same-secret.ts'
 import { networkOf } from '../../ops/network.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import { JSON_HEADERS, replyWithError } from '../error-reply.ts'
