@@ -11,10 +11,18 @@ export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart
   const compiled = Compile(schema)
   return (data: unknown) => {
     const value = httpPart === 'querystring' ? readQuery(schema, data) : data
-    if (compiled.Check(value)) return { value }
+    const withNul = membersWithNul(value)
+    if (compiled.Check(value) && withNul.length === 0) return { value }
     const faults = compiled.Errors(value).map(({ instancePath, message }) => `${placeOf(httpPart, instancePath)} ${message}.`)
+    faults.push(...withNul.map((name) => `${placeOf(httpPart, `/${name}`)} contains NUL.`))
     return { error: new Problem('invalid_request', 'The request has faults.', [...new Set(faults)].slice(0, FAULTS_AT_MOST)) }
   }
+}
+
+/** PostgreSQL cannot store NUL. Texts further inside of a body have rules of their own. */
+function membersWithNul(value: unknown): string[] {
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return members.filter(([, text]) => typeof text === 'string' && text.includes('\0')).map(([name]) => name)
 }
 
 /** The values of a query are texts. Texts that are numbers or booleans in JSON are converted. The schema refuses any other text. */

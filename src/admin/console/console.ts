@@ -6,7 +6,7 @@ import { type FormView, formPage } from '../../pages/console/form-page.ts'
 import { type Question, questionPage } from '../../pages/console/question-page.ts'
 import { signInPage } from '../../pages/console/sign-in-page.ts'
 import type { Admin } from '../admin.ts'
-import { Problem } from '../problem.ts'
+import { notFound, Problem } from '../problem.ts'
 import { mayUse, type SignedInOperator } from '../signed-in-operator.ts'
 import { type CallApi, createCallApi } from './call-api.ts'
 import { type Fields, formTokenOf, queryFieldsOf, requirePost } from './form.ts'
@@ -137,6 +137,9 @@ async function visitOf({ admin, server }: Console, request: FastifyRequest, repl
     sendPage(reply.code(403), signInPage({ why: 'not_an_operator', wallet: visitor.grant.wallet, to }))
     return undefined
   }
+  const params = (request.params ?? {}) as Record<string, string>
+  // PostgreSQL cannot store NUL.
+  if (Object.values(params).some((text) => text.includes('\0'))) throw notFound('page')
   const { grant, operator } = visitor
   const signOutToken = formTokenOf(admin, { grantId: grant.id, path: '/console/sign-out' })
   const frame = frameOf(visitor, { grantId: grant.id, signOutToken, path: pathOf(request) })
@@ -146,7 +149,7 @@ async function visitOf({ admin, server }: Console, request: FastifyRequest, repl
     request,
     reply,
     frame,
-    params: (request.params ?? {}) as Record<string, string>,
+    params,
     query: queryFieldsOf(request),
     api: createCallApi(server, request, { operator, scopes: grant.scopes }),
     may: (scope) => mayUse(visitor, scope),

@@ -60,7 +60,10 @@ async function requireAccess(
   return operator
 }
 
-/** A stolen client secret must not be enough: a client's own token needs a private key, of the client or of the token. */
+/**
+ * A client's own token needs a private key, of the client or of the token, so a stolen token is of no use. A stolen secret still is:
+ * whoever has it can bind a token to a key of their own. Only private_key_jwt protects against that.
+ */
 async function requireStrongClient({ clients }: Deps, { client_id: clientId, grant_id: grantId, cnf }: AccessTokenClaims) {
   if (grantId !== undefined || cnf !== undefined) return
   const client = await clients.findRegistered(clientId)

@@ -184,6 +184,24 @@ test('A change of a record that has changed since it was shown is refused', asyn
   expect((await grantor.store.clients.readClient(client.id))?.disabledAt).toBeNull()
 })
 
+test('A link to a question cannot set a value that the question sets itself, such as the state of the record', async ({
+  grantor,
+  prepared,
+}) => {
+  const { owner } = prepared
+  const client = await grantor.createClient({ name: 'Linked' })
+  for (const change of ['disable', 'delete', 'end-grants']) {
+    const question = await owner.get(`/console/clients/${client.id}/${change}?etag=*&etag=*`)
+    expect([change, [...question.body.matchAll(/name="etag" value="([^"]*)"/g)].map(([, value]) => value)]).toEqual([
+      change,
+      [expect.stringMatching(/^&quot;/)],
+    ])
+  }
+  const [key] = await grantor.store.keys.listKeys()
+  const retirement = await owner.get(`/console/keys/${key?.id}/retire?at_once=false`)
+  expect([...retirement.body.matchAll(/name="at_once" value="([^"]*)"/g)].map(([, value]) => value)).toEqual(['true'])
+})
+
 test('Each change is in the audit trail with the operator, and a secret is on one page and nowhere else', async ({
   grantor,
   prepared,
