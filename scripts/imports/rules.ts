@@ -160,7 +160,6 @@ export const importRules: readonly ImportRule[] = [
     owns: 'the clients, resources and operators of a store as one configuration: the plan, the changes, the export',
     mayImport: [
       'src/oauth',
-      'src/wallet',
       'src/keys',
       'src/domain/model',
       'src/domain/clients',
@@ -308,7 +307,7 @@ export const importRules: readonly ImportRule[] = [
   {
     folder: 'src/cli/operators',
     owns: 'what the `operators` commands share',
-    mayImport: ['src/cli/terminal', 'src/wallet', 'src/domain/operators'],
+    mayImport: ['src/cli/terminal', 'src/domain/operators'],
     ...COMMAND_LINE,
   },
   {

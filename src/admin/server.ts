@@ -8,6 +8,7 @@ import { addProbeRoute } from '../ops/probe.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { recordRouteMethods } from '../ops/route-methods.ts'
 import { withTls } from '../ops/tls.ts'
+import { endUnusedConnections } from '../ops/unused-connections.ts'
 import type { Admin } from './admin.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { describeOperations, openapiRoute } from './openapi.ts'
@@ -51,6 +52,7 @@ export function createAdminServer(admin: Admin): FastifyInstance {
   admin.tracing?.traceRequests(server)
   logRequests(server, metrics)
   requireHost(server)
+  endUnusedConnections(server)
   limitHeaders(server)
   refuseOthers(server)
   server.addHook('onSend', async (_request, reply) => {

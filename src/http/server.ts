@@ -5,6 +5,7 @@ import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
 import { addProbeRoute } from '../ops/probe.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
+import { endUnusedConnections } from '../ops/unused-connections.ts'
 import { noteMalformed, replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
 import { accountRoutes } from './routes/account.ts'
@@ -59,6 +60,7 @@ export function createAuthServer(service: Service): FastifyInstance {
   service.tracing?.traceRequests(server)
   logRequests(server, service.metrics)
   requireHost(server)
+  endUnusedConnections(server)
   limitHeaders(server)
   acceptForms(server)
   refuseUnknownRoutes(server)

@@ -6,6 +6,7 @@ import { addProbeRoute } from '../ops/probe.ts'
 import { currentRequestId, logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
 import type { Tracing } from '../ops/tracing.ts'
+import { endUnusedConnections } from '../ops/unused-connections.ts'
 import { connectAuthService } from './auth-service.ts'
 import { checkOrigin } from './origin-check.ts'
 import { LARGEST_BODY, readBodies } from './posted.ts'
@@ -84,6 +85,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
   tracing?.traceRequests(server)
   logRequests(server, metrics)
   requireHost(server)
+  endUnusedConnections(server)
   checkOrigin(server, loginUrl)
   readBodies(server)
   answerRefusals(server)
