@@ -196,7 +196,7 @@ export const importRules: readonly ImportRule[] = [
     owns: 'pages as pure functions from data to HTML, and the scripts of the browser',
     mayImport: ['src/oauth'],
     packages: ['qr'],
-    node: ['crypto', 'fs'],
+    node: ['crypto', 'fs', 'zlib'],
   },
   {
     folder: 'src/ops',

@@ -9,7 +9,6 @@ import { endUnusedConnections } from '../ops/unused-connections.ts'
 import { noteMalformed, replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
 import { accountRoutes } from './routes/account.ts'
-import { assetRoutes } from './routes/assets.ts'
 import { authorizeRoutes } from './routes/authorize.ts'
 import { deviceRoutes } from './routes/device.ts'
 import { deviceAuthorizationRoute } from './routes/device-authorization.ts'
@@ -65,7 +64,6 @@ export function createAuthServer(service: Service): FastifyInstance {
   acceptForms(server)
   refuseUnknownRoutes(server)
 
-  assetRoutes(server)
   healthRoutes(server, service)
   addProbeRoute(server, {
     service: 'auth',

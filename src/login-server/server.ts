@@ -12,7 +12,6 @@ import { checkOrigin } from './origin-check.ts'
 import { LARGEST_BODY, readBodies } from './posted.ts'
 import { invalidRequest } from './refusal.ts'
 import { answerRefusals, refuse } from './refusal-reply.ts'
-import { addAssetRoutes } from './routes/assets.ts'
 import { addDenyRoute } from './routes/deny.ts'
 import { addDevelopmentLoginRoute } from './routes/development-login.ts'
 import { addDevelopmentWalletRoute, type DevelopmentWallet } from './routes/development-wallet.ts'
@@ -93,7 +92,6 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
   const developmentAccounts = developmentWallet?.accounts
   addHealthRoutes(server, options)
   addProbeRoute(server, { service: 'login', origin: loginUrl, secrets: [loginSecret], now })
-  addAssetRoutes(server)
   addLoginPageRoute(server, { authService, now, developmentAccounts })
   addMessageRoute(server, { authService, now, developmentAccounts })
   addSubmitRoute(server, { authService, now })

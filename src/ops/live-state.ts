@@ -60,7 +60,7 @@ export function createLiveState(now: () => number): LiveState {
   }
 
   function observeRequest({ route, status, seconds }: RequestObservation): void {
-    if (route.startsWith('/health/') || route.startsWith('/assets/')) return
+    if (route.startsWith('/health/')) return
     const slot = present()
     slot.requests += 1
     if (status >= 500) slot.faults += 1

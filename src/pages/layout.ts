@@ -1,4 +1,5 @@
 import { type Html, html } from './html.ts'
+import { ICON, scriptElement, type scripts, styleElement } from './inline.ts'
 import { texts } from './texts.ts'
 
 /**
@@ -8,8 +9,9 @@ import { texts } from './texts.ts'
 export type Page = {
   title: string
   slip: Html
-  /** Additions to <head>: a script or a refresh. */
+  /** Additions to <head>. */
   extras?: Html
+  script?: keyof typeof scripts
 }
 
 export function layout(page: Page): string {
@@ -21,16 +23,17 @@ export function layout(page: Page): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${page.title} · ${texts.brand}</title>
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/grantor.css">
+<link rel="icon" href="${ICON}">
+${styleElement('page')}
 ${page.extras}
 </head>
 <body>
-<header class="masthead"><img src="/assets/icon.svg" alt="" width="28" height="28"><span>${texts.brand}</span></header>
+<header class="masthead"><img src="${ICON}" alt="" width="28" height="28"><span>${texts.brand}</span></header>
 <main id="page">
 ${page.slip}
 </main>
 <footer class="promise">${texts.promise}</footer>
+${page.script && scriptElement(page.script)}
 </body>
 </html>
 `.toString()

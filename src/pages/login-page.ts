@@ -1,7 +1,7 @@
-import { assets } from './assets.ts'
 import { byHandForm } from './by-hand.ts'
 import { type DevelopmentAccount, developmentForm, type RefusedDevelopment } from './development-page.ts'
 import { type Html, html } from './html.ts'
+import { styleElement } from './inline.ts'
 import { layout, slip } from './layout.ts'
 import { loginHead, NO_SCRIPT_FORM } from './login-head.ts'
 import { hasChoice, type LoginRequest, placeOf } from './login-request.ts'
@@ -39,9 +39,8 @@ export function loginPage(login: Login): string {
   const app = placeOf(request)
   return layout({
     title: fillPlain(words.title, { app }),
-    extras: html`<noscript><link rel="stylesheet" href="/assets/no-script.css"></noscript>
-${MODULES.map((path) => html`<link rel="modulepreload" href="${path}">`)}
-<script type="module" src="/assets/login.js"></script>`,
+    extras: html`<noscript>${styleElement('noScript')}</noscript>`,
+    script: 'login',
     slip: slip({
       head: loginHead({ ...login, scopes: 'switches' }),
       body: html`<div id="login" data-challenge="${loginChallenge}" data-chain-ids="${request.chainIds.join(' ')}" data-seconds-left="${secondsLeft(login)}">
@@ -119,9 +118,6 @@ ${words.map(([key, sentence]) => html`<p data-word="${key}">${sentence.replaceAl
 </template>
 ${(['expired', 'already_used', 'continued_elsewhere'] as const).map((kind) => html`<template id="ended-${kind}">${noticeContent({ kind, ...ended })}</template>\n`)}`
 }
-
-/** The modules that login.js imports, listed in the head so that a browser fetches them in parallel. */
-const MODULES = assets.map(({ path }) => path).filter((path) => path.endsWith('.js') && path !== '/assets/login.js')
 
 function secondsLeft({ request, now }: Login): number {
   return Math.max(0, request.expiresAt - now)

@@ -38,9 +38,7 @@ export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: Moving
   return layout({
     title: words.title,
     // `form-post.js` submits the form; without script the user does.
-    extras: isForm
-      ? html`<script type="module" src="/assets/form-post.js"></script>`
-      : html`<meta http-equiv="refresh" content="0;url=${target}">`,
+    ...(isForm ? { script: 'formPost' } : { extras: html`<meta http-equiv="refresh" content="0;url=${target}">` }),
     slip: slip({
       head: html`<div class="notice" data-outcome="${outcome}">
 ${symbol(outcome === 'signed_in' || outcome === 'allowed' || outcome === 'signed_out' ? 'done' : 'info')}

@@ -1,7 +1,13 @@
+import { hashSources, scripts, styles } from './inline.ts'
+
+const SCRIPTS = hashSources(scripts)
+const STYLES = hashSources(styles)
+
 /**
  * The headers of every page of both servers (RFC 9700 §4.2.4, §4.16; OpenID Connect Core §3.1.2.3).
  *
- * - No inline script or style: a value that escapes the escaping still runs nothing. `data:` images are wallets' icons.
+ * - Only the styles and scripts of the pages, by their hashes: a value that escapes the escaping still runs nothing. `data:` images are
+ *   the icons of wallets and our own.
  * - Browsers apply `form-action` to every hop of a redirect, so the response to a form that leads to another origin is
  *   a page that continues by itself. The value is `'self'` unless the page posts a response to an app: then it is the
  *   app's origin.
@@ -25,8 +31,8 @@ export function pageHeaders(formAction = "'self'"): Record<string, string> {
 const policy = (formAction: string): string =>
   [
     "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
+    `script-src ${SCRIPTS}`,
+    `style-src ${STYLES}`,
     "img-src 'self' data:",
     "connect-src 'self'",
     `form-action ${formAction}`,

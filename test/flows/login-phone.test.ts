@@ -45,12 +45,12 @@ async function readCode(from: Page): Promise<string> {
 
 /** `size`: pixels for each module. Only whole pixels, because the decoder needs sharper pictures than a camera. */
 async function readPicture(from: Page, size: number): Promise<string> {
-  await from.locator('.qr').evaluate((svg: SVGSVGElement, pixels) => {
-    svg.style.width = svg.style.maxWidth = `${svg.viewBox.baseVal.width * pixels}px`
-    svg.style.translate = ''
+  await from.locator('.qr').evaluate((image: HTMLImageElement, pixels) => {
+    image.style.width = image.style.maxWidth = `${image.naturalWidth * pixels}px`
+    image.style.translate = ''
     // Move the code to whole pixels of the screen.
-    const { x, y } = svg.getBoundingClientRect()
-    svg.style.translate = `${-(x % 1)}px ${-(y % 1)}px`
+    const { x, y } = image.getBoundingClientRect()
+    image.style.translate = `${-(x % 1)}px ${-(y % 1)}px`
   }, size)
   const picture = (await from.locator('.qr').screenshot()).toString('base64')
   // Decoded in another page, because the policy of the login page does not allow this picture.

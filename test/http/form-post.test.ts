@@ -1,6 +1,7 @@
 /** OAuth 2.0 Form Post Response Mode: the browser posts the response to the app with a form from the server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seal, unseal } from '../../src/keys/sealed.ts'
+import { hashSources, scripts, styles } from '../../src/pages/inline.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, movingTo, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
@@ -24,7 +25,7 @@ function expectForm(page: Answer, action: string, origin = new URL(action).origi
   expect(page.body.match(/<form [^>]*>/g)).toEqual([`<form method="post" action="${action}">`])
   expect(page.body).toContain('<button class="button" id="continue">')
   expect(page.headers['content-security-policy']).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    `default-src 'none'; script-src ${hashSources(scripts)}; style-src ${hashSources(styles)}; img-src 'self' data:; connect-src 'self'; ` +
       `form-action ${origin}; base-uri 'none'; frame-ancestors 'none'`,
   )
   expect(page.headers['cache-control']).toBe('no-store')

@@ -90,7 +90,6 @@ const ENDPOINTS: Endpoint[] = [
   { ...post('/login/reject'), json: true },
   get('/health/live'),
   { method: 'HEAD', path: '/health/ready', parameters: {} },
-  get('/assets/grantor.css'),
 ]
 
 /** Declares the tests. `prepare` selects the store. Each endpoint gets `times` requests, beginning with the valid one. */
@@ -132,29 +131,26 @@ export function testArbitraryInput(prepare: () => Promise<StartOptions>, times: 
     expect(reached).toBe(true)
   })
 
-  test.each(['/', '/oauth/', '/login/', '/.well-known/', '/assets/', '/health/'])(
-    'No path below %s returns a 5xx',
-    async (folder) => {
-      const bytes = fc
-        .uint8Array({ maxLength: 20 })
-        .map((each) => [...each].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''))
-      await fc.assert(
-        fc.asyncProperty(
-          fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'),
-          fc.webPath(),
-          bytes,
-          async (method, path, escaped) => {
-            const answer = await app.grantor.authServer.inject({
-              method: method as 'GET',
-              url: `${folder}${path.slice(1)}${escaped}`,
-            })
-            expect(answer.statusCode).toBeLessThan(500)
-          },
-        ),
-        { numRuns: Math.ceil(times / 3) },
-      )
-    },
-  )
+  test.each(['/', '/oauth/', '/login/', '/.well-known/', '/health/'])('No path below %s returns a 5xx', async (folder) => {
+    const bytes = fc
+      .uint8Array({ maxLength: 20 })
+      .map((each) => [...each].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'),
+        fc.webPath(),
+        bytes,
+        async (method, path, escaped) => {
+          const answer = await app.grantor.authServer.inject({
+            method: method as 'GET',
+            url: `${folder}${path.slice(1)}${escaped}`,
+          })
+          expect(answer.statusCode).toBeLessThan(500)
+        },
+      ),
+      { numRuns: Math.ceil(times / 3) },
+    )
+  })
 
   test('After arbitrary input nothing is logged as an error, and a login still gets tokens', async () => {
     expect(app.grantor.logLines.filter((line) => /"level":(50|60)/.test(line))).toEqual([])

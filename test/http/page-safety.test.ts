@@ -1,5 +1,7 @@
 /** The headers and the content of every page of the auth service, and the secrets that the log must not contain. */
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { contentOf, STYLE_OR_SCRIPT } from '../support/markup.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -101,7 +103,7 @@ describe('The pages of the auth service', () => {
     for (const [what, , { headers }] of pages) expect([what, headers]).toEqual([what, expect.objectContaining(HEADERS)])
   })
 
-  test('Each page has a policy against inline scripts and styles, frames, foreign forms, base elements and plug-ins (CSP)', () => {
+  test('Each page has a policy against other scripts and styles, frames, foreign forms, base elements and plug-ins (CSP)', () => {
     for (const [, , { headers }] of pages) {
       const policy = Object.fromEntries(
         (headers['content-security-policy'] as string).split('; ').map((line) => line.split(/ (.*)/)),
@@ -111,21 +113,27 @@ describe('The pages of the auth service', () => {
         'frame-ancestors': "'none'",
         'form-action': "'self'",
         'base-uri': "'none'",
-        'script-src': "'self'",
+        'script-src': expect.stringMatching(/^('sha256-[\w+/=]+' ?)+$/),
+        'style-src': expect.stringMatching(/^('sha256-[\w+/=]+' ?)+$/),
       })
       expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/)
     }
   })
 
-  test('No page has an inline script, style or event handler, or loads anything from another origin', () => {
-    for (const [what, , { body }] of pages) {
-      expect([what, body.match(/<script(?![^>]*\ssrc="\/)|<style|\sstyle="|\son[a-z]+="|javascript:/gi)]).toEqual([what, null])
-      const addresses = [...body.matchAll(/<([a-z]+)\b[^>]*?\s(?:src|href|action)="([^"]*)"/g)]
+  test('No page has a script or style whose hash the policy does not name, an event handler, or anything from another origin', () => {
+    for (const [what, , { body, headers }] of pages) {
+      const elements = [...body.matchAll(STYLE_OR_SCRIPT)]
+      expect(elements.length).toBeGreaterThan(0)
+      for (const [, , text = ''] of elements)
+        expect(headers['content-security-policy']).toContain(createHash('sha256').update(text).digest('base64'))
+      const content = contentOf(body)
+      expect([what, content.match(/<script|<style|\sstyle="|\son[a-z]+="|javascript:/gi)]).toEqual([what, null])
+      const addresses = [...content.matchAll(/<([a-z]+)\b[^>]*?\s(?:src|href|action)="([^"]*)"/g)]
       for (const [, element, url = ''] of addresses) {
         // Links to the app and to the login server are allowed: they load nothing until a person clicks on them.
         const origin = element === 'a' && URL.canParse(url) ? new URL(url).origin : ''
         if (!['https://app.example.net', grantor.loginUrl].includes(origin))
-          expect([what, url]).toEqual([what, expect.stringMatching(/^[/#]/)])
+          expect([what, url]).toEqual([what, expect.stringMatching(/^([/#]|data:image\/)/)])
       }
     }
   })

@@ -1,7 +1,6 @@
 /** Every response has a request id, which the log repeats in the request line and in each audit line. */
 import { describe, expect } from 'vitest'
 import { createLogger } from '../../src/ops/logger.ts'
-import { assets } from '../../src/pages/assets.ts'
 import { capturedLog } from '../ops/captured-log.ts'
 import { test as base } from '../support/fixtures.ts'
 import { parseAnswer, rawExchange } from '../support/raw-http.ts'
@@ -25,7 +24,7 @@ describe('The request id of a response', () => {
   const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
   test.for<[string, number, Parameters<typeof send>[1]]>([
     ['metadata', 200, { path: '/.well-known/oauth-authorization-server' }],
-    ['a stylesheet or script', 200, { path: assets[0]?.path ?? '' }],
+    ['a page', 200, { path: '/account/end-everything' }],
     ['a redirect', 302, { path: '/account' }],
     ['an error page', 400, { path: '/oauth/authorize' }],
     ['a JSON error', 401, { method: 'POST', path: '/oauth/token', headers: FORM, body: 'grant_type=x' }],

@@ -46,7 +46,6 @@ test.for<[path: string, allow: string]>([
   ['/login/message', 'POST'],
   ['/login/deny', 'POST'],
   ['/health/live', 'GET, HEAD'],
-  ['/assets/grantor.css', 'GET, HEAD'],
 ])(
   'An unsupported method gets 405, and Allow lists the supported ones: %s (RFC 9110 §15.5.6)',
   async ([path, allow], { login }) => {

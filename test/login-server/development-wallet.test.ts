@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { contentOf } from '../support/markup.ts'
 import { testWallet } from '../support/wallet.ts'
 import { OPEN_CHALLENGE } from './auth-stand-in.ts'
 import { developmentWallet, type LoginServer, startLoginServer } from './start-login-server.ts'
@@ -44,7 +45,7 @@ test('An account that is not a development account is refused', async () => {
 
 test('Without a development wallet the login page has no form for one, and its endpoint is 404', async () => {
   const production = await startLoginServer()
-  expect(await page(production)).not.toContain('evelopment')
+  expect(contentOf(await page(production))).not.toContain('evelopment')
   const response = await production.postForm('/login/development-wallet', { login_challenge: OPEN_CHALLENGE, address })
   expect(response.status).toBe(404)
   await production.close()

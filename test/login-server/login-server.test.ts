@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { hashSources, scripts, styles } from '../../src/pages/inline.ts'
 import { testWallet } from '../support/wallet.ts'
 import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
 import { LOGIN_SECRET, type LoginServer, startLoginServer } from './start-login-server.ts'
@@ -34,11 +35,11 @@ test('The login page names the app, its host, the permissions and the time at wh
   }
 })
 
-test('Every page of the login server forbids inline scripts, frames, caching and sniffing, and sends its address only to its origin', async () => {
+test('Every page of the login server forbids other scripts and styles, frames, caching and sniffing, and sends its address only to its origin', async () => {
   for (const path of [`/login?login_challenge=${OPEN_CHALLENGE}`, '/login', '/nowhere']) {
     const { headers } = await fetch(`${login.url}${path}`)
     expect(headers.get('content-security-policy')).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      `default-src 'none'; script-src ${hashSources(scripts)}; style-src ${hashSources(styles)}; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
     )
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin-allow-popups')
     expect(headers.get('referrer-policy')).toBe('same-origin')

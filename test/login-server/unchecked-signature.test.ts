@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { test as base, FILE, started } from '../support/fixtures.ts'
+import { contentOf } from '../support/markup.ts'
 import { testWallet } from '../support/wallet.ts'
 import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
 import { startLoginServer } from './start-login-server.ts'
@@ -49,7 +50,7 @@ test.for<[status: number, error: string, words: string]>([
     expect(page).toContain('wait 7 seconds')
     expect(page).toContain(`>${LONGEST}</textarea>`)
     expect(page).toContain('<input type="hidden" name="scope" value="profile">')
-    expect(page).not.toContain('aria-invalid')
+    expect(contentOf(page)).not.toContain('aria-invalid')
   },
 )
 

@@ -47,7 +47,7 @@ test('The samples cover the last hour, and what is older is forgotten', () => {
   expect(live.read().samples.every(({ requests }) => requests === 0)).toBe(true)
 })
 
-test('Probes of health and files of pages are not counted, and everything is passed on to the metrics', () => {
+test('Probes of health are not counted, and everything is passed on to the metrics', () => {
   const passed: string[] = []
   const clock = new TestClock()
   const live = createLiveState(clock.now)
@@ -56,8 +56,7 @@ test('Probes of health and files of pages are not counted, and everything is pas
     countRefusal: (_error, reason) => passed.push(reason),
     countTokens: (grantType) => passed.push(grantType),
   })
-  for (const route of ['/health/ready', '/assets/grantor.css', '/oauth/token'])
-    observed.observeRequest(request(0.001, 200, route))
+  for (const route of ['/health/ready', '/oauth/token']) observed.observeRequest(request(0.001, 200, route))
   observed.countRefusal('invalid_grant', 'code_expired')
   observed.countTokens('refresh_token', 'client')
   clock.advance(10)
@@ -68,5 +67,5 @@ test('Probes of health and files of pages are not counted, and everything is pas
       .reduce((sum, { requests }) => sum + requests, 0),
   ).toBeLessThanOrEqual(1)
   expect(live.read().now.perSecond).toBe(1 / 60)
-  expect(passed).toEqual(['/health/ready', '/assets/grantor.css', '/oauth/token', 'code_expired', 'refresh_token'])
+  expect(passed).toEqual(['/health/ready', '/oauth/token', 'code_expired', 'refresh_token'])
 })

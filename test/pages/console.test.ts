@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { consoleAssets } from '../../src/pages/assets.ts'
 import { counted, exact, named, pathTo, table } from '../../src/pages/console/parts.ts'
 import { plot } from '../../src/pages/console/plot.ts'
+import { scripts } from '../../src/pages/inline.ts'
 
 test('Numbers of grants are written in words that a person reads: one, many with separators, and a bound', () => {
   expect(counted(1, 'grant')).toBe('1 grant')
@@ -42,9 +42,8 @@ test('A table without rows has a sentence in place of the rows, and each cell of
   expect(table('T', columns, ['<i>'], '').toString()).toContain('<td data-label="Name"><div>&lt;i&gt;</div></td>')
 })
 
-test('All scripts of the console together have less than 30 kB', () => {
-  const scripts = consoleAssets.filter(({ type }) => type.startsWith('text/javascript'))
-  expect(scripts.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThan(30_000)
+test('The script of the console has less than 30 kB', () => {
+  expect(scripts.console.length).toBeLessThan(30_000)
 })
 
 test('The console shows the whole of the longest name that a client can have', () => {

@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify'
 import { parseForm } from '../../oauth/form.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
-import { assetHeaders, consoleAssets } from '../../pages/assets.ts'
 import { problemPage } from '../../pages/console/problem-page.ts'
 import type { Admin } from '../admin.ts'
 import { notFound, problemOf, STATUS } from '../problem.ts'
@@ -24,7 +23,6 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin): void {
     done(null, parseForm(body as Buffer)),
   )
   replyWithPages(server, admin)
-  assetRoutes(server)
   signInRoutes(server, admin)
   const console: Console = { admin, server }
   overviewPage(console)
@@ -54,12 +52,4 @@ function replyWithPages(server: FastifyInstance, admin: Admin): void {
       problemPage({ code, detail, faults: [...faults], requestId: request.id, frame: frameOfRequest(request) }),
     )
   })
-}
-
-function assetRoutes(server: FastifyInstance): void {
-  for (const asset of consoleAssets)
-    server.get(asset.path, async (request, reply) => {
-      void reply.headers(assetHeaders(asset))
-      return request.headers['if-none-match'] === asset.etag ? reply.code(304).send() : reply.send(asset.body)
-    })
 }

@@ -1,4 +1,5 @@
 import { type Html, html } from '../html.ts'
+import { ICON, scriptElement, styleElement } from '../inline.ts'
 import { shortAddress } from '../words.ts'
 
 /** What every page of the console shows: who is signed in, and where. */
@@ -41,13 +42,12 @@ export function consoleLayout({ title, frame, content, refresh }: ConsolePage): 
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title} · Grantor console</title>
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/grantor.css">
-<link rel="stylesheet" href="/assets/console.css">
+<link rel="icon" href="${ICON}">
+${styleElement('console')}
 ${
   refresh !== undefined &&
   html`<noscript><meta http-equiv="refresh" content="${refresh}"></noscript>
-<script type="module" src="/assets/console.js"></script>`
+${scriptElement('console')}`
 }
 </head>
 <body class="console">
@@ -63,7 +63,7 @@ ${content}
 
 function bar(frame: Frame | undefined): Html {
   return html`<header class="bar">
-<p class="brand"><img src="/assets/icon.svg" alt="" width="24" height="24"><span>Grantor console</span></p>
+<p class="brand"><img src="${ICON}" alt="" width="24" height="24"><span>Grantor console</span></p>
 ${
   frame &&
   html`<nav aria-label="Console"><ul>${PLACES.filter(([path]) => path !== '/console/audit' || frame.mayReadAudit).map(

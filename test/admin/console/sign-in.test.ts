@@ -197,7 +197,7 @@ test('The console is on the admin listener only, and without the admin API the c
   owner,
 }) => {
   await owner.signIn()
-  for (const path of ['/console', '/console/sign-in', '/console/clients', '/assets/console.js'])
+  for (const path of ['/console', '/console/sign-in', '/console/clients'])
     expect((await send(grantor.authUrl, { path, headers: { cookie: `${SESSION}=${owner.cookies.get(SESSION)}` } })).status).toBe(
       404,
     )

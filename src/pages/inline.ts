@@ -1,0 +1,55 @@
+/**
+ * The styles, the scripts and the icon of the pages. Each page contains what it needs, so that a browser makes one request: on a slow
+ * phone network each further request delays the page by half a second (test/flows/page-speed.test.ts). A page and its script are also
+ * never of two versions. The Content-Security-Policy names the hashes, so the browser runs no other script and applies no other style.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Html, html } from './html.ts'
+
+export const styles = {
+  page: read('grantor.css'),
+  noScript: read('no-script.css'),
+  console: read('grantor.css') + read('console.css'),
+}
+
+export const scripts = {
+  login: bundle('login.js'),
+  formPost: bundle('form-post.js'),
+  console: bundle('console.js'),
+}
+
+export const ICON = `data:image/svg+xml,${encodeURIComponent(read('icon.svg'))}`
+
+export function styleElement(name: keyof typeof styles): Html {
+  return html`<style>${Html.trusted(styles[name])}</style>`
+}
+
+export function scriptElement(name: keyof typeof scripts): Html {
+  return html`<script type="module">${Html.trusted(scripts[name])}</script>`
+}
+
+/** The sources of these elements in a Content-Security-Policy (CSP Level 3 §2.3.1). */
+export function hashSources(texts: Record<string, string>): string {
+  return Object.values(texts)
+    .map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`)
+    .join(' ')
+}
+
+/**
+ * A module and those that it imports, as one module: each file after its imports. Each import is one line, `import { name } from
+ * './file.js'`, and no two files declare the same name.
+ */
+function bundle(entry: string, included = new Set<string>()): string {
+  if (included.has(entry)) return ''
+  included.add(entry)
+  const lines = read(entry).split('\n')
+  const isImport = (line: string): boolean => line.startsWith('import ')
+  const imported = lines.filter(isImport).map((line) => bundle(line.slice(line.indexOf('./') + 2, -1), included))
+  const own = lines.filter((line) => !isImport(line)).map((line) => (line.startsWith('export ') ? line.slice(7) : line))
+  return imported.join('') + own.join('\n')
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
+}
