@@ -1,5 +1,5 @@
 /** The service's log: one JSON line per event (pino). Every line is redacted before it leaves the process. */
-import { type Logger, destination as openDestination, pino, stdTimeFunctions } from 'pino'
+import { type Logger, destination as openDestination, pino } from 'pino'
 import { redactor } from './redaction.ts'
 
 export type { Logger } from 'pino'
@@ -34,9 +34,19 @@ export function createLogger({ level, destination = standardOutput(), secrets = 
     flush,
   }
   return pino(
-    { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    { level, base: null, timestamp: timeMember(), formatters: { level: (label) => ({ level: label }) } },
     output,
   )
+}
+
+/** The member `time` of a line. Under load, several lines have the same millisecond, and making its text is a tenth of a line's cost. */
+function timeMember(): () => string {
+  let [at, text] = [0, '']
+  return () => {
+    const now = Date.now()
+    if (now !== at) [at, text] = [now, `,"time":"${new Date(now).toISOString()}"`]
+    return text
+  }
 }
 
 /** Lines that are written at once: they may explain why the process ends. */

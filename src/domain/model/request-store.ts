@@ -95,7 +95,7 @@ export interface GrantStore {
   redeemCode(grant: NewGrant, attemptId: string, at: number): Promise<RedeemOutcome>
   /** Inserts an ended grant under the code's grant id, so that the code can never be redeemed. An existing grant is not changed. */
   spendCode(grant: NewGrant, attemptId: string, at: number): Promise<void>
-  /** One conditional update of one row. `RotateOutcome` lists how races end. */
+  /** One atomic step on one row. `RotateOutcome` lists how races end. */
   rotateRefreshToken(rotation: Rotation): Promise<RotateOutcome>
   /** Ends a grant. The first reason is kept. Returns `foreign` if `clientId` is given and the grant belongs to another client. */
   endGrant(

@@ -1,7 +1,7 @@
 /**
  * Refreshes an access token (RFC 6749 §6, §10.4, OpenID Connect Core §12.1) and rotates the refresh token (RFC 9700 §2.2.2, §4.14.2).
  *
- * One conditional update of one row decides every race. Simultaneous refreshes with one token all get the same successor. A client
+ * One atomic step on one row decides every race. Simultaneous refreshes with one token all get the same successor. A client
  * that lost the response can repeat the request. If an older token is presented, the grant ends.
  */
 import { randomUUID } from 'node:crypto'

@@ -21,7 +21,7 @@ export function createAuditStore(connection: Connection): AuditStore {
   const moveHead = connection.prepareWrite('UPDATE audit_head SET seq = ?, hash = ? WHERE seq = ? AND hash = ?')
   const insert = connection.prepareWrite(`
     INSERT INTO audit_lines (${LINE_COLUMNS})
-    VALUES (:seq, :at, :event, :reason, :clientId, :grantId, :wallet, :operator, :line, :hash)`)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const read = connection.prepareRead(`SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > ? ORDER BY seq LIMIT ?`)
   const remove = connection.prepareWrite(`
     DELETE FROM audit_lines WHERE seq IN (SELECT seq FROM audit_lines WHERE seq <= ? ORDER BY seq LIMIT ?)`)
@@ -32,7 +32,8 @@ export function createAuditStore(connection: Connection): AuditStore {
         const last = lines.at(-1)
         if (!last) return 'appended'
         if (moveHead.run(last.seq, last.hash, before.seq, before.hash).changes === 0) return 'moved'
-        for (const line of lines) insert.run(line)
+        for (const { seq, at, event, reason, clientId, grantId, wallet, operator, line, hash } of lines)
+          insert.run(seq, at, event, reason, clientId, grantId, wallet, operator, line, hash)
         return 'appended'
       }),
     readLines: ({ after, limit }) => connection.read(() => (read.all(after, limit) as unknown as LineRow[]).map(lineOf)),

@@ -5,49 +5,62 @@
  * of 160 alternating runs on 2026-11-22, two busy cores of an AMD EPYC. To repeat the measurement:
  * `npm run bench -- peer --only same --baseline DIR`.
  */
-import type { Grant } from '../../domain/model/records.ts'
+import type { SQLInputValue } from 'node:sqlite'
+import type { EndReason, Grant } from '../../domain/model/records.ts'
+import type { NewGrant } from '../../domain/model/request-store.ts'
 
-/**
- * From each column, in the order of `grantOf`, to its value in a new row: an SQL expression over the parameters of `INSERT_GRANT`; null
- * for the default of the column.
- */
+export type NewRow = {
+  grant: NewGrant
+  attemptId: string
+  at: number
+  ended: { endedAt: number; endReason: EndReason } | null
+}
+
+/** From each column, in the order of `grantOf`, to its value in a new row; null for the default of the column. */
 const columns = {
-  id: ':id',
-  client_id: ':clientId',
-  wallet: ':wallet',
-  wallet_kind: ':walletKind',
-  receipt_id: ':receiptId',
-  consented: ':consented',
-  scopes: ':scopes',
-  resources: ':resources',
-  created_at: ':at',
-  expires_at: ':expiresAt',
-  refresh_expires_at: ':refreshExpiresAt',
-  generation: '0',
-  refresh_key_id: ':refreshKeyId',
-  rotated_at: ':at',
-  ended_at: ':endedAt',
-  end_reason: ':endReason',
-  dpop_jkt: ':dpopJkt',
-  auth_time: ':authTime',
-  chain_id: ':chainId',
-  session_hash: ':sessionHash',
+  id: ({ grant }) => grant.id,
+  client_id: ({ grant }) => grant.clientId,
+  wallet: ({ grant }) => grant.wallet,
+  wallet_kind: ({ grant }) => grant.walletKind,
+  receipt_id: ({ grant }) => grant.receiptId,
+  consented: ({ grant }) => (grant.consented ? 1 : 0),
+  scopes: ({ grant }) => JSON.stringify(grant.scopes),
+  resources: ({ grant }) => JSON.stringify(grant.resources),
+  created_at: ({ at }) => at,
+  expires_at: ({ grant }) => grant.expiresAt,
+  refresh_expires_at: ({ grant }) => grant.refreshExpiresAt,
+  generation: () => 0,
+  refresh_key_id: ({ grant }) => grant.refreshKeyId,
+  rotated_at: ({ at }) => at,
+  ended_at: ({ ended }) => ended?.endedAt ?? null,
+  end_reason: ({ ended }) => ended?.endReason ?? null,
+  dpop_jkt: ({ grant }) => grant.dpopJkt,
+  auth_time: ({ grant }) => grant.authTime,
+  chain_id: ({ grant }) => grant.chainId,
+  session_hash: ({ grant }) => grant.sessionHash,
   revoked_tokens: null,
-  attempt_id: ':attemptId',
-  session_receipt_id: ':sessionReceiptId',
-  scopes_by_resource: ':scopesByResource',
-} satisfies Record<string, string | null>
+  attempt_id: ({ attemptId }) => attemptId,
+  session_receipt_id: ({ grant }) => grant.sessionReceiptId,
+  scopes_by_resource: ({ grant }) => grant.scopesByResource && JSON.stringify(grant.scopesByResource),
+} satisfies Record<string, ((row: NewRow) => SQLInputValue) | null>
 
 /** The columns are named, because with `*` a column that a later version adds would change a prepared statement. */
 export const COLUMNS = Object.keys(columns).join(', ')
 
-const inserted = Object.entries(columns).filter(([, value]) => value !== null)
+const inserted = Object.entries(columns).flatMap(([name, valueOf]) => (valueOf ? [{ name, valueOf }] : []))
 
-/** Inserts a new grant. An existing row is not changed. */
+/**
+ * Inserts a new grant from `newRow`. An existing row is not changed. The parameters have positions: with names, binding them takes
+ * longer than the rest of the insert (10.3 and 5.4 µs).
+ */
 export const INSERT_GRANT = `
-  INSERT INTO grants (${inserted.map(([name]) => name).join(', ')})
-  VALUES (${inserted.map(([, value]) => value).join(', ')})
+  INSERT INTO grants (${inserted.map(({ name }) => name).join(', ')})
+  VALUES (${inserted.map(() => '?').join(', ')})
   ON CONFLICT (id) DO NOTHING`
+
+export function newRow(row: NewRow): SQLInputValue[] {
+  return inserted.map(({ valueOf }) => valueOf(row))
+}
 
 export type GrantRow = readonly (string | number | null)[]
 

@@ -1,6 +1,6 @@
 /**
  * The grant ledger on SQLite. `domain/model/request-store.ts` describes what each method promises; this file implements it with
- * conditions on one row.
+ * conditions on one row, or with a read and an update in one transaction.
  */
 
 import type { GrantLists } from '../../domain/model/operator-store.ts'

@@ -1,6 +1,6 @@
 /** The redemption of a code on SQLite: one transaction, which reads the epoch and the session and inserts the grant. */
 
-import type { EndReason, Grant } from '../../domain/model/records.ts'
+import type { Grant } from '../../domain/model/records.ts'
 import {
   type GrantStore,
   type NewGrant,
@@ -9,11 +9,11 @@ import {
   type RedemptionRefusal,
 } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
-import { attemptOf, type GrantRow, grantOf, INSERT_GRANT } from './grant-row.ts'
+import { attemptOf, type GrantRow, grantOf, INSERT_GRANT, newRow } from './grant-row.ts'
 import { preparePresent } from './grant-statements.ts'
 
 export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
-  const put = preparePut(connection)
+  const insert = connection.prepareWrite(INSERT_GRANT)
   const whyEnded = checkingEndings(connection)
   const present = preparePresent(connection)
 
@@ -22,7 +22,8 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
       connection.writeByOne((): RedeemOutcome => {
         // Read in the transaction of the insert, so an ending happens before both or after both.
         const endReason = whyEnded(grant)
-        if (put(grant, attemptId, at, endReason === null ? null : { endedAt: at, endReason }))
+        const ended = endReason === null ? null : { endedAt: at, endReason }
+        if (insert.run(...newRow({ grant, attemptId, at, ended })).changes > 0)
           return endReason === null ? { kind: 'redeemed', grant: begun(grant, at) } : { kind: endReason }
         const row = present(grant.id) as GrantRow
         const kept = grantOf(row)
@@ -32,30 +33,8 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
 
     spendCode: (grant, attemptId, at) =>
       connection.writeByOne(() => {
-        put(grant, attemptId, at, { endedAt: at, endReason: 'code_spent' })
+        insert.run(...newRow({ grant, attemptId, at, ended: { endedAt: at, endReason: 'code_spent' } }))
       }),
-  }
-}
-
-type Put = (grant: NewGrant, attemptId: string, at: number, ended: { endedAt: number; endReason: EndReason } | null) => boolean
-
-/** Returns whether the row was inserted. */
-function preparePut(connection: Connection): Put {
-  const insert = connection.prepareWrite(INSERT_GRANT)
-  return (grant, attemptId, at, ended) => {
-    const { epoch: _, ...columns } = grant
-    const { changes } = insert.run({
-      ...columns,
-      consented: grant.consented ? 1 : 0,
-      scopes: JSON.stringify(grant.scopes),
-      resources: JSON.stringify(grant.resources),
-      scopesByResource: grant.scopesByResource && JSON.stringify(grant.scopesByResource),
-      at,
-      attemptId,
-      endedAt: ended?.endedAt ?? null,
-      endReason: ended?.endReason ?? null,
-    })
-    return changes > 0
   }
 }
 
