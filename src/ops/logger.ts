@@ -43,8 +43,8 @@ export function createLogger({ level, destination = standardOutput(), secrets = 
 function timeMember(): () => string {
   let [at, text] = [0, '']
   return () => {
-    const now = Date.now()
-    if (now !== at) [at, text] = [now, `,"time":"${new Date(now).toISOString()}"`]
+    const now = new Date()
+    if (now.getTime() !== at) [at, text] = [now.getTime(), `,"time":"${now.toISOString()}"`]
     return text
   }
 }
