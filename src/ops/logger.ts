@@ -33,10 +33,7 @@ export function createLogger({ level, destination = standardOutput(), secrets = 
     },
     flush,
   }
-  return pino(
-    { level, base: null, timestamp: timeMember(), formatters: { level: (label) => ({ level: label }) } },
-    output,
-  )
+  return pino({ level, base: null, timestamp: timeMember(), formatters: { level: (label) => ({ level: label }) } }, output)
 }
 
 /** The member `time` of a line. Under load, several lines have the same millisecond, and making its text is a tenth of a line's cost. */
