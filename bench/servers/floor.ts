@@ -20,7 +20,7 @@ export async function startFloor({ cores, folder, home }: FloorStart): Promise<T
   const args = [join(import.meta.dirname, 'floor-process.ts')]
   const env = {
     PORT: String(port),
-    ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=16' } : {}),
+    ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=8' } : {}),
   }
   const running = startNode({ args, env, cores, log })
   await once(running.child, 'message')

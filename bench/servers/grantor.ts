@@ -45,7 +45,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
     GRANTOR_SECRET: randomBytes(32).toString('base64url'),
     GRANTOR_LOGIN_SECRET: loginSecret,
     // As in the unit file of docs/operating/operations.md.
-    NODE_OPTIONS: '--max-semi-space-size=16',
+    NODE_OPTIONS: '--max-semi-space-size=8',
     // The longest there is: codes are made before the clock runs.
     GRANTOR_CODE_LIFETIME: '600',
     ...start.settings,
