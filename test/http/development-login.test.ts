@@ -1,6 +1,8 @@
 /** The development login of `grantor start`: it signs in any address by plain forms, without a wallet. */
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { developmentWallet } from '../login-server/start-login-server.ts'
+import { contentOf } from '../support/markup.ts'
 import { type Answer, send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { movingTo, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
@@ -109,7 +111,7 @@ test.each(['evil.example', 'localhost.evil.example', 'test', 'a.test.evil.exampl
       expect(answer.status).toBe(404)
     }
     const page = await send(grantor.loginUrl, { path: `/login?login_challenge=${challenge}`, headers: { host } })
-    expect(page.body).not.toContain('evelopment')
+    expect(contentOf(page.body)).not.toContain('evelopment')
   },
 )
 
