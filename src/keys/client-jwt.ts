@@ -7,6 +7,7 @@
  * a DPoP proof uses the key in its header.
  */
 import { constants, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
+import { verifyEs256 } from './es256.ts'
 import type { ClientKey } from './public-jwk.ts'
 
 /** Longer tokens are refused: a form has 16 KiB in all. */
@@ -71,7 +72,7 @@ function algorithmOf(alg: string): string {
 function signatureHolds({ algorithm, publicKey }: ClientKey, { signed, signature }: ClaimedJwt): boolean {
   switch (algorithm) {
     case 'ES256':
-      return verify('sha256', signed, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)
+      return verifyEs256(signed, publicKey, signature)
     case 'PS256': {
       // RFC 7518 §3.5: the salt is as long as the hash.
       const padding = constants.RSA_PKCS1_PSS_PADDING
