@@ -28,11 +28,11 @@ export function checksOf(part: PartResult): Check[] {
 
 const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
   peer: (part) => [
-    ...rateCheck(part, 'code', 'grantor', PEER, 3),
+    ...rateCheck(part, 'code', 'grantor', PEER, 3.3),
     ...rateCheck(part, 'refresh', 'grantor', PEER, 3),
     ...rateCheck(part, 'same', 'grantor', PEER, 3),
-    ...rateCheck(part, 'same', 'grantor', FLOOR, 0.5),
-    ...rateCheck(part, 'new', 'grantor', PEER, 1),
+    ...rateCheck(part, 'same', 'grantor', FLOOR, 0.55),
+    ...rateCheck(part, 'new', 'grantor', PEER, 1.5),
     ...rateCheck(part, 'revoke', 'grantor', PEER, null),
     ...rateCheck(part, 'authorize', 'grantor', PEER, null),
     ...latencyCheck(part, 'refresh'),
@@ -41,12 +41,19 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
   floor: (part) => [
     ...floorCheck(part, 'refresh', 1.15),
     ...floorCheck(part, 'code', 1.2),
-    ...floorCheck(part, 'new', 1.25),
+    ...floorCheck(part, 'other', 1.25),
     ...floorCheck(part, 'same', 1.5),
   ],
-  postgres: (part) => rateCheck(part, 'refresh', 'grantor', PEER, 1.5, 'refresh on PostgreSQL, all on two cores'),
+  postgres: (part) => rateCheck(part, 'refresh', 'grantor', PEER, 1.7, 'refresh on PostgreSQL, all on two cores'),
   workers: (part) =>
-    rateCheck(part, 'new', 'grantor, two workers', 'grantor, one worker', 1.4, 'introspect, new tokens, all on two cores'),
+    rateCheck(
+      part,
+      'other',
+      'grantor, two workers',
+      'grantor, one worker',
+      1.4,
+      'introspect, tokens of another node, all on two cores',
+    ),
   grants: (part) => {
     const [many, few] = part.servers
     if (!many || !few) return []

@@ -15,6 +15,8 @@ export type Operation = {
   name: string
   /** whether an empty post is a fair floor for it */
   floor: boolean
+  /** the servers that it can be measured at; all of them if absent */
+  fits?(target: Target): boolean
   prepare(target: Target, chains: number): Prepare
 }
 
@@ -55,13 +57,14 @@ export const OPERATIONS = {
   new: {
     name: 'introspect, new token each time',
     floor: false,
-    prepare: (target) => async (count) => {
-      const tokens = await supplyOf(target).accessTokens(count)
-      return oneByOne(
-        tokens.map((token) => introspection(target, token)),
-        (answer) => requireActive(target, answer),
-      )
-    },
+    prepare: (target) => async (count) => introspecting(target, await supplyOf(target).accessTokens(count)),
+  },
+  other: {
+    name: 'introspect, token of another node',
+    floor: false,
+    fits: ({ supply, isFloor }) => isFloor === true || supply?.accessTokensOfAnotherNode !== undefined,
+    prepare: (target) => async (count) =>
+      introspecting(target, (await supplyOf(target).accessTokensOfAnotherNode?.(count)) ?? []),
   },
   revoke: {
     name: 'revoke',
@@ -96,6 +99,13 @@ function supplyOf({ supply, name }: Target): Supply {
 function oneByOne(requests: string[], accept: (answer: Answer) => void): Work {
   let index = 0
   return { next: () => requests[index++], accept }
+}
+
+function introspecting(target: Target, tokens: string[]): Work {
+  return oneByOne(
+    tokens.map((token) => introspection(target, token)),
+    (answer) => requireActive(target, answer),
+  )
 }
 
 /** Many chains: each request has the refresh token of the previous response (RFC 6749 §6). `onTokens` is called with every response. */
@@ -159,7 +169,7 @@ export function floorOf(name: OperationName, target: Target): Work {
 }
 
 /** Characters of a code, a refresh token and an access token. */
-const FLOOR_LENGTHS: Partial<Record<OperationName, number>> = { code: 320, refresh: 130, same: 720, new: 720 }
+const FLOOR_LENGTHS: Partial<Record<OperationName, number>> = { code: 320, refresh: 130, same: 720, other: 720 }
 
 function introspection(target: Target, token: string): string {
   return formPost(target.paths.introspect, target.authorization, { token, token_type_hint: 'access_token' })

@@ -36,7 +36,7 @@ Parts (all of them unless named):
   floor     processor time of four operations against the least they can cost: an empty Fastify post, the operation's one
             signature or verification, and its one durable write or its read
   postgres  refresh on PostgreSQL against oidc-provider in memory; everything on the same two cores
-  workers   introspection with two workers against one; everything on the same two cores
+  workers   introspection of another node's tokens with two workers against one; everything on the same two cores
   grants    refresh with 2,000,000 grants in the store against 10,000, and start to ready
   stalls    the slowest refreshes of random grants among 2,000,000 on SQLite, at half of the highest rate, the longest
             block of the event loop, and refreshes by a second process on the same file

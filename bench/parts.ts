@@ -7,7 +7,7 @@ import { closedLoop } from './load/closed-loop.ts'
 import { hasWrk, loadWithWrk } from './load/wrk.ts'
 import { chooseCores, peakMemory, stayOn } from './machine.ts'
 import { measure, type Result, tell } from './measure.ts'
-import { OPERATIONS, type OperationName } from './operations.ts'
+import { OPERATIONS, type Operation, type OperationName } from './operations.ts'
 import type { Options, PartName } from './options.ts'
 import { startDevelopment } from './servers/development.ts'
 import { fillPostgres, fillSqlite, fillSqliteBetween } from './servers/fill.ts'
@@ -84,7 +84,7 @@ const FEW = 10_000
 const PARTS: Record<PartName, Part> = {
   peer: {
     shared: ({ shared }) => shared,
-    operations: Object.keys(OPERATIONS) as OperationName[],
+    operations: ['code', 'refresh', 'same', 'new', 'revoke', 'authorize'],
     latency: true,
     async servers(bench) {
       const { store, workers, grants } = bench.options
@@ -95,7 +95,7 @@ const PARTS: Record<PartName, Part> = {
   },
   floor: {
     shared: () => false,
-    operations: ['code', 'refresh', 'same', 'new'],
+    operations: ['code', 'refresh', 'same', 'other'],
     latency: false,
     servers: async (bench) => [await bench.grantor(), ...(await bench.baseline()), await bench.floorOfOperations()],
   },
@@ -111,7 +111,7 @@ const PARTS: Record<PartName, Part> = {
   },
   workers: {
     shared: () => true,
-    operations: ['new'],
+    operations: ['other'],
     latency: false,
     servers: async (bench) => [
       await bench.grantor({ name: 'grantor, two workers', workers: 2, store: bench.options.store }),
@@ -177,7 +177,8 @@ export async function runPart(
     const wanted = operations.filter((name) => options.only.length === 0 || options.only.includes(name))
     const results: Result[] = []
     for (const name of wanted) {
-      const all = OPERATIONS[name].floor ? [...targets, ...resting] : targets
+      const { floor, fits = () => true }: Operation = OPERATIONS[name]
+      const all = (floor ? [...targets, ...resting] : targets).filter(fits)
       results.push(...(await measure(name, all, { ...options, chains }, latency && options.latency)))
     }
     const [floor] = resting

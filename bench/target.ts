@@ -9,6 +9,8 @@ export type Supply = {
   refreshTokens(count: number): Promise<string[]>
   /** different tokens, some of the same grant */
   accessTokens(count: number): Promise<string[]>
+  /** as `accessTokens`, of another process of the same service */
+  accessTokensOfAnotherNode?(count: number): Promise<string[]>
   /** removes what earlier operations left in the memory of the server */
   forget(): Promise<void>
   /** Cookie headers of browsers that are signed in */

@@ -45,7 +45,7 @@ function addOperations(file: string): void {
     await read(one(ids))
     return reply.headers(headers).send('{}')
   })
-  server.post('/new', async (_request, reply) => {
+  server.post('/other', async (_request, reply) => {
     const index = count % TOKENS
     verify('sha256', inputs[index] as Buffer, publicKey, signatures[index] as Buffer)
     await read(one(ids))

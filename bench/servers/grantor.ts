@@ -97,23 +97,33 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       redirect: 302,
       longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
       rotateKey: async () => void (await runNode(grantor('keys', 'rotate'))),
-      async startSecond(cores) {
-        const secondPort = await freePort()
-        const { running: second } = await startOn(secondPort, { cores })
-        return {
-          ...bare,
-          name: `${start.name}, second process`,
-          port: secondPort,
-          running: second,
-          supply: null,
-          stop: second.stop,
-        }
-      },
+      startSecond,
       stop: running.stop,
     }
+    async function startSecond(cores: string | null): Promise<Target> {
+      const secondPort = await freePort()
+      const { running: second } = await startOn(secondPort, { cores })
+      return {
+        ...bare,
+        name: `${start.name}, second process`,
+        port: secondPort,
+        running: second,
+        supply: null,
+        stop: second.stop,
+      }
+    }
+    const signInAt = (path: string) => signIn(authUrl, loginSecret, path)
     return {
       ...bare,
-      supply: supplyFrom({ ...bare, supply: null }, { signIn: (path) => signIn(authUrl, loginSecret, path), kept }),
+      supply: {
+        ...supplyFrom({ ...bare, supply: null }, { signIn: signInAt, kept }),
+        async accessTokensOfAnotherNode(count) {
+          const other = await startSecond(start.cores)
+          const tokens = await supplyFrom(other, { signIn: signInAt, kept: [] }).accessTokens(count)
+          await other.stop()
+          return tokens
+        },
+      },
     }
   }
 

@@ -3,7 +3,7 @@
  * §5.2), and no token is stored.
  */
 import type { KeyRing } from './key-ring.ts'
-import { openJwt, signJwt, TOKEN_AT_MOST } from './signed-jwt.ts'
+import { claimsOf, openJwt, signJwt, TOKEN_AT_MOST } from './signed-jwt.ts'
 
 /** The client that acts for the user; `act` is the client that acted before it (RFC 8693 §4.1). */
 export type Actor = { sub: string; act?: Actor }
@@ -37,7 +37,10 @@ export type AccessTokenClaims = {
 const TYPE = 'at+jwt'
 
 export function signAccessToken(ring: KeyRing, claims: AccessTokenClaims): string {
-  return signJwt(ring.maker('sign'), TYPE, claims)
+  const token = signJwt(ring.maker('sign'), TYPE, claims)
+  // A client uses a new token at once, and often the first request leads to an introspection.
+  ring.issued.add(ring.verified.nameOf(token))
+  return token
 }
 
 /**
@@ -48,8 +51,12 @@ export function openAccessToken(ring: KeyRing, issuer: string, token: string): A
   if (token.length > TOKEN_AT_MOST) return undefined
   const name = ring.verified.nameOf(token)
   const cached = ring.verified.find(name)
-  const claims = cached ?? (openJwt((id) => ring.opener('sign', id), TYPE, token) as AccessTokenClaims | undefined)
+  const claims = cached ?? (ring.issued.has(name) ? (claimsOf(token) as AccessTokenClaims) : verifiedClaims(ring, token))
   if (!claims) return undefined
   if (!cached) ring.verified.remember(name, claims)
   return claims.iss === issuer ? claims : undefined
+}
+
+function verifiedClaims(ring: KeyRing, token: string): AccessTokenClaims | undefined {
+  return openJwt((id) => ring.opener('sign', id), TYPE, token) as AccessTokenClaims | undefined
 }

@@ -4,6 +4,7 @@
  * unless the stored keys could not be read lately: then the id may belong to a new key.
  */
 import type { KeyObject } from 'node:crypto'
+import { IssuedTokens } from './issued-tokens.ts'
 import type { SigningAlgorithm } from './signing-key.ts'
 import { VerifiedTokens } from './verified-tokens.ts'
 
@@ -70,6 +71,8 @@ export class KeyRing {
   /** Why the ring may lack a stored key; null if the ring is complete. */
   #doubt: Error | null = null
   readonly #now: () => number
+  /** access tokens that these keys signed here; cleared when the keys are replaced */
+  readonly issued = new IssuedTokens()
   /** tokens whose signatures these keys verified; cleared when the keys are replaced */
   readonly verified: VerifiedTokens
 
@@ -84,6 +87,7 @@ export class KeyRing {
     // start earlier.
     this.#keys = keys.toReversed()
     this.#byId = new Map(keys.map((key) => [`${key.kind}:${key.id}`, key]))
+    this.issued.forget()
     this.verified.forget()
   }
 

@@ -1,7 +1,7 @@
 /**
  * A cache of access tokens whose signature was verified, so that a token that is presented again is not verified again.
  *
- * Only tokens that a key of the ring signed are cached, so forged tokens cannot fill the cache or evict entries. An
+ * A token that this process signed counts as verified (issued-tokens.ts). Only tokens that a key of the ring signed are cached, so forged tokens cannot fill the cache or evict entries. An
  * entry shows what was issued, not that the token is still valid: expiry, client and grant are checked every time. The
  * key of an entry is the SHA-256 of the whole token. An entry ends with the token's `exp`, and all entries end when the
  * ring's keys are replaced.

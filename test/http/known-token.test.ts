@@ -74,6 +74,7 @@ test('After the restore of a backup, a cached access token is inactive, and its 
   expect(await app.isActive(tokens.access_token), 'the grant has ended').toBe(false)
   await app.grantor.noticeChanges()
   expect(await app.isActive(tokens.access_token), 'the key is retired').toBe(false)
-  const { verified } = app.grantor.deps.keys
+  const { issued, verified } = app.grantor.deps.keys
   expect(verified.size).toBe(0)
+  expect(issued.has(verified.nameOf(tokens.access_token))).toBe(false)
 })

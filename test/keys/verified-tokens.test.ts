@@ -21,9 +21,10 @@ const isRemembered = (ring: ReturnType<typeof ringOf>, token: string): boolean =
   ring.verified.find(ring.verified.nameOf(token)) !== undefined
 
 test('A verified access token is remembered, and opens with the same claims again', () => {
-  const ring = ringOf()
+  const keys = [newKey('sign')]
+  const [ring, otherNode] = [ringOf(keys), ringOf(keys)]
   const signed = claims()
-  const token = signAccessToken(ring, signed)
+  const token = signAccessToken(otherNode, signed)
   expect(isRemembered(ring, token)).toBe(false)
   for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
   expect(isRemembered(ring, token)).toBe(true)

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
+import { IssuedTokens } from '../../src/keys/issued-tokens.ts'
+import { NOW, newKey, ringOf } from './rings.ts'
+
+const ISSUER = 'https://auth.example.com'
+const claims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
+  iss: ISSUER,
+  sub: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  aud: 'https://api.example.com/',
+  client_id: 'client',
+  exp: NOW + 600,
+  iat: NOW,
+  jti: randomUUID(),
+  scope: 'enhancement',
+  grant_id: 'grant',
+  ...more,
+})
+const isIssued = (ring: ReturnType<typeof ringOf>, token: string): boolean => ring.issued.has(ring.verified.nameOf(token))
+
+test('A token counts as issued from its signature on, and opens with the same claims each time', () => {
+  const ring = ringOf()
+  const signed = claims()
+  const token = signAccessToken(ring, signed)
+  expect(isIssued(ring, token)).toBe(true)
+  for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
+})
+
+test('A token of another node is verified, and does not count as issued here', () => {
+  const keys = [newKey('sign')]
+  const [ring, otherNode] = [ringOf(keys), ringOf(keys)]
+  const signed = claims()
+  const token = signAccessToken(otherNode, signed)
+  expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
+  expect(isIssued(ring, token)).toBe(false)
+})
+
+test('A token that differs from an issued token in its signature or its spelling is verified, and refused', () => {
+  const ring = ringOf()
+  const token = signAccessToken(ring, claims())
+  const [head, body] = token.split('.')
+  const foreign = signAccessToken(ringOf(), claims()).split('.')[2]
+  for (const each of [`${head}.${body}.${foreign}`, `${token}.`, `${token}=`, token.slice(0, -1)])
+    expect(openAccessToken(ring, ISSUER, each)).toBeUndefined()
+})
+
+test('An issued access token is refused for another issuer', () => {
+  const ring = ringOf()
+  const token = signAccessToken(ring, claims())
+  expect(openAccessToken(ring, 'https://other.example.com', token)).toBeUndefined()
+  expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
+})
+
+test('An issued access token is refused once its key is retired', () => {
+  const [old, young] = [newKey('sign'), newKey('sign')]
+  const ring = ringOf([old])
+  const token = signAccessToken(ring, claims())
+  ring.replace([old, young])
+  expect(openAccessToken(ring, ISSUER, token), 'its key still opens').toBeDefined()
+  const second = signAccessToken(ring, claims())
+  ring.replace([])
+  for (const each of [token, second]) expect(openAccessToken(ring, ISSUER, each), 'its key is retired').toBeUndefined()
+})
+
+test('An issued access token opens after its expiry too, for its revocation', () => {
+  const clock = { at: NOW }
+  const ring = ringOf(undefined, () => clock.at)
+  const token = signAccessToken(ring, claims())
+  clock.at = NOW + 601
+  expect(openAccessToken(ring, ISSUER, token)?.exp).toBe(NOW + 600)
+})
+
+test('A token is displaced only by a token of the same slot', () => {
+  const issued = new IssuedTokens()
+  const name = (slot: number, rest: number): string =>
+    Buffer.concat([Buffer.from([slot >> 8, slot & 255]), Buffer.alloc(30, rest)]).toString('base64')
+  const all = [name(0, 1), name(65_535, 1), name(65_535, 2)] as const
+  const found = (): boolean[] => all.map((each) => issued.has(each))
+  issued.add(all[0])
+  issued.add(all[1])
+  expect(found()).toEqual([true, true, false])
+  issued.add(all[2])
+  expect(found()).toEqual([true, false, true])
+  issued.forget()
+  expect(found()).toEqual([false, false, false])
+})
