@@ -38,8 +38,7 @@ const TYPE = 'at+jwt'
 
 export function signAccessToken(ring: KeyRing, claims: AccessTokenClaims): string {
   const token = signJwt(ring.maker('sign'), TYPE, claims)
-  // A client uses a new token at once, and often the first request leads to an introspection.
-  ring.issued.add(ring.verified.nameOf(token))
+  ring.known.add(ring.known.nameOf(token))
   return token
 }
 
@@ -49,14 +48,18 @@ export function signAccessToken(ring: KeyRing, claims: AccessTokenClaims): strin
  */
 export function openAccessToken(ring: KeyRing, issuer: string, token: string): AccessTokenClaims | undefined {
   if (token.length > TOKEN_AT_MOST) return undefined
-  const name = ring.verified.nameOf(token)
-  const cached = ring.verified.find(name)
-  const claims = cached ?? (ring.issued.has(name) ? (claimsOf(token) as AccessTokenClaims) : verifiedClaims(ring, token))
-  if (!claims) return undefined
-  if (!cached) ring.verified.remember(name, claims)
+  const name = ring.known.nameOf(token)
+  let claims = ring.decoded.find(name)
+  if (!claims) {
+    claims = decodeOrVerify(ring, name, token)
+    if (!claims) return undefined
+    ring.known.add(name)
+    ring.decoded.remember(name, claims)
+  }
   return claims.iss === issuer ? claims : undefined
 }
 
-function verifiedClaims(ring: KeyRing, token: string): AccessTokenClaims | undefined {
-  return openJwt((id) => ring.opener('sign', id), TYPE, token) as AccessTokenClaims | undefined
+function decodeOrVerify(ring: KeyRing, name: string, token: string): AccessTokenClaims | undefined {
+  const claims = ring.known.has(name) ? claimsOf(token) : openJwt((id) => ring.opener('sign', id), TYPE, token)
+  return claims as AccessTokenClaims | undefined
 }

@@ -4,9 +4,9 @@
  * unless the stored keys could not be read lately: then the id may belong to a new key.
  */
 import type { KeyObject } from 'node:crypto'
-import { IssuedTokens } from './issued-tokens.ts'
+import { DecodedTokens } from './decoded-tokens.ts'
+import { KnownTokens } from './known-tokens.ts'
 import type { SigningAlgorithm } from './signing-key.ts'
-import { VerifiedTokens } from './verified-tokens.ts'
 
 /**
  * `sign`: access tokens, in the configured algorithm. `sign_…`: ID tokens and other statements to a client that is
@@ -71,14 +71,14 @@ export class KeyRing {
   /** Why the ring may lack a stored key; null if the ring is complete. */
   #doubt: Error | null = null
   readonly #now: () => number
-  /** access tokens that these keys signed here; cleared when the keys are replaced */
-  readonly issued = new IssuedTokens()
-  /** tokens whose signatures these keys verified; cleared when the keys are replaced */
-  readonly verified: VerifiedTokens
+  /** access tokens that these keys signed; cleared when the keys are replaced */
+  readonly known = new KnownTokens()
+  /** their claims; cleared when the keys are replaced */
+  readonly decoded: DecodedTokens
 
   constructor(now: () => number) {
     this.#now = now
-    this.verified = new VerifiedTokens(now)
+    this.decoded = new DecodedTokens(now)
   }
 
   /** Replaces all keys at once. Within each kind, `keys` is in the order of the keys' numbers. */
@@ -87,8 +87,8 @@ export class KeyRing {
     // start earlier.
     this.#keys = keys.toReversed()
     this.#byId = new Map(keys.map((key) => [`${key.kind}:${key.id}`, key]))
-    this.issued.forget()
-    this.verified.forget()
+    this.known.forget()
+    this.decoded.forget()
   }
 
   /** The stored keys could not be read. Until `trust` is called, a look-up of an unknown id throws this error. */

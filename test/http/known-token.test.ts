@@ -1,4 +1,4 @@
-/** Introspection of a token whose verified signature is cached: everything else is checked each time (RFC 7662 §2.2). */
+/** Introspection of a token whose signature is known and whose claims are cached: everything else is checked each time (RFC 7662 §2.2). */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { endRestored } from '../../src/domain/maintenance/restore.ts'
@@ -16,8 +16,8 @@ afterAll(() => app.close())
 beforeEach(async () => {
   tokens = await app.freshTokens()
   for (const _ of [1, 2]) expect(await app.isActive(tokens.access_token)).toBe(true)
-  const { verified } = app.grantor.deps.keys
-  expect(verified.find(verified.nameOf(tokens.access_token)), 'the signature is cached').toBeDefined()
+  const { decoded, known } = app.grantor.deps.keys
+  expect(decoded.find(known.nameOf(tokens.access_token)), 'the claims are cached').toBeDefined()
 })
 
 test('A cached access token is inactive as soon as its revocation has been confirmed (RFC 7009 §2.1)', async () => {
@@ -68,13 +68,13 @@ test('A cached access token is inactive from the second of its expiry on', async
   clock.at = before
 })
 
-test('After the restore of a backup, a cached access token is inactive, and its signature is removed from the cache', async () => {
+test('After the restore of a backup, a cached access token is inactive, and is removed from the cache', async () => {
   const { store } = app.grantor
   await endRestored(store, keepingOf(app.grantor))
   expect(await app.isActive(tokens.access_token), 'the grant has ended').toBe(false)
   await app.grantor.noticeChanges()
   expect(await app.isActive(tokens.access_token), 'the key is retired').toBe(false)
-  const { issued, verified } = app.grantor.deps.keys
-  expect(verified.size).toBe(0)
-  expect(issued.has(verified.nameOf(tokens.access_token))).toBe(false)
+  const { decoded, known } = app.grantor.deps.keys
+  expect(decoded.size).toBe(0)
+  expect(known.has(known.nameOf(tokens.access_token))).toBe(false)
 })

@@ -1,26 +1,31 @@
 /**
- * The access tokens that this process signed lately, so that the first request with a new token does not verify a signature that was just
- * made (docs/decisions/0043-tokens-that-this-process-signed.md). Other nodes verify it.
+ * The access tokens that this process signed or verified lately, so that their signatures are not verified (again). The first request with
+ * a new token usually follows at once. Reasons: docs/decisions/0043-signatures-that-are-known.md.
  *
- * A table of fixed size and not a map: at thousands of tokens a second, entries of a map would be collected by the garbage collector.
+ * Only tokens that a key of the ring signed are added, so forged tokens cannot displace others.
  */
+import { hash } from 'node:crypto'
 
 /** Bytes of a SHA-256. */
 const LENGTH = 32
 /** The first two bytes of a digest select its slot. The next token of the same slot replaces it. */
 const SLOTS = 65_536
 
-export class IssuedTokens {
+export class KnownTokens {
   /** 2 MiB. The operating system provides a page when it is first written. */
   #digests = Buffer.alloc(SLOTS * LENGTH)
 
-  /** `name`: base64 of the SHA-256 of the whole token. */
+  /** Base64 of the SHA-256 of the whole text, so that each spelling of a token is verified separately. */
+  nameOf(token: string): string {
+    return hash('sha256', token, 'base64')
+  }
+
   has(name: string): boolean {
     const digest = Buffer.from(name, 'base64')
     return digest.equals(this.#digests.subarray(slotOf(digest), slotOf(digest) + LENGTH))
   }
 
-  /** Call this only for a token that was just signed. */
+  /** Call this only after the token was signed or its signature was verified. */
   add(name: string): void {
     const digest = Buffer.from(name, 'base64')
     digest.copy(this.#digests, slotOf(digest))

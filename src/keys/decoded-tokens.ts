@@ -1,18 +1,17 @@
 /**
- * A cache of access tokens whose signature was verified, so that a token that is presented again is not verified again.
+ * The decoded claims of the access tokens that were presented lately, because an API asks about the same token again and again.
  *
- * A token that this process signed counts as verified (issued-tokens.ts). Only tokens that a key of the ring signed are cached, so forged tokens cannot fill the cache or evict entries. An
+ * Only tokens that a key of the ring signed are added, so forged tokens cannot fill the cache or evict entries. An
  * entry shows what was issued, not that the token is still valid: expiry, client and grant are checked every time. The
  * key of an entry is the SHA-256 of the whole token. An entry ends with the token's `exp`, and all entries end when the
  * ring's keys are replaced.
  */
-import { hash } from 'node:crypto'
 import type { AccessTokenClaims } from './access-token.ts'
 
-/** About 0.7 kB each. */
-const REMEMBERED_AT_MOST = 10_000
+/** About 1.4 kB each. */
+const REMEMBERED_AT_MOST = 2000
 
-export class VerifiedTokens {
+export class DecodedTokens {
   // Two halves: when the younger half is full, the older half is dropped in one step. A token that is found moves to
   // the younger half.
   #young = new Map<string, AccessTokenClaims>()
@@ -30,12 +29,7 @@ export class VerifiedTokens {
     return this.#young.size + this.#old.size
   }
 
-  /** The key of a token's entry: the hash of the whole text, so that each spelling of a token is verified separately. */
-  nameOf(token: string): string {
-    return hash('sha256', token, 'base64')
-  }
-
-  /** The claims of a token that was verified before and has not expired. */
+  /** The claims of a token that was presented before and has not expired. */
   find(name: string): AccessTokenClaims | undefined {
     const young = this.#young.get(name)
     const claims = young ?? this.#old.get(name)
@@ -49,7 +43,7 @@ export class VerifiedTokens {
     return claims
   }
 
-  /** Call this only after the signature was verified. */
+  /** Call this only for a token whose signature holds. */
   remember(name: string, claims: AccessTokenClaims): void {
     if (claims.exp > this.#now()) this.#put(name, claims)
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
-import { IssuedTokens } from '../../src/keys/issued-tokens.ts'
+import { KnownTokens } from '../../src/keys/known-tokens.ts'
 import { NOW, newKey, ringOf } from './rings.ts'
 
 const ISSUER = 'https://auth.example.com'
@@ -17,26 +17,27 @@ const claims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
   grant_id: 'grant',
   ...more,
 })
-const isIssued = (ring: ReturnType<typeof ringOf>, token: string): boolean => ring.issued.has(ring.verified.nameOf(token))
+const isKnown = (ring: ReturnType<typeof ringOf>, token: string): boolean => ring.known.has(ring.known.nameOf(token))
 
-test('A token counts as issued from its signature on, and opens with the same claims each time', () => {
+test('A token is known from its signature on, and opens with the same claims each time', () => {
   const ring = ringOf()
   const signed = claims()
   const token = signAccessToken(ring, signed)
-  expect(isIssued(ring, token)).toBe(true)
+  expect(isKnown(ring, token)).toBe(true)
   for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
 })
 
-test('A token of another node is verified, and does not count as issued here', () => {
+test('A token of another node is verified, and is known from then on', () => {
   const keys = [newKey('sign')]
   const [ring, otherNode] = [ringOf(keys), ringOf(keys)]
   const signed = claims()
   const token = signAccessToken(otherNode, signed)
+  expect(isKnown(ring, token)).toBe(false)
   expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
-  expect(isIssued(ring, token)).toBe(false)
+  expect(isKnown(ring, token)).toBe(true)
 })
 
-test('A token that differs from an issued token in its signature or its spelling is verified, and refused', () => {
+test('A token that differs from a known token in its signature or its spelling is verified, and refused', () => {
   const ring = ringOf()
   const token = signAccessToken(ring, claims())
   const [head, body] = token.split('.')
@@ -45,14 +46,14 @@ test('A token that differs from an issued token in its signature or its spelling
     expect(openAccessToken(ring, ISSUER, each)).toBeUndefined()
 })
 
-test('An issued access token is refused for another issuer', () => {
+test('A known access token is refused for another issuer', () => {
   const ring = ringOf()
   const token = signAccessToken(ring, claims())
   expect(openAccessToken(ring, 'https://other.example.com', token)).toBeUndefined()
   expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
 })
 
-test('An issued access token is refused once its key is retired', () => {
+test('A known access token is refused once its key is retired', () => {
   const [old, young] = [newKey('sign'), newKey('sign')]
   const ring = ringOf([old])
   const token = signAccessToken(ring, claims())
@@ -63,7 +64,7 @@ test('An issued access token is refused once its key is retired', () => {
   for (const each of [token, second]) expect(openAccessToken(ring, ISSUER, each), 'its key is retired').toBeUndefined()
 })
 
-test('An issued access token opens after its expiry too, for its revocation', () => {
+test('A known access token opens after its expiry too, for its revocation', () => {
   const clock = { at: NOW }
   const ring = ringOf(undefined, () => clock.at)
   const token = signAccessToken(ring, claims())
@@ -72,16 +73,16 @@ test('An issued access token opens after its expiry too, for its revocation', ()
 })
 
 test('A token is displaced only by a token of the same slot', () => {
-  const issued = new IssuedTokens()
+  const known = new KnownTokens()
   const name = (slot: number, rest: number): string =>
     Buffer.concat([Buffer.from([slot >> 8, slot & 255]), Buffer.alloc(30, rest)]).toString('base64')
   const all = [name(0, 1), name(65_535, 1), name(65_535, 2)] as const
-  const found = (): boolean[] => all.map((each) => issued.has(each))
-  issued.add(all[0])
-  issued.add(all[1])
+  const found = (): boolean[] => all.map((each) => known.has(each))
+  known.add(all[0])
+  known.add(all[1])
   expect(found()).toEqual([true, true, false])
-  issued.add(all[2])
+  known.add(all[2])
   expect(found()).toEqual([true, false, true])
-  issued.forget()
+  known.forget()
   expect(found()).toEqual([false, false, false])
 })

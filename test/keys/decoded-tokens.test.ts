@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
-import { VerifiedTokens } from '../../src/keys/verified-tokens.ts'
+import { DecodedTokens } from '../../src/keys/decoded-tokens.ts'
 import { NOW, newKey, ringOf } from './rings.ts'
 
 const ISSUER = 'https://auth.example.com'
@@ -18,9 +18,9 @@ const claims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
   ...more,
 })
 const isRemembered = (ring: ReturnType<typeof ringOf>, token: string): boolean =>
-  ring.verified.find(ring.verified.nameOf(token)) !== undefined
+  ring.decoded.find(ring.known.nameOf(token)) !== undefined
 
-test('A verified access token is remembered, and opens with the same claims again', () => {
+test('A token that was presented is remembered, and opens with the same claims again', () => {
   const keys = [newKey('sign')]
   const [ring, otherNode] = [ringOf(keys), ringOf(keys)]
   const signed = claims()
@@ -39,7 +39,7 @@ test('Forged access tokens are not remembered and do not displace a genuine one'
   const underOurName = forgeries.map((each) => `${head}.${body}.${each.split('.')[2]}`)
   for (const each of [...forgeries, ...underOurName, `${token}.`, `${token}=`, token.slice(0, -1)])
     expect(openAccessToken(ring, ISSUER, each)).toBeUndefined()
-  expect(ring.verified.size).toBe(1)
+  expect(ring.decoded.size).toBe(1)
   expect(isRemembered(ring, token)).toBe(true)
 })
 
@@ -71,16 +71,16 @@ test('An access token is remembered until it expires and no longer', () => {
   clock.at = NOW + 600
   expect(isRemembered(ring, token)).toBe(false)
   expect(openAccessToken(ring, ISSUER, token), 'opened all the same, for its revocation').toBeDefined()
-  expect(ring.verified.size).toBe(0)
+  expect(ring.decoded.size).toBe(0)
 })
 
 test('The number of remembered access tokens is bounded, and those used last are kept', () => {
-  const verified = new VerifiedTokens(() => NOW, 100)
+  const decoded = new DecodedTokens(() => NOW, 100)
   for (let i = 0; i < 1000; i++) {
-    verified.remember(`token ${i}`, claims())
-    expect(verified.find('token 0'), 'used all the time').toBeDefined()
-    expect(verified.size).toBeLessThanOrEqual(100)
+    decoded.remember(`token ${i}`, claims())
+    expect(decoded.find('token 0'), 'used all the time').toBeDefined()
+    expect(decoded.size).toBeLessThanOrEqual(100)
   }
-  expect(verified.find('token 999')).toBeDefined()
-  expect(verified.find('token 500')).toBeUndefined()
+  expect(decoded.find('token 999')).toBeDefined()
+  expect(decoded.find('token 500')).toBeUndefined()
 })
