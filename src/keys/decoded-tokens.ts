@@ -8,7 +8,7 @@
  */
 import type { AccessTokenClaims } from './access-token.ts'
 
-/** About 1.4 kB each. */
+/** About 0.6 kB each. */
 const REMEMBERED_AT_MOST = 2000
 
 export class DecodedTokens {

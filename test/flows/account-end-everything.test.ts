@@ -84,7 +84,7 @@ test('Everything can be ended without script, with a signature from another prog
   await startSigning()
   await page.locator('#no-script-address').fill(wallet.address)
   await page.locator('#no-script-show').click()
-  await page.locator('#signature').fill(wallet.sign(await page.locator('#message').inputValue()))
+  await page.locator('#signature').fill(wallet.sign(await page.locator('textarea#message').inputValue()))
   await page.locator('#sign-in').click()
   await page.getByRole('heading', { name: 'Everything is ended' }).waitFor()
   expect(await app.isActive()).toBe(false)

@@ -107,7 +107,7 @@ test('Without script a signature that could not be checked stays in its field, w
   await openLogin(page, grantor, client)
   await page.locator('#no-script-address').fill(wallet.address)
   await page.locator('#no-script-show').click()
-  const signature = wallet.sign(await page.locator('#message').inputValue())
+  const signature = wallet.sign(await page.locator('textarea#message').inputValue())
   await page.locator('#signature').fill(signature)
   const answered = page.waitForResponse((response) => response.request().method() === 'POST')
   await page.locator('#sign-in').click()

@@ -102,7 +102,7 @@ test('Without a wallet the page explains what a wallet is, where to find one, an
   await page.getByText('Sign in without a wallet in this browser').click()
   await page.locator('#by-hand-address').fill(wallet.address.toLowerCase())
   await page.getByRole('button', { name: 'Show me the text to sign' }).click()
-  const text = await page.locator('#message').inputValue()
+  const text = await page.locator('textarea#message').inputValue()
   await page.locator('#signature').fill(wallet.sign(text))
   await page.getByRole('button', { name: 'Sign in' }).click()
   expect((await backAtApp(page)).has('code')).toBe(true)

@@ -33,7 +33,7 @@ async function showText(): Promise<void> {
 }
 
 async function sign(by = wallet): Promise<void> {
-  await page.locator('#signature').fill(by.sign(await page.locator('#message').inputValue()))
+  await page.locator('#signature').fill(by.sign(await page.locator('textarea#message').inputValue()))
   await page.locator('#sign-in').click()
 }
 
@@ -45,7 +45,7 @@ async function scopeAtApp(): Promise<unknown> {
 test('Without script a scope can be declined: the text and the token have the other scopes', async () => {
   await page.getByRole('switch', { name: 'See your profile' }).uncheck()
   await showText()
-  expect(await page.locator('#message').inputValue()).toContain(`'oauth': 'enhancement' for`)
+  expect(await page.locator('textarea#message').inputValue()).toContain(`'oauth': 'enhancement' for`)
   expect(await page.locator('.permissions').innerText()).not.toContain('profile')
   await sign()
   expect(await scopeAtApp()).toBe('enhancement')

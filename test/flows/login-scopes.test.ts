@@ -115,7 +115,7 @@ test('The choice applies to a signature from another program, and its page lists
   await page.getByText('Sign in without a wallet in this browser').click()
   await page.locator('#by-hand-address').fill(wallet.address)
   await page.locator('#by-hand-show').click()
-  const text = await page.locator('#message').inputValue()
+  const text = await page.locator('textarea#message').inputValue()
   expect(text).not.toContain('profile')
   expect(await page.locator('.permissions').innerText()).not.toContain('profile')
   await page.locator('#signature').fill(wallet.sign(text))

@@ -30,7 +30,7 @@ afterEach(() => page.context().close())
 async function showText(address: string): Promise<string> {
   await page.locator('#no-script-address').fill(address)
   await page.locator('#no-script-show').click()
-  return page.locator('#message').inputValue()
+  return page.locator('textarea#message').inputValue()
 }
 
 test('A signature that another program made and the user pastes signs in without any script', async () => {
@@ -48,7 +48,7 @@ test('A signature by another account shows the same text again with the reason, 
   await page.locator('#signature').fill(testWallet(1).sign(text))
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('This signature was not made with 0xf39F…2266 over this text.').waitFor()
-  const again = await page.locator('#message').inputValue()
+  const again = await page.locator('textarea#message').inputValue()
   expect(again).toBe(text)
   await page.locator('#signature').fill(wallet.sign(again))
   await page.getByRole('button', { name: 'Sign in' }).click()
