@@ -66,7 +66,10 @@ test('A revocation of an access token or of a refresh token costs one write and 
 
 test('An introspection costs one read and no write', async () => {
   const { access_token } = await app.freshTokens()
-  expect(await costOf(() => app.walk.introspect(app.client, access_token))).toEqual({ writes: [], reads: ['readGrant'] })
+  expect(await costOf(() => app.walk.introspect(app.client, access_token))).toEqual({
+    writes: [],
+    reads: ['readGrantValidity'],
+  })
 })
 
 test('An authorization request with a session costs two reads and no write', async () => {
@@ -122,8 +125,8 @@ test('A token exchange costs one read, its introspection one read, and its revoc
   const form = { subject_token: subject, subject_token_type: 'urn:ietf:params:oauth:token-type:access_token', resource: api }
   const send = (more = {}) => app.walk.token(own, { grant_type: TOKEN_EXCHANGE, ...form, ...more })
   const { access_token } = tokensOf(await send())
-  expect(await costOf(send)).toEqual({ writes: [], reads: ['readGrant'] })
-  expect(await costOf(() => app.walk.introspect(own, access_token))).toEqual({ writes: [], reads: ['readGrant'] })
+  expect(await costOf(send)).toEqual({ writes: [], reads: ['readGrantValidity'] })
+  expect(await costOf(() => app.walk.introspect(own, access_token))).toEqual({ writes: [], reads: ['readGrantValidity'] })
   expect(await costOf(() => app.walk.revoke(own, access_token))).toEqual({ writes: ['revokeAccessToken'], reads: ['readGrant'] })
   for (const refused of [{ subject_token: 'x' }, { resource: 'https://files.example.com/' }, { scope: 'profile' }])
     expect(await costOf(() => send(refused)), 'a request that is refused for its content').toEqual({ writes: [], reads: [] })

@@ -30,6 +30,7 @@ export const NAMED: readonly Named[] = [
   { name: 'revoke an access token', is: /^\s*UPDATE grants\s+SET revoked_tokens/, reach: 'one' },
   { name: 'end a grant that remembers too many', is: /^\s*UPDATE grants SET[^]*too_many_revoked_tokens/, reach: 'one' },
   { name: 'end a grant', is: /^\s*UPDATE grants SET ended_at = :at, end_reason = :reason\s+WHERE id = :grantId/, reach: 'one' },
+  { name: 'read whether a grant is valid', is: /^\s*SELECT grants\.id, grants\.client_id, grants\.expires_at[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'read a grant', is: /^\s*SELECT grants\.id[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'whose grant it is', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
   { name: 'read a wallet, its epoch', is: /^SELECT address, epoch, proved_itself FROM wallets/, reach: 'one' },

@@ -83,6 +83,9 @@ export type SpendOutcome = 'spent' | 'spent_before'
 
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
 
+/** What decides whether the access tokens of a grant are still valid. */
+export type GrantValidity = Pick<Grant, 'clientId' | 'expiresAt' | 'endedAt' | 'revokedTokens'>
+
 export interface GrantStore {
   /**
    * Creates the grant under the grant id of the code. If several attempts race, exactly one returns `redeemed`, and the others return
@@ -114,6 +117,8 @@ export interface GrantStore {
   }): Promise<RevokeTokenOutcome>
   /** Null if the code of this grant was neither redeemed nor spent. */
   readGrant(grantId: string): Promise<Grant | null>
+  /** As `readGrant`, for the most frequent read: an introspection needs no more of a grant. */
+  readGrantValidity(grantId: string): Promise<GrantValidity | null>
   /**
    * A page of the grants of a wallet that have not ended; expired grants are included. Sorted by client, then newest first. An index
    * holds only these grants, so the cost of a page does not depend on the number of ended grants.

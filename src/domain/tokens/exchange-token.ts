@@ -22,7 +22,7 @@ import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
-import { readGrantOfToken } from './grant-of-token.ts'
+import { findFaultOfToken } from './grant-of-token.ts'
 import type { TokenResponse } from './token-response.ts'
 
 /** The parsed body of the request (RFC 8693 §2.1). */
@@ -158,8 +158,8 @@ function narrow({ settings }: Deps, client: Client, subject: SubjectToken, narro
 /** The checks of introspection: client, grant and revocations. */
 async function requireStillValid(deps: Deps, subject: SubjectToken): Promise<void> {
   if (!(await deps.clients.isEnabled(subject.client_id))) throw subjectRefused('subject_token_client_disabled')
-  const grant = await readGrantOfToken(deps, subject, subject.grant_id)
-  if (typeof grant === 'string') throw subjectRefused(REASONS[grant])
+  const fault = await findFaultOfToken(deps, subject, subject.grant_id)
+  if (fault !== null) throw subjectRefused(REASONS[fault])
 }
 
 const REASONS = {

@@ -7,20 +7,31 @@
 import type { AccessTokenClaims, Actor } from '../../keys/access-token.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Grant } from '../model/records.ts'
+import type { GrantValidity } from '../model/request-store.ts'
 
 export type GrantFault = 'grant_ended' | 'access_token_revoked' | 'client_unknown_or_disabled'
 
 /** The grant, or why the token is no longer valid. The caller checks the token's signature, its expiry and its own client. */
 export async function readGrantOfToken(deps: Deps, claims: AccessTokenClaims, grantId: string): Promise<Grant | GrantFault> {
   const grant = await deps.store.grants.readGrant(grantId)
-  if (!grant || grant.endedAt !== null || grant.expiresAt <= deps.now()) return 'grant_ended'
+  if (!grant) return 'grant_ended'
+  return (await findFault(deps, claims, grant)) ?? grant
+}
+
+/** Why the token is no longer valid; null if it is valid. As `readGrantOfToken`, for callers that do not need the grant. */
+export async function findFaultOfToken(deps: Deps, claims: AccessTokenClaims, grantId: string): Promise<GrantFault | null> {
+  const grant = await deps.store.grants.readGrantValidity(grantId)
+  return grant ? findFault(deps, claims, grant) : 'grant_ended'
+}
+
+async function findFault(deps: Deps, claims: AccessTokenClaims, grant: GrantValidity): Promise<GrantFault | null> {
+  if (grant.endedAt !== null || grant.expiresAt <= deps.now()) return 'grant_ended'
   if (claims.jti in grant.revokedTokens) return 'access_token_revoked'
-  if (claims.act === undefined) return grant
-  return (await findFaultOfChain(deps, claims, grant)) ?? grant
+  return claims.act === undefined ? null : findFaultOfChain(deps, claims, grant)
 }
 
 /** All revocations of one grant are in its row, so the chain costs no query. */
-async function findFaultOfChain({ clients }: Deps, claims: AccessTokenClaims, grant: Grant): Promise<GrantFault | null> {
+async function findFaultOfChain({ clients }: Deps, claims: AccessTokenClaims, grant: GrantValidity): Promise<GrantFault | null> {
   if (claims.exchanged_from?.some((jti) => jti in grant.revokedTokens)) return 'access_token_revoked'
   for (const clientId of [grant.clientId, ...clientsOf(claims.act)])
     if (!(await clients.isEnabled(clientId))) return 'client_unknown_or_disabled'

@@ -9,7 +9,7 @@ import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import { hashOfUse } from '../clients/client-assertion.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import { readGrantOfToken } from './grant-of-token.ts'
+import { findFaultOfToken } from './grant-of-token.ts'
 
 /**
  * RFC 7662 §2.2: exactly these members. `cnf` is present only if the token is bound to a key, and `act` only if the token was issued in
@@ -57,7 +57,7 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
 /** Reads the grant, or, for a token of the client credentials grant, whether the token was revoked. */
 export async function isStillValid(deps: Deps, claims: AccessTokenClaims): Promise<boolean> {
   const { client_id: clientId, grant_id: grantId, jti } = claims
-  if (grantId !== undefined) return typeof (await readGrantOfToken(deps, claims, grantId)) === 'object'
+  if (grantId !== undefined) return (await findFaultOfToken(deps, claims, grantId)) === null
   const client = await deps.clients.findRegistered(clientId)
   if (client === null || !hasTokensWithoutUser(client.grantTypes)) return false
   return !(await deps.store.spent.readSpent('access_token', hashOfUse(clientId, jti)))

@@ -13,7 +13,8 @@ export const GRANT_ID = { table: 'grants', key: 'grantId' } as const
  */
 export const RESERVED = ''
 
-export const isReserved = (row: GrantRow): boolean => row.attempt_id === RESERVED && row.ended_at === null
+export const isReserved = (row: Pick<GrantRow, 'attempt_id' | 'ended_at'>): boolean =>
+  row.attempt_id === RESERVED && row.ended_at === null
 
 // A row that another transaction has locked is skipped, so that no statement over many rows waits for a lock.
 export const UNLOCKED = `,
@@ -24,10 +25,22 @@ export const TRIES_AT_MOST = 20
 
 /** Prepares the read of one grant. */
 export function preparingRead(connection: Connection) {
-  return connection.prepareBatched<GrantRow>({
+  return preparingReadOf<GrantRow>(connection, COLUMNS)
+}
+
+type ValidityRow = Pick<GrantRow, 'id' | 'client_id' | 'expires_at' | 'ended_at' | 'revoked_tokens' | 'attempt_id'>
+
+/** Prepares the read of `GrantValidity`, a third of the row's bytes. */
+export function preparingReadOfValidity(connection: Connection) {
+  const columns = 'grants.id, grants.client_id, grants.expires_at, grants.ended_at, grants.revoked_tokens, grants.attempt_id'
+  return preparingReadOf<ValidityRow>(connection, columns)
+}
+
+function preparingReadOf<Row extends { id: string }>(connection: Connection, columns: string) {
+  return connection.prepareBatched<Row>({
     kind: 'read',
-    one: `SELECT ${COLUMNS} FROM grants WHERE id = :id`,
-    forMany: ` SELECT ${COLUMNS} FROM input JOIN grants ON grants.id = :id`,
+    one: `SELECT ${columns} FROM grants WHERE id = :id`,
+    forMany: ` SELECT ${columns} FROM input JOIN grants ON grants.id = :id`,
     parameters: { id: 'text' },
     place: { table: 'grants', key: 'id' },
     column: 'id',

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
-import { END, GRANT_ID, isReserved, preparingRead, TRIES_AT_MOST } from './grant-statements.ts'
+import { END, GRANT_ID, isReserved, preparingRead, preparingReadOfValidity, TRIES_AT_MOST } from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
 import { rotatingTokens } from './rotation.ts'
 
@@ -38,6 +38,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
   const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)
   const read = preparingRead(connection)
+  const readValidity = preparingReadOfValidity(connection)
   const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
     table: 'grants',
     key: 'id',
@@ -73,6 +74,12 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
     async readGrant(grantId) {
       const [row] = await read({ id: grantId })
       return row && !isReserved(row) ? grantOf(row) : null
+    },
+
+    async readGrantValidity(grantId) {
+      const [row] = await readValidity({ id: grantId })
+      if (!row || isReserved(row)) return null
+      return { clientId: row.client_id, expiresAt: row.expires_at, endedAt: row.ended_at, revokedTokens: row.revoked_tokens }
     },
   }
 }

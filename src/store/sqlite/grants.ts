@@ -5,7 +5,7 @@
 
 import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { Grant } from '../../domain/model/records.ts'
-import type { GrantStore, RevokeTokenOutcome } from '../../domain/model/request-store.ts'
+import type { GrantStore, GrantValidity, RevokeTokenOutcome } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, grantOf } from './grant-row.ts'
@@ -37,6 +37,8 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
   const present = preparePresent(connection)
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   read.setReturnArrays(true)
+  const readValidity = connection.prepareRead('SELECT client_id, expires_at, ended_at, revoked_tokens FROM grants WHERE id = ?')
+  readValidity.setReturnArrays(true)
 
   return {
     ...redeemingCodes(connection),
@@ -62,6 +64,14 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
       connection.read((): Grant | null => {
         const row = rowOf(read, grantId)
         return row ? grantOf(row) : null
+      }),
+
+    readGrantValidity: (grantId) =>
+      connection.read((): GrantValidity | null => {
+        const row = rowOf(readValidity, grantId)
+        if (!row) return null
+        const [clientId, expiresAt, endedAt, revoked] = row as readonly [string, number, number | null, string]
+        return { clientId, expiresAt, endedAt, revokedTokens: JSON.parse(revoked) as GrantValidity['revokedTokens'] }
       }),
   }
 }

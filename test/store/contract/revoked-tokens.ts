@@ -27,6 +27,27 @@ export function revokedTokensContract(subject: Subject): void {
     })
   })
 
+  test('The validity of a grant is read as the grant is: alive, with revoked tokens, ended, unknown', async () => {
+    const [store, other] = subject().nodes
+    const grant = await livingGrant(store)
+    const expectSame = async (): Promise<void> => {
+      const read = await other.grants.readGrant(grant.id)
+      if (!read) throw new Error('the grant is there')
+      const { clientId, expiresAt, endedAt, revokedTokens } = read
+      expect(await other.grants.readGrantValidity(grant.id)).toEqual({ clientId, expiresAt, endedAt, revokedTokens })
+    }
+    await expectSame()
+    await store.grants.revokeAccessToken(tokenOf(grant, 'jti-1'))
+    await expectSame()
+    await store.grants.endGrant(grant.id, 'revoked', NOW + 5)
+    await expectSame()
+    expect(await other.grants.readGrantValidity(grant.id)).toMatchObject({
+      endedAt: NOW + 5,
+      revokedTokens: { 'jti-1': NOW + 600 },
+    })
+    expect(await other.grants.readGrantValidity(randomUUID())).toBeNull()
+  })
+
   test('An access token that fifty requests revoke at once is recorded once', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const outcomes = await race(subject(), 50, (store) => store.grants.revokeAccessToken(tokenOf(grant, 'jti-1')))

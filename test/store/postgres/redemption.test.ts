@@ -29,6 +29,7 @@ test('A code whose grant is only reserved has no grant, and the next attempt red
   const grant = newGrant({ dpopJkt: 'key-1' })
   await reserve(database, store, grant)
   expect(await store.grants.readGrant(grant.id)).toBeNull()
+  expect(await store.grants.readGrantValidity(grant.id)).toBeNull()
   const retried = await store.grants.redeemCode({ ...grant, refreshKeyId: 'cccccccccc', dpopJkt: 'key-2' }, 'attempt-2', NOW + 5)
   const own = { refreshKeyId: 'cccccccccc', dpopJkt: 'key-2', generation: 0, createdAt: NOW, endedAt: null }
   expect(retried).toMatchObject({ kind: 'redeemed', grant: own })
