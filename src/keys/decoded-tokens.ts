@@ -3,8 +3,8 @@
  *
  * Only tokens that a key of the ring signed are added, so forged tokens cannot fill the cache or evict entries. An
  * entry shows what was issued, not that the token is still valid: expiry, client and grant are checked every time. The
- * key of an entry is the SHA-256 of the whole token. An entry ends with the token's `exp`, and all entries end when the
- * ring's keys are replaced.
+ * key of an entry is the SHA-256 of the whole token. An entry ends with the token's `exp`, and all entries end when a
+ * key of the ring is retired.
  */
 import type { AccessTokenClaims } from './access-token.ts'
 

@@ -71,9 +71,9 @@ export class KeyRing {
   /** Why the ring may lack a stored key; null if the ring is complete. */
   #doubt: Error | null = null
   readonly #now: () => number
-  /** access tokens that these keys signed; cleared when the keys are replaced */
+  /** access tokens that these keys signed; cleared when one of the keys is gone */
   readonly known = new KnownTokens()
-  /** their claims; cleared when the keys are replaced */
+  /** their claims; cleared when one of the keys is gone */
   readonly decoded: DecodedTokens
 
   constructor(now: () => number) {
@@ -86,7 +86,10 @@ export class KeyRing {
     // Sorted by number, because retirement is by number: two keys may start in the same second, and a later key may
     // start earlier.
     this.#keys = keys.toReversed()
-    this.#byId = new Map(keys.map((key) => [`${key.kind}:${key.id}`, key]))
+    const before = this.#byId
+    this.#byId = new Map(keys.map((key) => [nameOf(key), key]))
+    // The keys are read again after every change of a client, too. Only a key that is gone makes tokens invalid.
+    if ([...before.keys()].every((name) => this.#byId.has(name))) return
     this.known.forget()
     this.decoded.forget()
   }
@@ -151,6 +154,10 @@ export class KeyRing {
   isLoaded(): boolean {
     return (['sign', 'seal', 'mac'] as const).every((kind) => this.#keys.some((key) => key.kind === kind))
   }
+}
+
+function nameOf({ kind, id }: OpenKey): string {
+  return `${kind}:${id}`
 }
 
 function isSigningKey(key: OpenKey): key is SigningKey {

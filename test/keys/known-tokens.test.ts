@@ -60,8 +60,12 @@ test('A known access token is refused once its key is retired', () => {
   ring.replace([old, young])
   expect(openAccessToken(ring, ISSUER, token), 'its key still opens').toBeDefined()
   const second = signAccessToken(ring, claims())
+  for (const each of [token, second]) expect(isKnown(ring, each), 'no key is gone').toBe(true)
+  ring.replace([young])
+  expect(openAccessToken(ring, ISSUER, token), 'its key is retired').toBeUndefined()
+  expect(openAccessToken(ring, ISSUER, second), 'its key still opens').toBeDefined()
   ring.replace([])
-  for (const each of [token, second]) expect(openAccessToken(ring, ISSUER, each), 'its key is retired').toBeUndefined()
+  expect(openAccessToken(ring, ISSUER, second), 'its key is retired').toBeUndefined()
 })
 
 test('A known access token opens after its expiry too, for its revocation', () => {
