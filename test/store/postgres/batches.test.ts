@@ -49,6 +49,13 @@ test('Two hundred concurrent refreshes take fewer than 20 transactions, and each
   expect(await transactionsOf(database)).toBeLessThan(20)
 })
 
+test('Requests that arrive in the same turn of the event loop share one statement and one transaction', async () => {
+  const { database, store } = await openNew()
+  const grants = await many(store, 8)
+  await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+  expect(await transactionsOf(database)).toBe(1)
+})
+
 test.each(['at once', 'at the commit'] as const)(
   'A change that PostgreSQL refuses %s fails for its own caller only; the others of its batch take effect',
   async (when) => {

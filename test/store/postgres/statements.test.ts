@@ -1,6 +1,6 @@
 /** The cost of each operation on PostgreSQL: its statements, the rows that it writes, and how each statement finds its rows. */
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
 import { createClientStore } from '../../../src/store/postgres/clients.ts'
 import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
@@ -67,23 +67,27 @@ beforeAll(async () => {
   // One connection, so that all transactions are counted in one place.
   connection = new RecordingConnection({ ...database.address, poolSize: 1 }, 'given')
   stores = storesOn(connection)
-  const filler = `SELECT 'g' || n, 'c' || n % 100, 'w' || n % 1000, '[]', '[]', n, n, n, 0, 'k', n, 'a' FROM generate_series(1, 20000) AS n`
-  await database.sql.unsafe(`
-    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
-                        refresh_key_id, rotated_at, attempt_id) ${filler};
-    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
-      SELECT 'h' || n, 'w' || n % 1000, 1, 'signature', n, n, n, 'a' FROM generate_series(1, 20000) AS n;
-    INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, 20000) AS n;
-    INSERT INTO spent SELECT 'h' || n, 'assertion', n, 'a' FROM generate_series(1, 20000) AS n;
-    INSERT INTO pushed_requests SELECT 'p' || n, 'c', '{}', n FROM generate_series(1, 20000) AS n;
-    INSERT INTO clients SELECT 'c' || n, '{}', n FROM generate_series(1, 2000) AS n;
-    INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '[]', '[]', n, n, NULL, n, '' FROM generate_series(1, 20000) AS n;
-    ANALYZE`)
+  await database.sql.unsafe(`${fillOf(20_000)}; ANALYZE`)
 })
 afterAll(async () => {
   await connection.close()
   await database.drop()
 })
+
+/** Inserts so many rows into the large tables. */
+function fillOf(rows: number): string {
+  const filler = `SELECT 'g' || n, 'c' || n % 100, 'w' || n % 1000, '[]', '[]', n, n, n, 0, 'k', n, 'a' FROM generate_series(1, ${rows}) AS n`
+  return `
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                        refresh_key_id, rotated_at, attempt_id) ${filler};
+    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+      SELECT 'h' || n, 'w' || n % 1000, 1, 'signature', n, n, n, 'a' FROM generate_series(1, ${rows}) AS n;
+    INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, ${rows}) AS n;
+    INSERT INTO spent SELECT 'h' || n, 'assertion', n, 'a' FROM generate_series(1, ${rows}) AS n;
+    INSERT INTO pushed_requests SELECT 'p' || n, 'c', '{}', n FROM generate_series(1, ${rows}) AS n;
+    INSERT INTO clients SELECT 'c' || n, '{}', n FROM generate_series(1, 2000) AS n;
+    INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '[]', '[]', n, n, NULL, n, '' FROM generate_series(1, ${rows}) AS n`
+}
 
 /**
  * The statements of an operation by their first words, each a transaction of its own, and the number of rows written in this
@@ -246,6 +250,27 @@ test('On PostgreSQL, a statement over many rows finds each row by the primary ke
     expect(scans.length > 0 || /^\s*INSERT/.test(forMany), `a plan for ${forMany}`).toBe(true)
   }
   await database.sql.unsafe('RESET plan_cache_mode')
+})
+
+test('On PostgreSQL, a statement over many rows reads no whole table, even if the table is small and has no statistics', async () => {
+  const young = await createPostgresDatabase()
+  onTestFinished(() => young.drop())
+  await migratePostgres(young.address, NOW)
+  await young.sql.unsafe(fillOf(500))
+  const own = new RecordingConnection(young.address, 'database')
+  storeOn(own)
+  const sample = { text: 'g1', bigint: '1', boolean: 'true', jsonb: '"[]"' }
+  for (const { forMany, parameters } of [...own.forMany]) {
+    const { text } = compileForMany(forMany, parameters, 'database')
+    const explain = own.prepare<{ 'QUERY PLAN': string }>('read', `EXPLAIN (COSTS OFF) ${text.replaceAll(/\$(\d+)/g, ':p$1')}`)
+    const columns = Object.values(parameters).map((type, index) => [`p${index + 1}`, `{${Array(20).fill(sample[type])}}`])
+    const plan = (await explain(Object.fromEntries(columns))).map((row) => row['QUERY PLAN'])
+    expect(
+      plan.filter((line) => line.includes('Seq Scan')),
+      `in ${forMany}`,
+    ).toEqual([])
+  }
+  await own.close()
 })
 
 test('On PostgreSQL, expired rows are found through an index on their expiry, never by a table scan', async () => {

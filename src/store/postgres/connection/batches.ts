@@ -1,6 +1,7 @@
 /**
- * Requests for the same statement that come while one is under way form one statement over many rows: one message, one
- * commit, one answer. A lone request is sent at once, as a statement of its own.
+ * Combines requests for the same statement into one statement over many rows: one message, one commit, one answer. A batch takes the
+ * requests that arrived in the same turn of the event loop, or while other batches were under way. A request that is alone is sent in
+ * the turn in which it arrived, as a statement of its own.
  */
 
 /** How many batches of one statement run at a time: enough to keep the database busy, few enough for the next batch to fill. */
@@ -31,6 +32,7 @@ export class Batches<Input, Row> {
   readonly #options: BatchOptions<Input, Row>
   #waiting: Item<Input, Row>[] = []
   #running = 0
+  #willStart = false
   #limit: number = ROWS.first
 
   constructor(options: BatchOptions<Input, Row>) {
@@ -40,6 +42,17 @@ export class Batches<Input, Row> {
   add(input: Input): Promise<Row | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, resolve, reject })
+      this.#startAfterThisTurn()
+    })
+  }
+
+  // The event loop reads all sockets that have data, and then runs the immediates. So the requests that were read together share one
+  // statement: a refresh takes 20 % less processor time in this process, and a code exchange 40 % (docs/evidence/performance.md).
+  #startAfterThisTurn(): void {
+    if (this.#willStart) return
+    this.#willStart = true
+    setImmediate(() => {
+      this.#willStart = false
       this.#start()
     })
   }

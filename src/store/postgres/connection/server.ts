@@ -197,8 +197,14 @@ function clientOptions(
 }
 
 /**
- * The settings of a connection. If a node disappears in the middle of a message, its statement keeps its locks: no statement timeout runs before the Sync that ends the message. The settings for TCP end it if the network is gone,
- * and `transaction_timeout` (PostgreSQL 17 or newer) if a proxy still acknowledges every packet.
+ * The settings of a connection.
+ *
+ * - If a node disappears in the middle of a message, its statement keeps its locks: no statement timeout runs before the Sync that ends the
+ *   message. The settings for TCP end the statement if the network is gone, and `transaction_timeout` (PostgreSQL 17 or newer) ends it
+ *   if a proxy still acknowledges every packet.
+ * - `enable_seqscan`: each statement finds its rows through an index. Without this setting, PostgreSQL reads a table of a few thousand rows
+ *   as a whole for a statement over many rows, and keeps that plan while the table grows
+ *   (docs/decisions/0044-batches-of-one-turn-and-index-scans.md).
  */
 function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, string> {
   if (purpose === 'migration') return { lock_timeout: '10000' }
@@ -210,6 +216,7 @@ function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, 
     tcp_keepalives_interval: '1',
     tcp_keepalives_count: '2',
     tcp_user_timeout: '4000',
+    enable_seqscan: 'off',
   }
 }
 
