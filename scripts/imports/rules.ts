@@ -200,10 +200,10 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'src/ops',
-    owns: 'logs, metrics, rate limits, TLS, shutdown',
+    owns: 'logs, metrics, rate limits, TLS, shutdown, options of the engine',
     mayImport: [],
     packages: ['fastify', 'pino', 'prom-client'],
-    node: ['async_hooks', 'crypto', 'http', 'https', 'net', 'stream', 'timers/promises'],
+    node: ['async_hooks', 'crypto', 'http', 'https', 'net', 'stream', 'timers/promises', 'v8'],
   },
   {
     folder: 'src/telemetry',

@@ -2,6 +2,7 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { limitHeaders } from '../ops/header-limits.ts'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
+import { noSchemas } from '../ops/no-schemas.ts'
 import { addProbeRoute } from '../ops/probe.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
@@ -38,6 +39,7 @@ export function createAuthServer(service: Service): FastifyInstance {
   const malformed = malformedHttp({ now: service.deps.now, note: (refusal) => noteMalformed(service, refusal) })
   const server: FastifyInstance = Fastify({
     ...withTls(service.tls),
+    ...noSchemas,
     loggerInstance: service.logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,

@@ -2,6 +2,7 @@ import type { ServerOptions as SecureServerOptions } from 'node:https'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import { noSchemas } from '../ops/no-schemas.ts'
 import { addProbeRoute } from '../ops/probe.ts'
 import { currentRequestId, logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
@@ -60,6 +61,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
   })
   const server: FastifyInstance = fastify({
     ...withTls(options.tls),
+    ...noSchemas,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,

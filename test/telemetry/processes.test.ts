@@ -1,12 +1,11 @@
 /** Traces of `grantor serve` as processes: workers, shutdown, and a collector that is away or slow. */
-import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launchForTest, newFolder, type Running, run } from '../cli/run.ts'
 import { type Collector, startCollector } from '../support/collector.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { recordLoadedFiles } from '../support/loaded-files.ts'
 import { send } from '../support/send.ts'
 
 const folder = newFolder()
@@ -48,37 +47,28 @@ async function stop({ running }: Service): Promise<{ code: number | null; ms: nu
   return running.ended()
 }
 
-/** Records the files of OpenTelemetry that a process loads. */
-function recording(): { NODE_OPTIONS: string; TEST_LOADED: string } {
-  const code = [
-    "import{registerHooks}from'node:module';import{appendFileSync}from'node:fs';",
-    "registerHooks({load(url,context,next){if(url.startsWith('file:')&&(url.includes('opentelemetry')||url.includes('src/telemetry')))",
-    "appendFileSync(process.env.TEST_LOADED,url+'\\n');return/**/next(url,context)}})",
-  ].join('')
-  const hook = `data:text/javascript,${encodeURIComponent(code)}`
-  return { NODE_OPTIONS: `--import ${hook}`, TEST_LOADED: join(folder, randomUUID()) }
-}
+const OPENTELEMETRY = ['opentelemetry', 'src/telemetry']
 
 test('Without a collector, serve loads no file of OpenTelemetry and none of src/telemetry', async () => {
-  const record = recording()
+  const loaded = recordLoadedFiles(folder, OPENTELEMETRY)
   // `prom-client` itself loads `@opentelemetry/api`.
-  const service = await serve({ ...record, GRANTOR_METRICS_LISTEN: '' })
+  const service = await serve({ ...loaded.env, GRANTOR_METRICS_LISTEN: '' })
   await request(service.authUrl)
   await stop(service)
-  expect(existsSync(record.TEST_LOADED) ? readFileSync(record.TEST_LOADED, 'utf8') : '').toBe('')
+  expect(loaded.read()).toBe('')
 })
 
 test('With a collector, serve loads OpenTelemetry, and all worker processes send their spans', async () => {
   const collector = await collectorForTest()
-  const record = recording()
-  const service = await serve({ ...record, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, ['--workers', '2'])
+  const loaded = recordLoadedFiles(folder, OPENTELEMETRY)
+  const service = await serve({ ...loaded.env, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, ['--workers', '2'])
   for (let sent = 0; sent < 6; sent++) await request(service.authUrl)
   expect((await stop(service)).code).toBe(0)
   const spans = collector.spans.filter(({ name }) => name === 'POST /oauth/token')
   expect(spans).toHaveLength(6)
   expect(new Set(spans.map(({ instance }) => instance)).size).toBe(2)
   expect(new Set(spans.map(({ service: name }) => name))).toEqual(new Set(['grantor']))
-  expect(readFileSync(record.TEST_LOADED, 'utf8')).toContain('@opentelemetry/sdk-trace')
+  expect(loaded.read()).toContain('@opentelemetry/sdk-trace')
 })
 
 test('The page /metrics of several workers has the sum of the spans that were exported', async () => {

@@ -1,6 +1,7 @@
 /** The common parts of the long-running programs: their log, their metrics, and the order of their shutdown. */
 import { type Settings, secretsOf } from '../../config/settings.ts'
 import type { Limited } from '../../http/service.ts'
+import { limitGarbage } from '../../ops/engine.ts'
 import { createLogger, type Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
@@ -45,6 +46,7 @@ type AuthServiceOptions = {
  * again.
  */
 export async function openAuthService(settings: Settings<'serve'>, { metricsListener, ...options }: AuthServiceOptions) {
+  limitGarbage()
   const tls = tlsOf(settings)
   const service = await composeAuthService(settings, { ...options, tls })
   const { server, adminServer } = service

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { soon } from '../../support/attempts.ts'
 import { freePorts } from '../../support/free-ports.ts'
+import { recordLoadedFiles } from '../../support/loaded-files.ts'
 import { send } from '../../support/send.ts'
 import { beginRequest, launchForTest, newFolder, type Running, run } from '../run.ts'
 
@@ -48,6 +49,13 @@ describe('The command serve', () => {
     expect(one.err()).toContain('grantor: 5 settings need attention\n')
     expect(one.err().match(/^ {2}- GRANTOR_/gm)).toHaveLength(5)
     expect(one.out()).toBe('')
+  })
+
+  test('serve does not load the compilers of JSON schemas, which its routes do not use', async () => {
+    const loaded = recordLoadedFiles(newFolder(), ['/node_modules/ajv/', '/fast-json-stringify/index.js', '/fastify/fastify.js'])
+    await startServe(loaded.env)
+    expect((await send(env.GRANTOR_AUTH_URL ?? '', { path: '/health/live' })).status).toBe(200)
+    expect(loaded.read()).toMatch(/^file:.*\/fastify\.js\n$/)
   })
 
   test('If the database is missing or was never migrated, serve exits with 1 and one line that names grantor migrate', async () => {

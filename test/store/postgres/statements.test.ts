@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
 import { createClientStore } from '../../../src/store/postgres/clients.ts'
 import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
-import { compile, compileForMany } from '../../../src/store/postgres/connection/statement.ts'
+import { compile, compileForMany, textArray } from '../../../src/store/postgres/connection/statement.ts'
 import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
 import { createPushedRequestStore } from '../../../src/store/postgres/pushed-requests.ts'
@@ -259,11 +259,11 @@ test('On PostgreSQL, a statement over many rows reads no whole table, even if th
   await young.sql.unsafe(fillOf(500))
   const own = new RecordingConnection(young.address, 'database')
   storeOn(own)
-  const sample = { text: 'g1', bigint: '1', boolean: 'true', jsonb: '"[]"' }
-  for (const { forMany, parameters } of [...own.forMany]) {
+  const sample = { text: 'g1', bigint: '1', boolean: 'true', jsonb: '[]' }
+  for (const { forMany, parameters } of own.forMany) {
     const { text } = compileForMany(forMany, parameters, 'database')
     const explain = own.prepare<{ 'QUERY PLAN': string }>('read', `EXPLAIN (COSTS OFF) ${text.replaceAll(/\$(\d+)/g, ':p$1')}`)
-    const columns = Object.values(parameters).map((type, index) => [`p${index + 1}`, `{${Array(20).fill(sample[type])}}`])
+    const columns = Object.values(parameters).map((type, index) => [`p${index + 1}`, textArray(Array(20).fill(sample[type]))])
     const plan = (await explain(Object.fromEntries(columns))).map((row) => row['QUERY PLAN'])
     expect(
       plan.filter((line) => line.includes('Seq Scan')),
