@@ -20,6 +20,7 @@ export type Check = {
 
 const PEER = 'oidc-provider'
 const FLOOR = 'empty Fastify post'
+const OTHERS = ['hydra', 'keycloak']
 
 /** The aims for which the part has figures. */
 export function checksOf(part: PartResult): Check[] {
@@ -84,6 +85,14 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
         reached: p999 <= 25,
       })),
   clients: ({ clients }) => (clients ? clientChecks(clients) : []),
+  others: (part) => [
+    ...OTHERS.flatMap((other) =>
+      (['code', 'refresh', 'alone', 'same', 'new'] as const).flatMap((operation) =>
+        rateCheck(part, operation, 'grantor', other, 10, `${OPERATIONS[operation].name}, on PostgreSQL`),
+      ),
+    ),
+    ...memoryCheck(part, ', on PostgreSQL'),
+  ],
 }
 
 /** The processor time of an operation, divided by that of its floor. */
@@ -188,12 +197,12 @@ function latencyCheck(part: PartResult, operation: OperationName): Check[] {
   ]
 }
 
-function memoryCheck({ servers }: PartResult): Check[] {
+function memoryCheck({ servers }: PartResult, where = ''): Check[] {
   const [ours, theirs] = [servers.find(({ name }) => name === 'grantor'), servers.find(({ name }) => name === PEER)]
   if (!ours) return []
   return [
     {
-      what: 'memory at its highest, under load',
+      what: `memory at its highest, under load${where}`,
       ours: `${Math.round(ours.peakMemory)} MiB`,
       against: theirs ? PEER : '',
       theirs: theirs ? `${Math.round(theirs.peakMemory)} MiB` : '',

@@ -2,14 +2,15 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeMachine } from './machine.ts'
-import { type Options, PARTS, type PartName } from './options.ts'
+import type { Load } from './measure.ts'
+import { PARTS, type PartName } from './options.ts'
 import type { PartResult } from './parts.ts'
 
 export type Figures = PartResult & {
   /** a day, as in 2026-01-31 */
   measuredOn: string
   machine: ReturnType<typeof describeMachine>
-  load: Pick<Options, 'seconds' | 'rounds' | 'connections' | 'chains'>
+  load: Omit<Load, 'warmUp'>
 }
 
 const DOCS = join(import.meta.dirname, '../docs/evidence')
@@ -18,7 +19,7 @@ const fileOf = (part: PartName): string => join(DOCS, `bench/${part}.json`)
 export const PAGE = join(DOCS, 'performance.md')
 export const CHART = join(DOCS, 'bench/chart.svg')
 
-export function figuresOf(measured: PartResult, { seconds, rounds, connections, chains }: Options): Figures {
+export function figuresOf(measured: PartResult, { seconds, rounds, connections, chains }: Load): Figures {
   const measuredOn = new Date().toISOString().slice(0, 10)
   return { measuredOn, machine: describeMachine(), load: { seconds, rounds, connections, chains }, ...measured }
 }

@@ -12,7 +12,7 @@ import { measureJobs } from './jobs.ts'
 import { tell } from './measure.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { layOut } from './package-home.ts'
-import { runPart } from './parts.ts'
+import { loadOf, runPart } from './parts.ts'
 import { rewrite } from './performance-page.ts'
 import { measureSoak } from './soak.ts'
 import { checksTable, measuredTable, serversTable } from './tables.ts'
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   }
   const measured: Figures[] = []
   for (const part of options.parts) {
-    const figures = figuresOf(await runPart(part, options, homes, folder), options)
+    const figures = figuresOf(await runPart(part, options, homes, folder), loadOf(part, options))
     measured.push(figures)
     if (options.writeDocs) keep(figures)
   }

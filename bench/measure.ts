@@ -6,7 +6,10 @@ import { floorOf, OPERATIONS, type Operation, type OperationName, type Prepare }
 import { median } from './statistics.ts'
 import type { Target } from './target.ts'
 
-export type Load = { seconds: number; rounds: number; connections: number; chains: number }
+export type Load = { seconds: number; rounds: number; connections: number; chains: number; warmUp?: WarmUp }
+
+/** The work before the measured time, so that every server runs compiled code. */
+export type WarmUp = { requests: number; seconds: number }
 
 export type Result = {
   operation: OperationName
@@ -21,26 +24,29 @@ export type Result = {
   latency: { shared: Latency; own: Latency } | null
 }
 
-type Lane = { target: Target; prepare: Prepare; guess: number; result: Result }
+type Lane = { target: Target; port: number; prepare: Prepare; guess: number; result: Result }
 
-/** Requests before the measured time, so that every server runs compiled code. */
-const WARM_UP = 6000
+const WARM_UP: WarmUp = { requests: 6000, seconds: 2 }
 const FIRST_GUESS = 4000
 
-export async function measure(name: OperationName, targets: Target[], load: Load, withLatency: boolean): Promise<Result[]> {
+export async function measure(name: OperationName, targets: Target[], wanted: Load, withLatency: boolean): Promise<Result[]> {
   const operation: Operation = OPERATIONS[name]
+  const load = { ...wanted, connections: operation.connections ?? wanted.connections }
   const lanes = targets.map(
     (target): Lane => ({
       target,
+      port: (operation.introspects && target.introspectionPort) || target.port,
       prepare: target.isFloor ? async () => floorOf(name, target) : operation.prepare(target, load.chains),
       guess: FIRST_GUESS,
       result: { operation: name, server: target.name, perSecond: [], processorMicroseconds: [], busy: [], latency: null },
     }),
   )
+  const { warmUp = WARM_UP } = load
   for (const lane of lanes) {
     // Otherwise the garbage of the previous operation would be collected in this one.
     await lane.target.supply?.forget()
-    const warm = await closedLoop(lane.target.port, await lane.prepare(WARM_UP), { connections: load.connections, seconds: 2 })
+    const work = await lane.prepare(warmUp.requests)
+    const warm = await closedLoop(lane.port, work, { connections: load.connections, seconds: warmUp.seconds })
     lane.guess = warm.perSecond
   }
   for (let round = 0; round < load.rounds; round++) {
@@ -55,10 +61,10 @@ export async function measure(name: OperationName, targets: Target[], load: Load
 }
 
 async function measureOnce(lane: Lane, { seconds, connections }: Load): Promise<void> {
-  const { target, result } = lane
+  const { target, port, result } = lane
   const work = await lane.prepare(Math.ceil(lane.guess * seconds * 1.3))
   const before = processorSeconds(target.running.pid)
-  const { all, perSecond, seconds: took } = await closedLoop(target.port, work, { connections, seconds })
+  const { all, perSecond, seconds: took } = await closedLoop(port, work, { connections, seconds })
   const used = processorSeconds(target.running.pid) - before
   lane.guess = perSecond
   result.perSecond.push(perSecond)
@@ -73,7 +79,7 @@ async function measureLatency(lanes: Lane[], { seconds, connections }: Load): Pr
     const runs: Latency[] = []
     for (let round = 0; round < LATENCY_ROUNDS; round++) {
       const work = await lane.prepare(Math.ceil(rate * (seconds + 1)))
-      runs.push(await openLoop(lane.target.port, work, { connections: Math.max(connections, 128), rate, seconds }))
+      runs.push(await openLoop(lane.port, work, { connections: Math.max(connections, 128), rate, seconds }))
     }
     return medianOf(runs)
   }

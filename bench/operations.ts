@@ -18,6 +18,10 @@ export type Operation = {
   /** the servers that it can be measured at; all of them if absent */
   fits?(target: Target): boolean
   prepare(target: Target, chains: number): Prepare
+  /** the connections of the load, if the operation has its own number */
+  connections?: number
+  /** whether the server answers it at the port for introspection */
+  introspects?: boolean
 }
 
 export const OPERATIONS = {
@@ -34,7 +38,7 @@ export const OPERATIONS = {
           redirect_uri: target.client.redirectUri,
         }),
       )
-      return oneByOne(requests, (answer) => void tokensIn(answer))
+      return oneByOne(requests, (answer) => void tokensIn(answer, target))
     },
   },
   refresh: {
@@ -45,8 +49,18 @@ export const OPERATIONS = {
       return async () => (work ??= refreshing(target, await supplyOf(target).refreshTokens(chains)))
     },
   },
+  alone: {
+    name: 'refresh, one at a time',
+    floor: false,
+    connections: 1,
+    prepare(target, chains) {
+      let work: Work | undefined
+      return async () => (work ??= refreshing(target, await supplyOf(target).refreshTokens(chains)))
+    },
+  },
   same: {
     name: 'introspect, same token',
+    introspects: true,
     floor: true,
     prepare: (target) => async () => {
       const [token = 'an-unknown-token'] = target.supply ? await target.supply.accessTokens(1) : []
@@ -56,11 +70,13 @@ export const OPERATIONS = {
   },
   new: {
     name: 'introspect, new token each time',
+    introspects: true,
     floor: false,
     prepare: (target) => async (count) => introspecting(target, await supplyOf(target).accessTokens(count)),
   },
   other: {
     name: 'introspect, token of another node',
+    introspects: true,
     floor: false,
     fits: ({ supply, isFloor }) => isFloor === true || supply?.accessTokensOfAnotherNode !== undefined,
     prepare: (target) => async (count) =>
@@ -119,7 +135,7 @@ export function refreshing(target: Target, refreshTokens: string[], onTokens?: (
         : formPost(target.paths.token, target.authorization, { grant_type: 'refresh_token', refresh_token: token })
     },
     accept(answer) {
-      const tokens = tokensIn(answer)
+      const tokens = tokensIn(answer, target)
       waiting.put(tokens.refreshToken)
       onTokens?.(tokens)
     },
@@ -153,12 +169,12 @@ export function authorizing(target: Target, cookies: string[], onCode?: (code: s
 export type Tokens = { accessToken: string; refreshToken: string }
 
 /** Both tokens of a token response. Throws if one is missing. */
-export function tokensIn(answer: Answer): Tokens {
+export function tokensIn(answer: Answer, { opaqueTokens }: Target): Tokens {
   requireStatus(answer, 200, 'token')
   const [, accessToken] = /"access_token":"([^"]+)"/.exec(answer.body) ?? []
   const [, refreshToken] = /"refresh_token":"([^"]+)"/.exec(answer.body) ?? []
   if (accessToken === undefined || refreshToken === undefined) throw new WrongAnswer('token: no pair of tokens came back')
-  if (accessToken.split('.').length !== 3) throw new WrongAnswer('token: the access token is not a JWT')
+  if (!opaqueTokens && accessToken.split('.').length !== 3) throw new WrongAnswer('token: the access token is not a JWT')
   return { accessToken, refreshToken }
 }
 

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
-export const PARTS = ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients'] as const
+export const PARTS = ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'others'] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Options = {
@@ -20,6 +20,9 @@ export type Options = {
   build: boolean
   /** another built checkout, measured beside this one */
   baseline: string | null
+  /** the binary of Hydra and the folder of Keycloak, for the part others; null if it is not measured */
+  hydra: string | null
+  keycloak: string | null
   /** the folder for databases and logs during the run; null for the system's folder for temporary files */
   folder: string | null
   json: boolean
@@ -31,7 +34,7 @@ export const HELP = `Measures Grantor beside oidc-provider (in memory) and an em
 
 npm run bench -- [part …] [options]
 
-Parts (all of them unless named):
+Parts (unless named, all but others):
   peer      the six operations against oidc-provider, server on one core, load on another
   floor     processor time of four operations against the least they can cost: an empty Fastify post, the operation's one
             signature or verification, and its one durable write or its read
@@ -42,6 +45,8 @@ Parts (all of them unless named):
             block of the event loop, and refreshes by a second process on the same file
   clients   authorize for a metadata document in memory against a registered client, polls of pending device codes, and
             refreshes while 1,000 unknown client ids a second arrive
+  others    five operations against Hydra and Keycloak, all on one PostgreSQL server; each of them on one core, and the
+            load and the database on the other. You provide Hydra and Keycloak: --hydra FILE, --keycloak DIR
 
   audit     searches of an audit trail of 10,000,000 lines on PostgreSQL and 1,000,000 on SQLite; only if it is named, with
             --postgres N, --sqlite N, --rounds N and --folder DIR
@@ -64,6 +69,8 @@ Options:
   --no-latency      throughput only
   --no-build        measure dist as it is, without npm run build
   --baseline DIR    measure another built checkout beside this one, as "grantor, before"
+  --hydra FILE      the binary of Hydra, for the part others
+  --keycloak DIR    the unpacked distribution of Keycloak, for the part others; its first start changes the folder
   --folder DIR      for databases and logs during the run (default: the system's folder for temporary files)
   --json            print everything measured as JSON instead of the table
   --write-docs      write docs/evidence/bench/PART.json, the chart and the tables of docs/evidence/performance.md; a run without any
@@ -88,6 +95,8 @@ export function parseOptions(args: string[]): Options | 'help' {
       grants: { type: 'string' },
       baseline: { type: 'string' },
       folder: { type: 'string' },
+      hydra: { type: 'string' },
+      keycloak: { type: 'string' },
       shared: { type: 'boolean' },
       'no-latency': { type: 'boolean' },
       'no-build': { type: 'boolean' },
@@ -105,9 +114,12 @@ export function parseOptions(args: string[]): Options | 'help' {
   }
   const { store = 'sqlite' } = values
   if (store !== 'sqlite' && store !== 'postgres') throw new Error('--store is sqlite or postgres')
+  const { hydra = null, keycloak = null } = values
+  const parts = positionals.map((name) => oneOf(name, PARTS, 'part'))
+  if (parts.includes('others') && hydra === null && keycloak === null) throw new Error('others takes --hydra or --keycloak')
   const narrowed = positionals.length > 0 || Object.keys(values).some((name) => !['no-build', 'folder', 'json'].includes(name))
   return {
-    parts: positionals.length === 0 ? [...PARTS] : positionals.map((name) => oneOf(name, PARTS, 'part')),
+    parts: parts.length === 0 ? PARTS.filter((name) => name !== 'others') : parts,
     only: (values.only?.split(',') ?? []).map((name) => oneOf(name, Object.keys(OPERATIONS) as OperationName[], 'operation')),
     seconds: number('seconds', 2),
     rounds: number('rounds', 5),
@@ -120,6 +132,8 @@ export function parseOptions(args: string[]): Options | 'help' {
     latency: !values['no-latency'],
     build: !values['no-build'],
     baseline: values.baseline ?? null,
+    hydra,
+    keycloak,
     folder: values.folder ?? null,
     json: values.json ?? false,
     writeDocs: values['write-docs'] ?? !narrowed,

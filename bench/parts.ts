@@ -6,13 +6,15 @@ import { type ClientsMeasured, DEVICE_GRANT, measureClients, TRUSTED_PROXY } fro
 import { closedLoop } from './load/closed-loop.ts'
 import { hasWrk, loadWithWrk } from './load/wrk.ts'
 import { chooseCores, peakMemory, stayOn } from './machine.ts'
-import { measure, type Result, tell } from './measure.ts'
+import { type Load, measure, type Result, tell } from './measure.ts'
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts'
 import type { Options, PartName } from './options.ts'
 import { startDevelopment } from './servers/development.ts'
 import { fillPostgres, fillSqlite, fillSqliteBetween } from './servers/fill.ts'
 import { startFloor } from './servers/floor.ts'
 import { startGrantor } from './servers/grantor.ts'
+import { startHydra } from './servers/hydra.ts'
+import { startKeycloak } from './servers/keycloak.ts'
 import { startPeer } from './servers/peer.ts'
 import { type PostgresServer, startPostgres } from './servers/postgres.ts'
 import { measureStalls, REFRESHED, type Stalls } from './stalls.ts'
@@ -62,6 +64,9 @@ type Bench = {
   floor(): Promise<Target>
   floorOfOperations(): Promise<Target>
   development(): Promise<Target>
+  /** none if the bench has no Hydra; the same for Keycloak */
+  hydra(): Promise<Target[]>
+  keycloak(): Promise<Target[]>
   baseline(wanted?: Grantor): Promise<Target[]>
 }
 
@@ -69,8 +74,10 @@ type Part = {
   shared: (options: Options) => boolean
   operations: OperationName[]
   latency: boolean
-  /** the number of refresh chains, if the part has its own number */
-  chains?: number
+  /** the load, where the part has its own */
+  load?: Partial<Load>
+  /** whether PostgreSQL runs on the core of the load; otherwise it runs on the core of the servers */
+  databaseBesideLoad?: boolean
   servers(bench: Bench): Promise<Target[]>
   /** the floors, which are measured for the operations that have one */
   floors?(bench: Bench): Promise<Target[]>
@@ -122,7 +129,7 @@ const PARTS: Record<PartName, Part> = {
     shared: () => false,
     operations: ['refresh'],
     latency: false,
-    chains: FEW,
+    load: { chains: FEW },
     async servers(bench) {
       const many = bench.options.grants || 2_000_000
       const { store } = bench.options
@@ -156,6 +163,20 @@ const PARTS: Record<PartName, Part> = {
       }),
     ],
   },
+  others: {
+    shared: () => false,
+    operations: ['refresh', 'alone', 'same', 'new', 'other', 'code'],
+    latency: false,
+    // As many connections as Keycloak and Hydra answer at once with their pools. The Java virtual machine compiles for seconds.
+    load: { connections: 32, chains: 500, warmUp: { requests: 3000, seconds: 10 } },
+    databaseBesideLoad: true,
+    servers: async (bench) => [await bench.grantor({ store: 'postgres' }), ...(await bench.hydra()), ...(await bench.keycloak())],
+  },
+}
+
+/** The load of a part: the options, and what the part has of its own. */
+export function loadOf(part: PartName, { seconds, rounds, connections, chains }: Options): Load {
+  return { seconds, rounds, connections, chains, ...PARTS[part].load }
 }
 
 export async function runPart(
@@ -164,13 +185,14 @@ export async function runPart(
   homes: { own: string; baseline: string | null },
   within: string,
 ): Promise<PartResult> {
-  const { shared, operations, latency, servers, floors, chains = options.chains } = PARTS[part]
+  const { shared, operations, latency, servers, floors, databaseBesideLoad } = PARTS[part]
   const folder = join(within, part)
   mkdirSync(folder)
   const cores = chooseCores(shared(options))
   stayOn(cores.load)
   const started: { stop(): Promise<void> }[] = []
-  const bench = benchIn(folder, cores.server, options, homes, started)
+  const database = databaseBesideLoad ? cores.load : cores.server
+  const bench = benchIn(folder, { servers: cores.server, database }, options, homes, started)
   try {
     const targets = await servers(bench)
     const resting = (await floors?.(bench)) ?? []
@@ -179,7 +201,7 @@ export async function runPart(
     for (const name of wanted) {
       const { floor, fits = () => true }: Operation = OPERATIONS[name]
       const all = (floor ? [...targets, ...resting] : targets).filter(fits)
-      results.push(...(await measure(name, all, { ...options, chains }, latency && options.latency)))
+      results.push(...(await measure(name, all, loadOf(part, options), latency && options.latency)))
     }
     const [floor] = resting
     const loadCheck = floor && wanted.includes('same') && hasWrk() ? await checkLoad(floor, options, folder) : null
@@ -211,7 +233,7 @@ async function checkLoad(floor: Target, { seconds, connections }: Options, folde
 
 function benchIn(
   folder: string,
-  cores: string | null,
+  { servers: cores, database: databaseCores }: { servers: string | null; database: string | null },
   options: Options,
   homes: { own: string; baseline: string | null },
   started: { stop(): Promise<void> }[],
@@ -221,6 +243,9 @@ function benchIn(
   const keep = <Started extends { stop(): Promise<void> }>(one: Started): Started => {
     started.push(one)
     return one
+  }
+  const serverOfAll = async (): Promise<PostgresServer> => {
+    return (database ??= keep(await startPostgres({ folder: options.folder ?? tmpdir(), cores: databaseCores })))
   }
   async function grantor({
     name = 'grantor',
@@ -233,9 +258,8 @@ function benchIn(
     ...more
   }: Grantor = {}) {
     const number = ++count
-    if (store === 'postgres') database ??= keep(await startPostgres({ folder: options.folder ?? tmpdir(), cores }))
     const file = join(folder, `${number}.sqlite`)
-    const databaseUrl = store === 'postgres' && database ? await database.urlOf(`bench_${number}`) : `sqlite:${file}`
+    const databaseUrl = store === 'postgres' ? await (await serverOfAll()).urlOf(`bench_${number}`) : `sqlite:${file}`
     const fill = async () => {
       tell(`filling ${store} with ${grants.toLocaleString('en')} grants`)
       if (store === 'postgres') await fillPostgres(databaseUrl, grants)
@@ -251,6 +275,16 @@ function benchIn(
     peer: async () => keep(await startPeer({ cores, folder })),
     floor: async () => keep(await startFloor({ cores, folder })),
     floorOfOperations: async () => keep(await startFloor({ cores, folder, home: homes.own })),
+    async hydra() {
+      const { hydra: binary } = options
+      if (binary === null) return []
+      return [keep(await startHydra({ binary, databaseUrl: await (await serverOfAll()).urlOf('hydra'), cores, folder }))]
+    },
+    async keycloak() {
+      const { keycloak: home } = options
+      if (home === null) return []
+      return [keep(await startKeycloak({ home, databaseUrl: await (await serverOfAll()).urlOf('keycloak'), cores, folder }))]
+    },
     development: async () => keep(await startDevelopment({ home: homes.own, cores, folder })),
     baseline: async (wanted) =>
       homes.baseline === null ? [] : [await grantor({ ...wanted, name: BASELINE, home: homes.baseline })],

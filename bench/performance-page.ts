@@ -17,6 +17,7 @@ const TITLES = {
   grants: 'A large store',
   stalls: 'The slowest refreshes of a large store',
   clients: 'Clients that are not registered, and devices',
+  others: 'Hydra and Keycloak on the same PostgreSQL',
 } as const
 
 /** Writes the tables of the page and the chart anew from the stored figures. Text outside of the marks is not changed. */

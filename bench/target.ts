@@ -26,6 +26,10 @@ export type Target = {
   authorization: string
   paths: { token: string; introspect: string; revoke: string; authorize: string }
   client: Client
+  /** the port for introspection, if it is another one */
+  introspectionPort?: number
+  /** whether its access tokens are opaque; otherwise they are JWTs */
+  opaqueTokens?: boolean
   /** the demo's registered native client, and the resource that it and unregistered clients may request; of `grantor start` only */
   demo?: { clientId: string; resource: string }
   databaseUrl?: string

@@ -7,9 +7,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
 import type { Target } from '../target.ts'
-import { supplyFrom } from './grantor.ts'
 import { startNode, untilReady } from './process.ts'
 import { signInWith } from './sign-in.ts'
+import { supplyFrom } from './supply.ts'
 import { makeWallet } from './wallet.ts'
 
 export async function startDevelopment(start: { home: string; cores: string | null; folder: string }): Promise<Target> {
@@ -49,7 +49,7 @@ export async function startDevelopment(start: { home: string; cores: string | nu
       })
       return ((await signed.json()) as { redirect_to: string }).redirect_to
     })
-  return { ...bare, supply: supplyFrom(bare, { signIn, kept: [] }) }
+  return { ...bare, supply: supplyFrom(bare, { signIn }) }
 }
 
 /** The first of five free ports. */

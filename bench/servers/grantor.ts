@@ -1,13 +1,11 @@
 /** Starts Grantor as an operator does: the built package, `migrate`, a client, `serve`. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { sendAll } from '../load/closed-loop.ts'
-import type { Work } from '../load/work.ts'
-import { authorizing, refreshing, tokensIn } from '../operations.ts'
-import { basic, formPost } from '../request.ts'
-import type { Client, Supply, Target } from '../target.ts'
+import { basic } from '../request.ts'
+import type { Client, Target } from '../target.ts'
 import { freePort, type Running, runNode, startNode, untilReady } from './process.ts'
 import { signIn } from './sign-in.ts'
+import { supplyFrom } from './supply.ts'
 
 export type GrantorStart = {
   name: string
@@ -119,7 +117,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
         ...supplyFrom({ ...bare, supply: null }, { signIn: signInAt, kept }),
         async accessTokensOfAnotherNode(count) {
           const other = await startSecond(start.cores)
-          const tokens = await supplyFrom(other, { signIn: signInAt, kept: [] }).accessTokens(count)
+          const tokens = await supplyFrom(other, { signIn: signInAt }).accessTokens(count)
           await other.stop()
           return tokens
         },
@@ -149,58 +147,3 @@ async function readMetrics(host: string): Promise<string> {
 function longestBlockIn(metrics: string): number {
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000
 }
-
-/** Makes everything over HTTP: people sign in, apps request codes and exchange them. `signIn` gets the path of an authorization request. */
-export function supplyFrom(
-  target: Target,
-  { signIn, kept }: { signIn: (authorize: string) => Promise<string>; kept: string[] },
-): Supply {
-  const { id, redirectUri } = target.client
-  const authorize = `${target.paths.authorize}?client_id=${id}&redirect_uri=${encodeURIComponent(redirectUri)}`
-  const people: string[] = []
-  let refreshes: Work | undefined
-  const minted: string[] = []
-
-  const sessions = async (count: number): Promise<string[]> => {
-    const all: string[] = []
-    for (let left = count; left > 0; left--) all.push(await signIn(authorize))
-    return all
-  }
-  async function codes(count: number): Promise<string[]> {
-    people.push(...(await sessions(Math.max(PEOPLE, Math.ceil(count / GRANTS_OF_EACH)) - people.length)))
-    const made: string[] = []
-    const asking = authorizing(target, people, (code) => void made.push(code))
-    let left = count
-    await sendAll(target.port, { ...asking, next: () => (left-- > 0 ? asking.next() : undefined) })
-    return made
-  }
-  async function refreshTokens(count: number): Promise<string[]> {
-    if (kept.length >= count) return kept.splice(0, count)
-    const requests = (await codes(count)).map((code) =>
-      formPost(target.paths.token, target.authorization, { grant_type: 'authorization_code', code, redirect_uri: redirectUri }),
-    )
-    const made: string[] = []
-    await sendAll(target.port, { next: () => requests.pop(), accept: (answer) => void made.push(tokensIn(answer).refreshToken) })
-    return made
-  }
-  return {
-    forget: async () => undefined,
-    sessions,
-    codes,
-    refreshTokens,
-    async accessTokens(count) {
-      refreshes ??= refreshing(target, await refreshTokens(CHAINS), ({ accessToken }) => void minted.push(accessToken))
-      const { next, accept } = refreshes
-      let left = count
-      await sendAll(target.port, { next: () => (left-- > 0 ? next() : undefined), accept })
-      return minted.splice(0)
-    },
-  }
-}
-
-/** The minimum number of people for whom codes are issued, and the maximum number of grants of each. */
-const PEOPLE = 50
-const GRANTS_OF_EACH = 80
-
-/** The number of grants of the access tokens. */
-const CHAINS = 2000

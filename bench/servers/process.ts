@@ -10,7 +10,7 @@ import { pinned } from '../machine.ts'
 export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
 
 export type Start = {
-  /** the program and its arguments; it runs with the same Node as the bench */
+  /** the program and its arguments */
   args: string[]
   cwd?: string
   env: Record<string, string>
@@ -19,12 +19,17 @@ export type Start = {
   log: string
 }
 
-/** Starts a Node program with a channel for `child.send`. */
-export function startNode({ args, cwd, env, cores, log }: Start): Running {
-  const [command = '', ...rest] = pinned(cores, [process.execPath, ...args])
+/** Starts a Node program with the same Node as the bench, and with a channel for `child.send`. */
+export function startNode(start: Start): Running {
+  const node = { ...start, args: [process.execPath, ...start.args], env: { NODE_ENV: 'production', ...start.env } }
+  return startProgram(node, ['ipc'])
+}
+
+export function startProgram({ args, cwd, env, cores, log }: Start, channels: 'ipc'[] = []): Running {
+  const [command = '', ...rest] = pinned(cores, args)
   const out = openSync(log, 'a')
-  const environment = { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...env }
-  const child = spawn(command, rest, { ...(cwd ? { cwd } : {}), env: environment, stdio: ['ignore', out, out, 'ipc'] })
+  const environment = { PATH: process.env.PATH ?? '', ...env }
+  const child = spawn(command, rest, { ...(cwd ? { cwd } : {}), env: environment, stdio: ['ignore', out, out, ...channels] })
   closeSync(out)
   const stopped = atExit(() => void child.kill('SIGKILL'))
   return {
@@ -41,20 +46,29 @@ export function startNode({ args, cwd, env, cores, log }: Start): Running {
 }
 
 /** Runs a Node program to its end and returns what it printed. */
-export async function runNode({ args, cwd, env, cores, log }: Start): Promise<string> {
-  const output = `${log}.${args.at(1) ?? 'run'}`
-  const { child } = startNode({ args, ...(cwd ? { cwd } : {}), env, cores, log: output })
-  await once(child, 'exit')
-  if (child.exitCode !== 0) throw new Error(`${args.join(' ')} failed: ${tailOf(output)}`)
-  return readFileSync(output, 'utf8')
+export async function runNode(start: Start): Promise<string> {
+  return untilEnd({ ...start, log: `${start.log}.${start.args.at(1) ?? 'run'}` }, startNode)
 }
 
-/** Resolves with the milliseconds until `question` resolved to true. Rejects if the process ends before. */
-export async function untilReady({ child }: Running, log: string, question: () => Promise<boolean>): Promise<number> {
+/** Runs a program to its end and returns what it printed, which is also in `log`. */
+export async function untilEnd(start: Start, startIt: (start: Start) => Running = startProgram): Promise<string> {
+  const { child } = startIt(start)
+  await once(child, 'exit')
+  if (child.exitCode !== 0) throw new Error(`${start.args.join(' ')} failed: ${tailOf(start.log)}`)
+  return readFileSync(start.log, 'utf8')
+}
+
+/** Resolves with the milliseconds until `question` resolved to true. Rejects if the process ends before, or after `atMost` seconds. */
+export async function untilReady(
+  { child }: Running,
+  log: string,
+  question: () => Promise<boolean>,
+  atMost = 60,
+): Promise<number> {
   const from = performance.now()
   while (!(await question())) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended: ${tailOf(log)}`)
-    if (performance.now() - from > 60_000) throw new Error('the server was not ready within a minute')
+    if (performance.now() - from > atMost * 1000) throw new Error(`the server was not ready after ${atMost} s`)
     await pause(2)
   }
   return performance.now() - from

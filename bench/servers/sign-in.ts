@@ -1,5 +1,6 @@
 /** Signs in one person over HTTP with the signature of a wallet. The bench is the login server (docs/guides/own-login-server.md). */
 import { basic } from '../request.ts'
+import { makeBrowser } from './browser.ts'
 import { makeWallet } from './wallet.ts'
 
 /** The Cookie header of a browser that is signed in. */
@@ -25,21 +26,11 @@ export async function signInWith(
   authorize: string,
   prove: (challenge: string) => Promise<string>,
 ): Promise<string> {
-  const cookies = new Map<string, string>()
-  const browse = async (url: string): Promise<Response> => {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(url, { redirect: 'manual', headers: cookie === '' ? {} : { cookie } })
-    await response.text()
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      cookies.set(name, value)
-    }
-    return response
-  }
-  const toLogin = await browse(`${authUrl}${authorize}`)
-  const [, challenge] = /[?&]login_challenge=([^&]+)/.exec(toLogin.headers.get('location') ?? '') ?? []
+  const browser = makeBrowser()
+  const toLogin = await browser.open(`${authUrl}${authorize}`)
+  const [, challenge] = /[?&]login_challenge=([^&]+)/.exec(toLogin.location) ?? []
   if (challenge === undefined) throw new Error(`authorize answered ${toLogin.status} and did not lead to the login`)
-  const complete = await browse(await prove(challenge))
+  const complete = await browser.open(await prove(challenge))
   if (complete.status !== 200) throw new Error(`/login/complete answered ${complete.status}`)
-  return [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  return browser.cookies()
 }

@@ -110,6 +110,25 @@ test('Only a complete run of the bench replaces the published figures without --
   expect(parseOptions(['peer', '--write-docs'])).toMatchObject({ writeDocs: true })
 })
 
+test('The part others compares with Hydra and Keycloak, of which the user provides at least one', () => {
+  expect(() => parseOptions(['others'])).toThrow('others takes --hydra or --keycloak')
+  expect(parseOptions(['others', '--hydra', 'hydra'])).toMatchObject({ parts: ['others'], hydra: 'hydra', keycloak: null })
+  const result = (server: string, rate: number): PartResult['results'][number] => {
+    return { operation: 'code', server, perSecond: [rate], processorMicroseconds: [100], busy: [1], latency: null }
+  }
+  const part: PartResult = {
+    part: 'others',
+    servers: [{ name: 'grantor', readyAfter: [300], peakMemory: 143 }],
+    results: [result('grantor', 4000), result('hydra', 400), result('keycloak', 401)],
+    loadCheck: null,
+  }
+  expect(checksOf(part)).toMatchObject([
+    { what: 'code exchange, on PostgreSQL', against: 'hydra', measured: '10.00 ×', reached: true },
+    { what: 'code exchange, on PostgreSQL', against: 'keycloak', measured: '9.98 ×', reached: false },
+    { what: 'memory at its highest, under load, on PostgreSQL', reached: true },
+  ])
+})
+
 test('The bench refuses an unknown part, operation or option, and a wrong value', () => {
   expect(() => parseOptions(['pear'])).toThrow('there is no part pear')
   expect(() => parseOptions(['--only', 'refresh,reload'])).toThrow('there is no operation reload')

@@ -273,6 +273,16 @@ test('On PostgreSQL, a statement over many rows reads no whole table, even if th
   await own.close()
 })
 
+test('A statement without an index, which counts as expensive while sequential scans are off, is not compiled (jit)', async () => {
+  // Every plan that costs anything would be compiled, if the connection did not turn this off.
+  await database.sql.unsafe(`ALTER DATABASE ${database.name} SET jit_above_cost = 0`)
+  const own = new Connection(database.address, 'database')
+  const plan = await own.prepare<{ 'QUERY PLAN': string }>('read', 'EXPLAIN SELECT sum(created_at) FROM clients')()
+  expect(plan.map((row) => row['QUERY PLAN']).join('\n')).not.toContain('JIT')
+  expect(await own.prepare('read', 'SHOW jit')()).toEqual([{ jit: 'off' }])
+  await own.close()
+})
+
 test('On PostgreSQL, expired rows are found through an index on their expiry, never by a table scan', async () => {
   const recording = new RecordingConnection(database.address, 'database')
   createCleaning(recording)

@@ -205,6 +205,8 @@ function clientOptions(
  * - `enable_seqscan`: each statement finds its rows through an index. Without this setting, PostgreSQL reads a table of a few thousand rows
  *   as a whole for a statement over many rows, and keeps that plan while the table grows
  *   (docs/decisions/0044-batches-of-one-turn-and-index-scans.md).
+ * - `jit`: until PostgreSQL 17, a statement that has no index to use counts as very expensive because of `enable_seqscan`, and would be
+ *   compiled to machine code each time.
  */
 function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, string> {
   if (purpose === 'migration') return { lock_timeout: '10000' }
@@ -217,6 +219,7 @@ function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, 
     tcp_keepalives_count: '2',
     tcp_user_timeout: '4000',
     enable_seqscan: 'off',
+    jit: 'off',
   }
 }
 
