@@ -44,19 +44,13 @@ export const OPERATIONS = {
   refresh: {
     name: 'refresh',
     floor: false,
-    prepare(target, chains) {
-      let work: Work | undefined
-      return async () => (work ??= refreshing(target, await supplyOf(target).refreshTokens(chains)))
-    },
+    prepare: refreshInChains,
   },
   alone: {
     name: 'refresh, one at a time',
     floor: false,
     connections: 1,
-    prepare(target, chains) {
-      let work: Work | undefined
-      return async () => (work ??= refreshing(target, await supplyOf(target).refreshTokens(chains)))
-    },
+    prepare: refreshInChains,
   },
   same: {
     name: 'introspect, same token',
@@ -140,6 +134,12 @@ export function refreshing(target: Target, refreshTokens: string[], onTokens?: (
       onTokens?.(tokens)
     },
   }
+}
+
+/** All rounds go on with the same grants. */
+function refreshInChains(target: Target, chains: number): Prepare {
+  let work: Work | undefined
+  return async () => (work ??= refreshing(target, await supplyOf(target).refreshTokens(chains)))
 }
 
 /** Browsers that are signed in request codes, in turns. `onCode` is called with every code. */

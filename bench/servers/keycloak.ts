@@ -23,23 +23,7 @@ export async function startKeycloak({ home, databaseUrl, cores, folder }: Keyclo
   const [port, managementPort] = [await freePort(), await freePort()]
   const url = `http://localhost:${port}`
   const log = join(folder, 'keycloak.log')
-  const database = new URL(databaseUrl)
-  const args = [
-    join(home, 'bin/kc.sh'),
-    'start',
-    '--db=postgres',
-    `--db-url=jdbc:postgresql://${database.host}${database.pathname}`,
-    `--db-username=${database.username}`,
-    `--db-password=${database.password}`,
-    '--db-pool-max-size=20',
-    '--http-enabled=true',
-    '--http-host=127.0.0.1',
-    `--http-port=${port}`,
-    `--http-management-port=${managementPort}`,
-    `--hostname=${url}`,
-    '--cache=local',
-    '--log-level=warn',
-  ]
+  const args = [join(home, 'bin/kc.sh'), ...optionsOf({ url, port, managementPort, databaseUrl })]
   const env = { HOME: folder, KC_BOOTSTRAP_ADMIN_USERNAME: ADMIN.username, KC_BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password }
   const running = startProgram({ args, env, cores, log })
   const isReady = async () => {
@@ -54,14 +38,6 @@ export async function startKeycloak({ home, databaseUrl, cores, folder }: Keyclo
   await makeRealm(url, client)
   const at = `/realms/${REALM}/protocol/openid-connect`
 
-  async function signIn(authorize: string): Promise<string> {
-    const browser = makeBrowser()
-    const page = await browser.open(`${url}${authorize}&response_type=code&scope=enhancement&state=a-state`)
-    const [, action = ''] = /action="([^"]+)"/.exec(page.body) ?? []
-    const back = await browser.open(action.replaceAll('&amp;', '&'), { ...PERSON, credentialId: '' })
-    if (!back.location.startsWith(redirectUri)) throw new Error(`Keycloak: the sign-in answered ${back.status}`)
-    return browser.cookies()
-  }
   const bare: Target = {
     name: 'keycloak',
     port,
@@ -75,18 +51,49 @@ export async function startKeycloak({ home, databaseUrl, cores, folder }: Keyclo
     longestBlock: async () => Number.NaN,
     stop: running.stop,
   }
-  /** Each of a session of its own: only the newest refresh token of a session is valid. */
-  async function refreshTokens(count: number): Promise<string[]> {
-    const request = formPost(bare.paths.token, bare.authorization, { grant_type: 'password', scope: 'enhancement', ...PERSON })
-    const made: string[] = []
-    let left = count
-    await sendAll(port, {
-      next: () => (left-- > 0 ? request : undefined),
-      accept: (answer) => void made.push(tokensIn(answer, bare).refreshToken),
-    })
-    return made
-  }
+  const signIn = (authorize: string) => signInAt(`${url}${authorize}`, redirectUri)
+  const refreshTokens = (count: number) => makeRefreshTokens(bare, count)
   return { ...bare, supply: supplyFrom(bare, { signIn, refreshTokens, chains: 500 }) }
+}
+
+function optionsOf(of: { url: string; port: number; managementPort: number; databaseUrl: string }): string[] {
+  const { host, pathname, username, password } = new URL(of.databaseUrl)
+  return [
+    'start',
+    '--db=postgres',
+    `--db-url=jdbc:postgresql://${host}${pathname}`,
+    `--db-username=${username}`,
+    `--db-password=${password}`,
+    '--db-pool-max-size=20',
+    '--http-enabled=true',
+    '--http-host=127.0.0.1',
+    `--http-port=${of.port}`,
+    `--http-management-port=${of.managementPort}`,
+    `--hostname=${of.url}`,
+    '--cache=local',
+    '--log-level=warn',
+  ]
+}
+
+async function signInAt(authorize: string, redirectUri: string): Promise<string> {
+  const browser = makeBrowser()
+  const page = await browser.open(`${authorize}&response_type=code&scope=enhancement&state=a-state`)
+  const [, action = ''] = /action="([^"]+)"/.exec(page.body) ?? []
+  const back = await browser.open(action.replaceAll('&amp;', '&'), { ...PERSON, credentialId: '' })
+  if (!back.location.startsWith(redirectUri)) throw new Error(`Keycloak: the sign-in answered ${back.status}`)
+  return browser.cookies()
+}
+
+/** Each of a session of its own: only the newest refresh token of a session is valid. */
+async function makeRefreshTokens(target: Target, count: number): Promise<string[]> {
+  const request = formPost(target.paths.token, target.authorization, { grant_type: 'password', scope: 'enhancement', ...PERSON })
+  const made: string[] = []
+  let left = count
+  await sendAll(target.port, {
+    next: () => (left-- > 0 ? request : undefined),
+    accept: (answer) => void made.push(tokensIn(answer, target).refreshToken),
+  })
+  return made
 }
 
 async function makeRealm(url: string, { id, secret, redirectUri }: Client): Promise<void> {

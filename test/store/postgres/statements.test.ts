@@ -276,6 +276,7 @@ test('On PostgreSQL, a statement over many rows reads no whole table, even if th
 test('A statement without an index, which counts as expensive while sequential scans are off, is not compiled (jit)', async () => {
   // Every plan that costs anything would be compiled, if the connection did not turn this off.
   await database.sql.unsafe(`ALTER DATABASE ${database.name} SET jit_above_cost = 0`)
+  onTestFinished(() => void database.sql.unsafe(`ALTER DATABASE ${database.name} RESET jit_above_cost`).execute())
   const own = new Connection(database.address, 'database')
   const plan = await own.prepare<{ 'QUERY PLAN': string }>('read', 'EXPLAIN SELECT sum(created_at) FROM clients')()
   expect(plan.map((row) => row['QUERY PLAN']).join('\n')).not.toContain('JIT')

@@ -205,7 +205,7 @@ function clientOptions(
  * - `enable_seqscan`: each statement finds its rows through an index. Without this setting, PostgreSQL reads a table of a few thousand rows
  *   as a whole for a statement over many rows, and keeps that plan while the table grows
  *   (docs/decisions/0044-batches-of-one-turn-and-index-scans.md).
- * - `jit`: until PostgreSQL 17, a statement that has no index to use counts as very expensive because of `enable_seqscan`, and would be
+ * - `jit`: up to PostgreSQL 17, a statement that has no index to use counts as very expensive because of `enable_seqscan`, and would be
  *   compiled to machine code each time.
  */
 function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, string> {
