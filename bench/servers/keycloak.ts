@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { sendAll } from '../load/closed-loop.ts'
+import type { Answer } from '../load/connection.ts'
 import { tokensIn } from '../operations.ts'
 import { basic, formPost } from '../request.ts'
 import type { Client, Target } from '../target.ts'
@@ -89,10 +90,12 @@ async function makeRefreshTokens(target: Target, count: number): Promise<string[
   const request = formPost(target.paths.token, target.authorization, { grant_type: 'password', scope: 'enhancement', ...PERSON })
   const made: string[] = []
   let left = count
-  await sendAll(target.port, {
+  const work = {
     next: () => (left-- > 0 ? request : undefined),
-    accept: (answer) => void made.push(tokensIn(answer, target).refreshToken),
-  })
+    accept: (answer: Answer) => void made.push(tokensIn(answer, target).refreshToken),
+  }
+  // A server that has just started is slow, and a request that waits five seconds for one of its 20 database connections fails.
+  await sendAll(target.port, work, 16)
   return made
 }
 
