@@ -1,6 +1,6 @@
 /** Links between the documents of this repository. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -36,4 +36,11 @@ function brokenLinksOf(page: string): string[] {
 test('Every relative link in a document leads to an existing file, and to an existing heading of this file', () => {
   expect(PAGES.length).toBeGreaterThan(40)
   expect(PAGES.filter((page) => existsSync(join(ROOT, page))).flatMap(brokenLinksOf)).toEqual([])
+})
+
+test('Every picture in docs/screenshots is shown in a document', () => {
+  const documents = PAGES.filter((page) => existsSync(join(ROOT, page))).map((page) => readFileSync(join(ROOT, page), 'utf8'))
+  const pictures = readdirSync(join(ROOT, 'docs/screenshots'))
+  expect(pictures.length).toBeGreaterThan(10)
+  expect(pictures.filter((name) => !documents.some((text) => text.includes(`screenshots/${name}`)))).toEqual([])
 })

@@ -102,10 +102,6 @@ test('The list of wallet apps on a phone is accessible', async () => {
   await show(page, grantor.loginUrl, loginPage(login))
   await page.locator('.on-phone').waitFor()
   await expectGoodLooks(page, undefined, TWO_LOOKS.slice(1))
-  // The window gets the height of the page, because a screenshot of more than the window would be taken as on a desktop.
-  const height = await page.evaluate(() => document.documentElement.scrollHeight)
-  await page.setViewportSize({ width: 320, height })
-  if (process.env.TEST_KEEP_SCREENSHOTS === '1') await page.screenshot({ path: 'docs/screenshots/wallet-apps-320-light.png' })
 })
 
 test('A sign-in without an app is accessible: to the account page, and to end everything', async () => {

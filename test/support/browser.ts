@@ -1,4 +1,5 @@
 /** A real browser for tests: pages of a chosen width and colour scheme, and screenshots of them. */
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -53,11 +54,11 @@ export async function newPage(browser: Browser, options: PageOptions = {}): Prom
   return context.newPage()
 }
 
-/** Writes a screenshot of the whole page to test/.screenshots, and with TEST_KEEP_SCREENSHOTS=1 also to docs/screenshots. */
+/** Writes a screenshot of the whole page to test/.screenshots. With TEST_KEEP_SCREENSHOTS=1, replaces a picture of the documents too. */
 export async function screenshot(page: Page, name: string): Promise<void> {
-  const folders = ['test/.screenshots', ...(process.env.TEST_KEEP_SCREENSHOTS === '1' ? ['docs/screenshots'] : [])]
-  for (const folder of folders) {
-    await mkdir(join(ROOT, folder), { recursive: true })
-    await page.screenshot({ path: join(ROOT, folder, `${name}.png`), fullPage: true, animations: 'disabled' })
-  }
+  await mkdir(join(ROOT, 'test/.screenshots'), { recursive: true })
+  const picture = join(ROOT, 'docs/screenshots', `${name}.png`)
+  const isShown = process.env.TEST_KEEP_SCREENSHOTS === '1' && existsSync(picture)
+  for (const path of [join(ROOT, 'test/.screenshots', `${name}.png`), ...(isShown ? [picture] : [])])
+    await page.screenshot({ path, fullPage: true, animations: 'disabled' })
 }
