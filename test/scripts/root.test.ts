@@ -35,10 +35,12 @@ const ENTRIES = [
   'vitest.config.ts',
 ]
 
-/** What the programs of CONTRIBUTING.md, and the trials of a developer, write into the folder in which they run. */
+/** What the programs of CONTRIBUTING.md, the commands of the guides, and the trials of a developer write into the folder of the project. */
 const LEFT_BEHIND = [
   '.schemathesis/default/cache/crashes/one.json',
   'test/.schemathesis/one.json',
+  'client-key.pem',
+  'jwks.json',
   '.hypothesis/examples/one',
   'scripts/__pycache__/one.cpython-313.pyc',
   '.pytest_cache/README.md',

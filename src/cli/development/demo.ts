@@ -83,12 +83,18 @@ export async function registerDemoResources(
   at: number,
 ): Promise<void> {
   const common = { openTo: [...CLIENT_KINDS], createdAt: at }
+  // The second and the third are those of docs/guides/builders.md, whose commands work with this command.
+  const scopes = [
+    { name: 'enhancement', description: enhancement },
+    { name: 'profile', description: 'read your profile in the demo' },
+    { name: 'history', description: 'read your history in the demo' },
+  ]
   const notes = [
     { name: 'notes.read', description: 'read the notes of the demo' },
     { name: 'notes.write', description: 'write notes in the demo' },
   ]
   const demo: Resource[] = [
-    { ...common, uri: resource, name: API_NAME, scopes: [{ name: 'enhancement', description: enhancement }] },
+    { ...common, uri: resource, name: API_NAME, scopes },
     { ...common, uri: mcpUrl, name: MCP_NAME, scopes: notes },
   ]
   const [names, uris] = [demo.map(({ name }) => name), demo.map(({ uri }) => uri)]

@@ -71,7 +71,7 @@ async function newTokens(demo: Demo): Promise<{ access_token: string; refresh_to
   return { ...((await answer.json()) as { access_token: string; refresh_token: string }), session }
 }
 
-/** Resolves when the service has read the earlier changes: when a client that is registered after them can authenticate. */
+/** Resolves when the service has read all earlier changes: it refuses a client that it accepted before and that is disabled now. */
 async function waitForChanges(demo: Demo): Promise<void> {
   const create = [
     'clients',
@@ -86,7 +86,11 @@ async function waitForChanges(demo: Demo): Promise<void> {
   ]
   const { client_id, client_secret } = JSON.parse((await run(create)).out) as Record<string, string>
   const last = { ...demo, id: client_id ?? '', secret: client_secret ?? '' }
-  await expect.poll(async () => (await post(last, '/oauth/introspect', { token: 'x' })).status).toBe(200)
+  const status = async () => (await post(last, '/oauth/introspect', { token: 'x' })).status
+  // A new client is read at its first use, so this shows nothing about the changes before.
+  expect(await status()).toBe(200)
+  expect((await run(['clients', 'disable', last.id, '--data', demo.folder])).exit).toBe(0)
+  await expect.poll(status).not.toBe(200)
 }
 
 describe('The command start', () => {
@@ -299,7 +303,11 @@ test('The demo API and the demo MCP server are registered as resources and open 
   expect(await list(demo)).toMatchObject([
     {
       resource: `http://localhost:${demo.port + 3}`,
-      scopes: [{ name: 'enhancement', description: "use the platform's enhancement features for you" }],
+      scopes: [
+        { name: 'enhancement', description: "use the platform's enhancement features for you" },
+        { name: 'profile' },
+        { name: 'history' },
+      ],
       open_to: ['registered', 'metadata', 'dynamic'],
     },
     {
