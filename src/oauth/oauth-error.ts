@@ -99,6 +99,8 @@ export const expiredToken = (): OAuthError => new OAuthError({ error: 'expired_t
 export const loginRequired = (reason: ReasonOf<'login_required'> = 'no_session'): OAuthError =>
   new OAuthError({ error: 'login_required', reason })
 
+export const interactionRequired = (): OAuthError => new OAuthError({ error: 'interaction_required', reason: 'another_port' })
+
 export const consentRequired = (): OAuthError => new OAuthError({ error: 'consent_required', reason: 'not_confirmed' })
 
 /** RFC 9449 §5 */

@@ -396,6 +396,18 @@ export const oauthErrors = {
     act: 'Send the request without `prompt=none`, from a click.',
     reasons: { not_confirmed: ['authorize', '`prompt=none`, and no signed consent covers the request.'] },
   },
+  interaction_required: {
+    status: 400,
+    definedIn: 'OpenID Connect Core §3.1.2.6',
+    description: 'The user must confirm the request.',
+    act: 'Send the request without `prompt=none`, from a click.',
+    reasons: {
+      another_port: [
+        'authorize',
+        '`prompt=none`, and the signed consent names another port of this machine than the redirect URI.',
+      ],
+    },
+  },
   account_selection_required: {
     status: 400,
     definedIn: 'OpenID Connect Core §3.1.2.6',

@@ -1,11 +1,11 @@
-import type { ClientPlace } from '../oauth/redirect-uri.ts'
+import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { appHeading, permissions, type Scope } from './parts.ts'
 import { texts } from './texts.ts'
-import { appTitle, fill, fillPlain } from './words.ts'
+import { appTitle, fill, fillPlain, hostnameOf } from './words.ts'
 
-/** Asks the signed-in user, with one button, whether a native app may continue (RFC 8252 §8.6, RFC 6819 §5.2.3.2). */
+/** Asks the signed-in user, with one button, whether an app may continue (OpenID Connect Core §3.1.2.1, RFC 8252 §8.6). */
 export type Confirm = ClientPlace & {
   /** Path or URL of the same origin that the form posts to. */
   action: string
@@ -20,11 +20,12 @@ export type Confirm = ClientPlace & {
 export function confirmPage(confirm: Confirm): string {
   const words = texts.confirm
   const app = appTitle(confirm)
+  const isOnDevice = confirm.clientScheme !== undefined || isLoopbackHost(hostnameOf(confirm.clientHost))
   return layout({
     title: fillPlain(words.title, { app }),
     slip: slip({
       head: html`${appHeading({ sentence: words.title, app, place: confirm })}
-<p class="lead">${fill(words.intro, { app })}</p>
+<p class="lead">${fill(isOnDevice ? words.introOnDevice : words.intro, { app })}</p>
 ${permissions({ scopes: confirm.scopes, app, some: words.mayDo, none: words.mayNothing })}`,
       body: html`<p class="signer"><span>${words.as}</span> <code class="account">${confirm.walletShort}</code></p>
 <form method="post" action="${confirm.action}">

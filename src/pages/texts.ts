@@ -227,7 +227,8 @@ export const texts = {
 
   confirm: {
     title: 'Allow {app}?',
-    intro: '{app} is an app on this device. We ask every time, so that no other program can pose as it.',
+    intro: '{app} requests your confirmation.',
+    introOnDevice: '{app} is an app on this device. We ask, so that no other program on this device can pose as it.',
     mayDo: 'If you allow it, it may',
     mayNothing: 'If you allow it, it learns your wallet’s address, and nothing else.',
     as: 'Signed in as',

@@ -48,6 +48,7 @@ const REGISTERED = [
   'consent_required',
   'expired_token',
   'insufficient_scope',
+  'interaction_required',
   'invalid_client',
   'invalid_client_metadata',
   'invalid_dpop_proof',

@@ -226,6 +226,23 @@ test('A host that the operator blocks is refused at once, and its access tokens 
   expect(blocked.events.at(-1)).toMatchObject({ reason: 'metadata_host_not_allowed' })
 })
 
+test('Another loopback port than in the consent needs a click if the client has no key, and none if it authenticates', async () => {
+  const outcome = async (more: Record<string, string> = {}) => {
+    const answer = await walk.authorize(request({ redirect_uri: 'http://localhost:40001/callback', ...more }))
+    return answer.status === 200 ? 'confirmation' : parameterOf(answer.location, 'code') === '' ? answer.location : 'code'
+  }
+  await walk.signIn(request())
+  expect(await outcome()).toBe('confirmation')
+  expect(await outcome({ prompt: 'none' })).toContain('error=interaction_required')
+
+  clientId = `${host.origin}${PATH}?n=${++count}`
+  const { publicKey } = await generateKeyPair('ES256')
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'e', alg: 'ES256' }] }
+  document = { ...document, client_id: clientId, token_endpoint_auth_method: 'private_key_jwt', jwks }
+  await walk.signIn(request())
+  expect(await outcome()).toBe('code')
+})
+
 test('A client authenticates with an RS256 key of its document, and with no other key', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 })
   const key = { ...(await exportJWK(publicKey)), kid: 'r', alg: 'RS256' }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { clientFaults } from '../../src/domain/clients/client-faults.ts'
 import { type App, tokensOf } from '../support/app.ts'
+import type { Answer } from '../support/send.ts'
 import {
   API,
   FILES,
@@ -136,16 +137,6 @@ describe('Requests that need a new signature', () => {
     for (const redirect_uri of redirectUris.slice(0, 2)) expect(await outcomeFor({ redirect_uri }, client)).toBe('code')
   })
 
-  test('Another loopback port of a native client needs no new signature (RFC 8252 §7.3)', async () => {
-    const native = await app.grantor.createClient({
-      type: 'native',
-      redirectUris: ['http://127.0.0.1/cb', 'com.example.app:/cb'],
-    })
-    await app.walk.signIn(requestOf(native, { ...PKCE, redirect_uri: 'http://127.0.0.1:5001/cb' }))
-    expect(await outcomeFor({ ...PKCE, redirect_uri: 'http://127.0.0.1:6002/cb' }, native)).toBe('code')
-    expect(await outcomeFor({ ...PKCE, redirect_uri: 'com.example.app:/cb' }, native)).toBe('login')
-  })
-
   test('An expired consent needs a new signature, from the second of its expiry on', async () => {
     const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
     app.grantor.clock.at = (receipt?.expiresAt ?? 0) - 3600
@@ -175,6 +166,88 @@ describe('Requests that need a new signature', () => {
       ),
     )
     expect((await other.introspect(app.client, tokens.access_token)).json().sub).toBe(testWallet(1).address)
+  })
+})
+
+describe('Another loopback port than the one in the consent (RFC 8252 §7.3, §8.6)', () => {
+  const at = (port: number, more: Record<string, string> = {}) => ({
+    ...PKCE,
+    redirect_uri: `http://127.0.0.1:${port}/cb`,
+    ...more,
+  })
+  let native: TestClient
+  beforeEach(async () => {
+    native = await app.grantor.createClient({ type: 'native', redirectUris: ['http://127.0.0.1/cb', 'com.example.app:/cb'] })
+    await app.walk.signIn(requestOf(native, at(5001)))
+  })
+
+  /** The confirmation page for another port. */
+  async function openConfirmation(port = 6002): Promise<Answer> {
+    const page = await app.walk.authorize(requestOf(native, at(port, { state: 'kept' })))
+    expect([page.status, page.location, fieldOf(page, 'confirmation') === '']).toEqual([200, '', false])
+    expect(page.body).toContain(`127.0.0.1:${port}`)
+    return page
+  }
+
+  test('A native client gets a code for another loopback port after a click and without a new signature', async () => {
+    const signed = (await receiptsOf(app.grantor, app.walk.wallet)).length
+    const to = movingTo(await app.walk.confirm(await openConfirmation(), 'allow'))
+    expect(to).toMatch(/^http:\/\/127\.0\.0\.1:6002\/cb\?code=grc\.[A-Za-z0-9._-]+&state=kept$/)
+    const redeemed = { code_verifier: CODE_VERIFIER, redirect_uri: 'http://127.0.0.1:6002/cb' }
+    expect((await app.walk.exchange(native, parameterOf(to, 'code'), redeemed)).status).toBe(200)
+    expect(await receiptsOf(app.grantor, app.walk.wallet)).toHaveLength(signed)
+  })
+
+  test('Each request for another loopback port needs a click, also after an earlier click', async () => {
+    await app.walk.confirm(await openConfirmation(), 'allow')
+    await openConfirmation()
+  })
+
+  test('With prompt=none a request for another loopback port gets interaction_required (OpenID Connect Core §3.1.2.6)', async () => {
+    expect(await outcomeFor(at(6002, { prompt: 'none' }), native)).toBe('interaction_required')
+    expect(await outcomeFor(at(5001, { prompt: 'none' }), native)).toBe('code')
+  })
+
+  test('A request for the port of any earlier consent gets a code at once', async () => {
+    await app.walk.signIn(requestOf(native, at(6002, { prompt: 'consent' })))
+    for (const port of [5001, 6002]) expect(await outcomeFor(at(port), native)).toBe('code')
+    await openConfirmation(7003)
+  })
+
+  test('Another host or path on loopback, and a private-use scheme, need a new signature', async () => {
+    for (const redirect_uri of ['com.example.app:/cb', 'http://127.0.0.1/cb?x']) {
+      const answer = await app.walk.authorize(requestOf(native, { ...PKCE, redirect_uri }))
+      expect(outcomeOf(answer)).toBe(redirect_uri === 'com.example.app:/cb' ? 'login' : 'status 400')
+    }
+  })
+
+  test('A refusal on the page for another port sends access_denied and state to that port', async () => {
+    const to = movingTo(await app.walk.confirm(await openConfirmation(), 'deny'))
+    expect([to.split('?')[0], parameterOf(to, 'error'), parameterOf(to, 'state')]).toEqual([
+      'http://127.0.0.1:6002/cb',
+      'access_denied',
+      'kept',
+    ])
+  })
+
+  test('A click after the consent was withdrawn gives no code', async () => {
+    const page = await openConfirmation()
+    await app.walk.postForm('/account/apps/end', { client_id: native.id })
+    expect(noticeOf(await app.walk.confirm(page, 'allow'))).toBe('login_required_again')
+  })
+
+  test('A code from a click expires with the consent, as every code under signed consent', async () => {
+    const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
+    app.grantor.clock.at = (receipt?.expiresAt ?? 0) - 3600
+    await app.walk.signIn(requestOf(await app.grantor.createClient()))
+    app.grantor.clock.advance(3300)
+    const page = await openConfirmation()
+    const to = movingTo(await app.walk.confirm(page, 'allow'))
+    const redeemed = { code_verifier: CODE_VERIFIER, redirect_uri: 'http://127.0.0.1:6002/cb' }
+    const { refresh_token } = tokensOf(await app.walk.exchange(native, parameterOf(to, 'code'), redeemed))
+    app.grantor.clock.advance(300)
+    expect((await app.walk.refresh(native, refresh_token)).json().error).toBe('invalid_grant')
+    expect(noticeOf(await app.walk.confirm(page, 'allow'))).toBe('login_required_again')
   })
 })
 

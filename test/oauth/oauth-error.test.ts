@@ -17,6 +17,7 @@ const ALL = [
   errors.expiredToken(),
   errors.loginRequired(),
   errors.consentRequired(),
+  errors.interactionRequired(),
   errors.accountSelectionRequired(),
   errors.invalidRequestObject('request_object_expired'),
   errors.requestNotSupported(),

@@ -39,6 +39,15 @@ describe.each(Object.entries(pages('Bank')))('An app on the device in %s', (_, p
   })
 })
 
+test('The consent page calls an app an app on this device only if the response goes to this device', () => {
+  const page = (place: { clientHost: string; clientScheme?: string }) =>
+    confirmPage({ action: '/', confirmation: 'c', clientName: 'Bank', ...place, scopes: [], walletShort: '0x' })
+  const onDevice = '<bdi>Bank</bdi> is an app on this device.'
+  for (const place of [device, { clientHost: 'localhost:5001' }, { clientHost: '127.0.0.1' }, { clientHost: '[::1]:5001' }])
+    expect(page(place)).toContain(onDevice)
+  expect(page({ clientHost: 'app.example.net' })).not.toContain('on this device')
+})
+
 test('An app on the device whose name is invisible is called “an app on this device”, and not by its scheme', () => {
   const all = {
     ...pages('\u3164'),

@@ -5,9 +5,16 @@
  * open redirector (RFC 9700 §2.1, §4.11.2). After that, errors are sent to the redirect URI. An unauthenticated request writes nothing.
  */
 import type { Form } from '../../oauth/form.ts'
-import { accountSelectionRequired, consentRequired, invalidRequest, loginRequired, OAuthError } from '../../oauth/oauth-error.ts'
+import {
+  accountSelectionRequired,
+  consentRequired,
+  interactionRequired,
+  invalidRequest,
+  loginRequired,
+  OAuthError,
+} from '../../oauth/oauth-error.ts'
 import type { Reason } from '../../oauth/reasons.ts'
-import { findCoveringReceipt } from '../consent/receipt.ts'
+import { findCoveringReceipt, isForAnotherPort } from '../consent/receipt.ts'
 import { findSession, isRecent, meetsConsentRule, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
@@ -109,7 +116,7 @@ async function answer(
 /** A session, and the epoch of the wallet. */
 type SessionBasis = Pick<CodeBasis, 'session' | 'epoch'>
 
-/** Consent rule `signed`: needs a receipt that covers the request, or a new signature. */
+/** Consent rule `signed`: needs a receipt that covers the request, or a new signature. Another loopback port needs a confirmation. */
 async function answerSigned(
   deps: Deps,
   client: Client,
@@ -124,6 +131,10 @@ async function answerSigned(
     if (prompt.none) throw consentRequired()
     return toLogin(deps, client, request, browser)
   }
+  if (isForAnotherPort(receipt, client, request)) {
+    if (prompt.none) throw interactionRequired()
+    return toConfirmation(deps, client, request, basis)
+  }
   return issueCode(deps, request, { ...basis, receiptId: receipt.id, consented: true }, receipt.expiresAt)
 }
 
@@ -135,12 +146,8 @@ async function answerBySession(
   prompt: Prompt,
   basis: SessionBasis,
 ): Promise<AuthorizeOutcome> {
-  const { session } = basis
-  if (prompt.consent) {
-    const confirmation = sealConfirmation(deps, request, session)
-    return { kind: 'confirm', confirmation, app: requestingApp(client, request), request, session }
-  }
-  return issueCode(deps, request, { ...basis, receiptId: session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
+  if (prompt.consent) return toConfirmation(deps, client, request, basis)
+  return issueCode(deps, request, { ...basis, receiptId: basis.session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
 }
 
 async function issueCode(
@@ -153,6 +160,11 @@ async function issueCode(
   const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
   const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt })
   return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
+}
+
+function toConfirmation(deps: Deps, client: Client, request: AuthorizationRequest, { session }: SessionBasis): AuthorizeOutcome {
+  const confirmation = sealConfirmation(deps, client, request, session)
+  return { kind: 'confirm', confirmation, app: requestingApp(client, request), request, session }
 }
 
 function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {

@@ -1,15 +1,25 @@
-/** A confirmation page with a button: the session would be sufficient, but the app requests a confirmation (`prompt=consent`). */
+/**
+ * A confirmation page with a button. Under the consent rule `session` an app requests the confirmation (`prompt=consent`). Under `signed`
+ * the signed consent names another loopback port (`isForAnotherPort`).
+ */
 import { sealedFormat } from '../../keys/sealed.ts'
+import { findCoveringReceipt } from '../consent/receipt.ts'
 import { findSession, isRecent, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
-import type { Session } from '../model/records.ts'
+import type { Client, ConsentRule, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
-import { clientOfRequest, codeRedirect, deniedRedirect, requestingApp } from './redirects.ts'
+import { type CodeBasis, clientOfRequest, codeRedirect, deniedRedirect, requestingApp } from './redirects.ts'
 
 const CONFIRMATION_LIFETIME = 600
 
-type Confirmation = { request: AuthorizationRequest; sessionHash: string; expiresAt: number }
+type Confirmation = {
+  request: AuthorizationRequest
+  sessionHash: string
+  expiresAt: number
+  /** the client's consent rule when the page was shown; absent in a confirmation of an earlier version, which was shown under `session` */
+  shownUnder?: ConsentRule
+}
 
 const CONFIRMATION = sealedFormat<Confirmation>('confirmation')
 
@@ -17,9 +27,9 @@ export type ConfirmOutcome =
   | { kind: 'allowed' | 'denied'; to: Destination; app: RequestingApp }
   | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' | 'already_used' }
 
-export function sealConfirmation(deps: Deps, request: AuthorizationRequest, session: Session): string {
-  const confirmation: Confirmation = { request, sessionHash: session.hash, expiresAt: deps.now() + CONFIRMATION_LIFETIME }
-  return CONFIRMATION.seal(deps.keys, confirmation)
+export function sealConfirmation(deps: Deps, client: Client, request: AuthorizationRequest, { hash }: Session): string {
+  const expiresAt = deps.now() + CONFIRMATION_LIFETIME
+  return CONFIRMATION.seal(deps.keys, { request, sessionHash: hash, expiresAt, shownUnder: client.consent })
 }
 
 /** Continues the sealed request, only in the session that saw the page, so that another site cannot confirm for the user (RFC 6749 §10.12). */
@@ -31,7 +41,7 @@ export async function confirm(
 ): Promise<ConfirmOutcome> {
   const confirmation = CONFIRMATION.open(deps.keys, sealed)
   if (!confirmation) return { kind: 'broken' }
-  const { sessionHash, expiresAt } = confirmation
+  const { sessionHash, expiresAt, shownUnder = 'session' } = confirmation
   // A confirmation of an earlier version lacks these members.
   const request: AuthorizationRequest = {
     ...confirmation.request,
@@ -49,14 +59,29 @@ export async function confirm(
     deps.audit({ event: 'consent_declined', reason: 'user_declined', client_id: client.id, wallet: session.wallet })
     return { kind: 'denied', to: await deniedRedirect(deps, request), app }
   }
-  // The client's consent rule may have changed meanwhile. A button does not replace a signature.
-  if (client.consent === 'signed') return { kind: 'no_session' }
-  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  const basis = await readBasis(deps, client, { request, session, shownUnder })
+  if (basis === null) return { kind: 'no_session' }
   await touchSession(deps, session)
-  const grantExpiresAt = deps.now() + deps.settings.lifetimes.grant
-  const basis = { session, epoch, receiptId: session.receiptId, consented: false, grantExpiresAt }
   const to = await codeRedirect(deps, request, basis)
   if (to === null) return { kind: 'already_used' }
   deps.audit({ event: 'consent_confirmed', client_id: client.id, wallet: session.wallet })
   return { kind: 'allowed', to, app }
+}
+
+/** What the code is based on; null if the client's consent rule is `signed`, and no consent covers the request. */
+async function readBasis(
+  deps: Deps,
+  client: Client,
+  { request, session, shownUnder }: { request: AuthorizationRequest; session: Session; shownUnder: ConsentRule },
+): Promise<CodeBasis | null> {
+  // As for a code without a page, the receipt is read after the epoch.
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  const until = deps.now() + deps.settings.lifetimes.grant
+  // If the page was shown under `session`, the request may need a new signature (`prompt=consent`), whatever the receipts cover.
+  const receipt = shownUnder === 'signed' ? await findCoveringReceipt(deps, session, client, request) : null
+  if (receipt)
+    return { session, epoch, receiptId: receipt.id, consented: true, grantExpiresAt: Math.min(until, receipt.expiresAt) }
+  // The consent rule may have changed since the page was shown, or the consent may have been withdrawn. A button replaces no signature.
+  if (client.consent === 'signed') return null
+  return { session, epoch, receiptId: session.receiptId, consented: false, grantExpiresAt: until }
 }

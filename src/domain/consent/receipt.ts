@@ -30,7 +30,10 @@ export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | un
  */
 const READ_AT_MOST = 50
 
-/** The newest valid receipt of the session's wallet that covers the request. */
+/**
+ * A valid receipt of the session's wallet that covers the request: the newest receipt with exactly this redirect URI, otherwise the
+ * newest receipt with another loopback port (`isForAnotherPort`).
+ */
 export async function findCoveringReceipt(
   deps: Deps,
   session: Session,
@@ -39,7 +42,7 @@ export async function findCoveringReceipt(
 ): Promise<Receipt | null> {
   const { redirectUri, scopes, resources } = request
   const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: READ_AT_MOST })
-  const covering = receipts.find(
+  const covering = receipts.filter(
     (receipt) =>
       receipt.expiresAt > deps.now() &&
       // ERC-5573: the user authorized this redirect URI and read the host. A consent does not cover the client's other redirect URIs.
@@ -48,7 +51,15 @@ export async function findCoveringReceipt(
       isSubset(resources, receipt.resources) &&
       coversText(deps.keys, receipt, request),
   )
-  return covering ?? null
+  return covering.find((receipt) => receipt.redirectUri === redirectUri) ?? covering[0] ?? null
+}
+
+/**
+ * RFC 8252 §7.3, §8.6: the port of an app on the device may differ from the port in the consent, but any program on the device can
+ * listen on another port. If the client does not authenticate, such a program could redeem the code, so the user must confirm the request.
+ */
+export function isForAnotherPort(receipt: Receipt, client: Client, { redirectUri }: AuthorizationRequest): boolean {
+  return client.authMethod === 'none' && receipt.redirectUri !== redirectUri
 }
 
 /**
