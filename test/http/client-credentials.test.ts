@@ -126,9 +126,12 @@ describe('Refusals of the client credentials grant', () => {
 describe('The validity of a client credentials token', () => {
   const isActive = (token: string, of = client) => app.isActive(token, of)
 
-  test('A client credentials token is active for its client and for the server of its resource, with nine members (RFC 7662 §2.2)', async () => {
+  test('A client credentials token is active for its client and for the server of its resource, with nine members, and aud for the server (RFC 7662 §2.2)', async () => {
     const { access_token } = tokensOf(await requestToken({ resource: API }))
-    for (const caller of [client, apiServer]) {
+    for (const [caller, more] of [
+      [client, {}],
+      [apiServer, { aud: API }],
+    ] as const) {
       expect(expectJson(await app.walk.introspect(caller, access_token))).toEqual({
         active: true,
         client_id: client.id,
@@ -139,6 +142,7 @@ describe('The validity of a client credentials token', () => {
         scope: 'reports',
         sub: client.id,
         token_type: 'Bearer',
+        ...more,
       })
     }
     expect(await isActive(access_token, app.client), 'inactive for any other client').toBe(false)

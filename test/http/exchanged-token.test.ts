@@ -52,7 +52,7 @@ describe.each(['sqlite', 'postgres'] as const)('Exchanged tokens on %s', (engine
   }
   const lastReason = () => app.grantor.events.at(-1)?.reason
 
-  test('Introspection of an exchanged token has the nine members and act (RFC 8693 §4.1)', async () => {
+  test('Introspection of an exchanged token by a resource server has the nine members, aud and act (RFC 8693 §4.1)', async () => {
     const { forApi, forFiles } = await chain()
     const expected = {
       active: true,
@@ -64,6 +64,7 @@ describe.each(['sqlite', 'postgres'] as const)('Exchanged tokens on %s', (engine
       scope: 'enhancement profile openid',
       sub: app.walk.wallet.address,
       token_type: 'Bearer',
+      aud: API,
       act: { sub: app.mcp.id },
     }
     for (const caller of [app.api, app.mcp]) expect(expectJson(await app.walk.introspect(caller, forApi))).toEqual(expected)

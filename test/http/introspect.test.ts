@@ -8,6 +8,7 @@ import type { Answer } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
 
 const API = 'https://api.example.com/'
+const FILES = 'https://files.example.com/'
 
 let app: App
 let stranger: TestClient
@@ -25,6 +26,8 @@ function expectInactive(answer: Answer): void {
   expectJson(answer)
   expect(answer.body).toBe('{"active":false}')
 }
+
+const NINE_MEMBERS = ['active', 'client_id', 'exp', 'iat', 'iss', 'jti', 'scope', 'sub', 'token_type']
 
 describe('Active tokens (RFC 7662 §2.2)', () => {
   test('The introspection response for an active access token has exactly nine members, with the token’s values (RFC 7662 §2.2)', async () => {
@@ -44,6 +47,21 @@ describe('Active tokens (RFC 7662 §2.2)', () => {
     })
     expect(exp).toBe(at + 600)
     expect(jti).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  test('A resource server reads the audience of a token beside the nine members, and the client of the token does not', async () => {
+    const { access_token } = await app.freshTokens({ resource: API })
+    const own = expectJson(await app.walk.introspect(app.client, access_token))
+    expect(Object.keys(own)).toEqual(NINE_MEMBERS)
+    expect(expectJson(await app.walk.introspect(apiServer, access_token))).toEqual({ ...own, aud: API })
+  })
+
+  test('A resource server reads the audience of its own token too: a token for another API has that API as its audience', async () => {
+    const server = await app.grantor.createClient({ resourceServer: API, grantTypes: ['client_credentials'], resources: [FILES] })
+    const answer = await app.walk.token(server, { grant_type: 'client_credentials', resource: FILES })
+    const active = expectJson(await app.walk.introspect(server, tokensOf(answer).access_token))
+    expect(active).toMatchObject({ active: true, aud: FILES })
+    expect(Object.keys(active)).toEqual([...NINE_MEMBERS, 'aud'])
   })
 
   test.each(['access_token', 'refresh_token', 'unheard_of', ''])(

@@ -44,7 +44,22 @@ describe('Signed introspection responses (RFC 9701)', () => {
       iat: app.grantor.clock.now(),
       token_introspection: plain,
     })
-    expect(plain.active).toBe(true)
+    expect(plain).toMatchObject({ active: true, aud: API })
+  })
+
+  test('A signed introspection response to a client that is no resource server has no audience of the token', async ({
+    app,
+    api,
+  }) => {
+    const token = await tokenForApi(app)
+    const { token_introspection: answer } = await verify(
+      app,
+      api,
+      await introspect(app, api, token, SIGNED, app.client),
+      app.client,
+    )
+    expect(answer).toMatchObject({ active: true })
+    expect(answer).not.toHaveProperty('aud')
   })
 
   test('A signed introspection response on an inactive token has only active: false (RFC 9701 §5)', async ({ app, api }) => {

@@ -12,8 +12,8 @@ import type { Client } from '../model/records.ts'
 import { findFaultOfToken } from './grant-of-token.ts'
 
 /**
- * RFC 7662 §2.2: exactly these members. `cnf` is present only if the token is bound to a key, and `act` only if the token was issued in
- * exchange for another one (RFC 8693 §4.1).
+ * RFC 7662 §2.2: exactly these members. `aud` is present only if a resource server asks, `cnf` only if the token is bound to a key, and
+ * `act` only if the token was issued in exchange for another one (RFC 8693 §4.1).
  */
 export type ActiveToken = {
   active: true
@@ -25,6 +25,7 @@ export type ActiveToken = {
   scope: string
   sub: string
   token_type: 'Bearer' | 'DPoP'
+  aud?: string
   cnf?: { jkt: string }
   act?: Actor
 }
@@ -50,6 +51,8 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
     sub: claims.sub,
     // RFC 9449 §6.2: for a bound token, token_type "MUST contain the value DPoP"
     ...(claims.cnf ? { token_type: 'DPoP', cnf: claims.cnf } : { token_type: 'Bearer' }),
+    // Libraries of resource servers compare the audience (decision 0051). Other clients get the nine members of the specification.
+    ...(caller.resourceServer !== null && { aud: claims.aud }),
     ...(claims.act && { act: claims.act }),
   }
 }
