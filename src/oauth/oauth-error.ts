@@ -82,7 +82,11 @@ export const unsupportedGrantType = (): OAuthError =>
 export const unsupportedResponseType = (): OAuthError =>
   new OAuthError({ error: 'unsupported_response_type', reason: 'response_type_unknown' })
 
-export const invalidScope = (reason: ReasonOf<'invalid_scope'>): OAuthError => new OAuthError({ error: 'invalid_scope', reason })
+export const invalidScope = (reason: ReasonOf<'invalid_scope'>): OAuthError =>
+  new OAuthError({ error: 'invalid_scope', reason, ...(reason === 'resource_missing' && { description: RESOURCE_MISSING }) })
+
+const RESOURCE_MISSING =
+  'The request names no resource, and the default resource does not have the requested scopes. Send resource.'
 
 export const invalidTarget = (reason: ReasonOf<'invalid_target'>): OAuthError =>
   new OAuthError({ error: 'invalid_target', reason })

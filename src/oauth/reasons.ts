@@ -318,6 +318,11 @@ export const oauthErrors = {
         AT_REQUEST_OR_TOKEN,
         'A scope belongs to no resource of the request, or a resource of the request has none of the scopes.',
       ],
+      resource_missing: [
+        AT_REQUEST_OR_TOKEN,
+        'The request names no resource, and the default resource does not have its scopes.',
+        'Send `resource`.',
+      ],
       scope_unknown: ['token', 'A scope of the refresh is malformed, or the client is not registered for it.'],
       scope_not_granted: ['token', 'A scope was not granted: to the app, at a refresh, or to `subject_token`, at an exchange.'],
       scope_about_a_user: ['token', '`client_credentials` cannot have a scope about a user.'],

@@ -310,11 +310,36 @@ describe('Scopes belong to resources', () => {
       { resource: PLAIN, scope: 'notes.read' },
       'invalid_scope',
     ],
-    ['a scope of a registered resource for the default resource', { resource: [], scope: 'notes.read' }, 'invalid_scope'],
     ['its default scopes for a resource that has none of them', { resource: PLAIN, scope: [] }, 'invalid_scope'],
   ])('A registered client is refused %s', async (_what, more, error) => {
     const client = await twoResources()
     expect(await refusedFor(request(client, more))).toEqual({ error, reason: 'scope_of_another_resource' })
+  })
+
+  test.each<[string, More]>([
+    ['a scope of a registered resource', { resource: [], scope: 'notes.read' }],
+    ['the default scopes of the client, which belong to registered resources', { resource: [], scope: [] }],
+  ])(
+    'A request without a resource for %s is refused with a description that names the missing parameter (RFC 8707 §2)',
+    async (_, more) => {
+      const { location } = await walk.authorize(request(await twoResources(), more))
+      expect([parameterOf(location, 'error'), grantor.events.at(-1)?.reason]).toEqual(['invalid_scope', 'resource_missing'])
+      expect(parameterOf(location, 'error_description')).toBe(
+        'The request names no resource, and the default resource does not have the requested scopes. Send resource.',
+      )
+    },
+  )
+
+  test('A client credentials request without the resource of its scope is refused with a description that names the missing parameter (RFC 8707 §2)', async () => {
+    await register(NOTES, ['notes.read'])
+    const server = await grantor.createClient({ scopes: ['notes.read'], resources: [NOTES], grantTypes: ['client_credentials'] })
+    for (const scope of ['notes.read', '']) {
+      const answer = await walk.token(server, { grant_type: 'client_credentials', scope })
+      expect([answer.status, answer.json().error]).toEqual([400, 'invalid_scope'])
+      expect(answer.json().error_description).toContain('names no resource')
+    }
+    const named = await walk.token(server, { grant_type: 'client_credentials', resource: NOTES })
+    expect(named.json()).toMatchObject({ scope: 'notes.read' })
   })
 
   test('A resource that is not registered, and the scopes of the settings, work as before for registered clients', async () => {
@@ -356,7 +381,6 @@ describe('Scopes belong to resources', () => {
     const ask = (more: Record<string, string>) => walk.token(service, { grant_type: 'client_credentials', ...more })
     expect(purposeOf(tokensOf(await ask({ resource: FILES })))).toEqual({ aud: FILES, scope: 'files.read' })
     expectRefusal(await ask({ resource: FILES, scope: 'notes.read' }), 'invalid_scope')
-    expectRefusal(await ask({}), 'invalid_scope')
   })
 })
 

@@ -20,6 +20,7 @@ import {
   type Demo,
   type DemoAddresses,
   demoClients,
+  MCP_SCOPES,
   registerDemoClients,
   registerDemoResources,
 } from '../development/demo.ts'
@@ -239,10 +240,12 @@ async function addFirstOperator(store: Store, settings: Settings<'start'>, at: n
   if (first) await setOperator(store, { id: first.address, role: 'owner', at })
 }
 
-function mcpClientFacts({ mcpClient }: Demo): [string, string][] {
+function mcpClientFacts({ mcpClient }: Demo, ports: Ports): [string, string][] {
   return [
     ['client_id', mcpClient.id],
     ['redirect_uri', 'http://127.0.0.1/callback, with any port'],
+    ['resource', mcpUrl(ports)],
+    ['scope', MCP_SCOPES.join(' ')],
   ]
 }
 
@@ -273,7 +276,9 @@ function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: 
       ['client_secret', demo.builderApp.secret],
       ['redirect_uri', `${url(ports.app)}/callback`],
     ]),
-    ...(missing.length > 0 ? [] : ['', 'A client for the demo MCP server, without a secret', ...facts(mcpClientFacts(demo))]),
+    ...(missing.length > 0
+      ? []
+      : ['', 'A client for the demo MCP server, without a secret', ...facts(mcpClientFacts(demo, ports))]),
     '',
     'A sign-in on another device, from a command-line program',
     `  ${deviceCommand(settings, demo, ports)}`,

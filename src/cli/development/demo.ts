@@ -28,7 +28,7 @@ const API_NAME = 'Demo resource API'
 const MCP_NAME = 'Demo MCP server'
 
 /** Those of the example, which cannot be imported if a package that it needs is missing. */
-const MCP_SCOPES = ['notes.read', 'notes.write']
+export const MCP_SCOPES = ['notes.read', 'notes.write']
 
 const DEVICE_GRANTS: NonNullable<ClientRegistration['grantTypes']> = [
   'urn:ietf:params:oauth:grant-type:device_code',

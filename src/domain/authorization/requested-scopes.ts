@@ -21,9 +21,13 @@ type RequestedScopes = Pick<AuthorizationRequest, 'scopes' | 'resources' | 'scop
 
 export function readScopesAndResources(deps: Deps, client: Client, parameters: ScopeParameters): RequestedScopes {
   const named = readScopes(deps, client, parameters)
-  const resources = readResources(deps, client, parameters.resource) ?? [chooseResource(deps, client, named)]
+  const asked = readResources(deps, client, parameters.resource)
+  const resources = asked ?? [chooseResource(deps, client, named)]
   const scopes = named ?? usualScopes(deps, client, resources)
-  return { scopes, resources, scopesByResource: pairScopes(deps, client, scopes, resources) }
+  const pairs = resources.map((uri) => [uri, scopesAt(deps, client, uri, scopes)] as const)
+  if (!isPaired(pairs, scopes)) throw invalidScope(asked === null ? 'resource_missing' : 'scope_of_another_resource')
+  const isEverywhere = pairs.every(([, own]) => own.length === scopes.length)
+  return { scopes, resources, scopesByResource: isEverywhere ? null : Object.fromEntries(pairs) }
 }
 
 /** The scopes that the request names; null without a `scope` parameter. */
@@ -76,9 +80,7 @@ function hasAll({ resources }: Deps, scopes: readonly string[]): (resource: Reso
 function usualScopes(deps: Deps, client: Client, resources: readonly string[]): string[] {
   const kind = clientKindOf(client)
   if (kind === 'registered') {
-    const usual = client.defaultScopes.filter((scope) => resources.some((uri) => scopesAt(deps, client, uri, [scope]).length > 0))
-    if (usual.length === 0) throw invalidScope('scope_of_another_resource')
-    return usual
+    return client.defaultScopes.filter((scope) => resources.some((uri) => scopesAt(deps, client, uri, [scope]).length > 0))
   }
   const own = resources.flatMap((uri) => {
     const listed = deps.resources.find(uri)?.scopes.map(({ name }) => name) ?? []
@@ -87,13 +89,8 @@ function usualScopes(deps: Deps, client: Client, resources: readonly string[]): 
   return [...new Set(own)]
 }
 
-/**
- * Pairs each resource with its scopes. Null if every resource has every scope. Each scope must belong to a resource of the request, and
- * each resource must have a scope.
- */
-function pairScopes(deps: Deps, client: Client, scopes: string[], resources: string[]): RequestedScopes['scopesByResource'] {
-  const pairs = resources.map((uri) => [uri, scopesAt(deps, client, uri, scopes)] as const)
+/** Whether each scope belongs to a resource of the request, and each resource has a scope. */
+function isPaired(pairs: readonly (readonly [uri: string, own: string[]])[], scopes: string[]): boolean {
   const paired = new Set(pairs.flatMap(([, own]) => own))
-  if (paired.size < scopes.length || pairs.some(([, own]) => own.length === 0)) throw invalidScope('scope_of_another_resource')
-  return pairs.every(([, own]) => own.length === scopes.length) ? null : Object.fromEntries(pairs)
+  return paired.size === scopes.length && pairs.every(([, own]) => own.length > 0)
 }

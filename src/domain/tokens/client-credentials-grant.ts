@@ -26,7 +26,7 @@ export type ClientCredentialsRequest = {
 export async function grantToClient(deps: Deps, client: Client, request: ClientCredentialsRequest): Promise<TokenResponse> {
   if (!client.grantTypes.includes('client_credentials')) throw unauthorizedClient('grant_type_not_registered')
   const aud = readResource(deps, client, request.resources)
-  const scope = readScopes(deps, client, aud, request.scope).join(' ')
+  const scope = readScopes(deps, client, aud, request).join(' ')
   if (request.proof) await spendProof(deps, request.proof)
   const binding = bindingOf(request.proof)
   const at = deps.now()
@@ -47,14 +47,16 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
   return { access_token: accessToken, token_type: binding === null ? 'Bearer' : 'DPoP', expires_in: lifetime, scope }
 }
 
-function readScopes(deps: Deps, client: Client, resource: string, requested: string | null): string[] {
+function readScopes(deps: Deps, client: Client, resource: string, request: ClientCredentialsRequest): string[] {
+  const { scope: requested, resources } = request
   const scopes = requested === null ? client.defaultScopes.filter((scope) => !isStandardScope(scope)) : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
   // These scopes request claims about a user (OpenID Connect Core §5.4). This grant has no user.
   if (scopes.some(isStandardScope)) throw invalidScope('scope_about_a_user')
   if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
   const own = scopesAt(deps, client, resource, scopes)
-  if (requested !== null && own.length < scopes.length) throw invalidScope('scope_of_another_resource')
+  const isOfAnother = requested === null ? own.length === 0 && scopes.length > 0 : own.length < scopes.length
+  if (isOfAnother) throw invalidScope(resources.length === 0 ? 'resource_missing' : 'scope_of_another_resource')
   if (own.length === 0) throw invalidScope('no_scope_left')
   return own
 }

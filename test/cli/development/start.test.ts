@@ -110,6 +110,9 @@ describe('The command start', () => {
     const mcp = `http://localhost:${port + 4}/mcp`
     expect(one.out()).toContain(`Demo MCP server    ${mcp}\n`)
     expect((await fetch(mcp, { method: 'POST' })).status).toBe(401)
+    expect(one.out()).toMatch(
+      new RegExp(`A client for the demo MCP server[^]*resource +${mcp}\n +scope +notes.read notes.write\n`),
+    )
     const program = `node ${join('examples', 'cli-device', 'index.ts')} http://localhost:${port} `
     expect(one.out()).toContain(program)
     expect(one.out()).toContain(`Open http://localhost:${port + 2} first`)
