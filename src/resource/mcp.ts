@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { send } from './express.ts'
 import { toResponse } from './fetch-answer.ts'
 import { type AuthInfo, authInfoOf } from './mcp-auth-info.ts'
+import { createCallerCheck, type McpCallers } from './mcp-callers.ts'
 import { checkTools, readMessage, type ToolNeeds } from './mcp-message.ts'
 import { pathOf } from './presented-token.ts'
 import type { Answer, ProtectedResource } from './protected-resource.ts'
@@ -10,9 +11,10 @@ import type { Needs } from './token-check.ts'
 
 export { serveMetadata } from './express.ts'
 export { type AuthInfo, createTokenVerifier } from './mcp-auth-info.ts'
+export type { McpCallers } from './mcp-callers.ts'
 
-/** What every call needs, and what single tools need in addition. */
-export type McpNeeds = Needs & { tools?: ToolNeeds }
+/** What every call needs, what single tools need in addition, and which callers in browsers are accepted. */
+export type McpNeeds = Needs & McpCallers & { tools?: ToolNeeds }
 
 /** `createMcpHandler` of `@modelcontextprotocol/server`, and what is like it. */
 interface McpHandler {
@@ -21,17 +23,20 @@ interface McpHandler {
 
 /**
  * Protects a handler of `@modelcontextprotocol/server` 2.x. The result serves the metadata document (RFC 9728) and, at
- * the path of the resource, the MCP server.
+ * the path of the resource, the MCP server. A call from a foreign page is refused with 403 (`McpCallers`).
  *
  * A call of a tool whose scopes the token lacks is answered with 403 `insufficient_scope`, so that the client steps up.
  */
 export function protectMcp(resource: ProtectedResource, handler: McpHandler, needs: McpNeeds = {}) {
   const path = new URL(resource.metadata.resource).pathname
+  const findForeignCaller = createCallerCheck(resource, needs)
 
   async function fetch(request: Request): Promise<Response> {
     const metadata = resource.answerMetadata(request)
     if (metadata) return toResponse(metadata)
     if (pathOf(request.url) !== path) return new Response(null, { status: 404 })
+    const foreign = findForeignCaller(request)
+    if (foreign) return toResponse(resource.answerRefusal(foreign))
     const admission = await resource.admit(request, needs)
     if (admission.kind === 'refused') return toResponse(admission.answer)
     const authInfo = authInfoOf(resource, request, admission.token)
@@ -55,10 +60,15 @@ type NodeRequest = IncomingMessage & { originalUrl?: string; body?: unknown; aut
 
 /**
  * Middleware before the transport of `@modelcontextprotocol/sdk` 1.x, for Express. It sets `request.auth`, which the
- * transport passes to the tools. If `needs.tools` is set, `express.json()` must run before it.
+ * transport passes to the tools. A call from a foreign page is refused with 403 (`McpCallers`). If `needs.tools` is set,
+ * `express.json()` must run before it.
  */
-export function requireToken(resource: ProtectedResource, { tools, ...needs }: McpNeeds = {}) {
+export function requireToken(resource: ProtectedResource, { tools, origins, hosts, ...needs }: McpNeeds = {}) {
+  const findForeignCaller = createCallerCheck(resource, { origins, hosts })
+
   async function admit(request: NodeRequest): Promise<AuthInfo | Answer> {
+    const foreign = findForeignCaller(request)
+    if (foreign) return resource.answerRefusal(foreign)
     const admission = await resource.admit(request, needs)
     if (admission.kind === 'refused') return admission.answer
     if (tools && request.method === 'POST') {
@@ -79,6 +89,16 @@ export function requireToken(resource: ProtectedResource, { tools, ...needs }: M
       request.auth = admitted
       next()
     }, next)
+  }
+}
+
+/** Middleware for Express: the check of foreign pages alone, for servers that use `requireBearerAuth` of the SDK 1.x. */
+export function refuseForeignCallers(resource: ProtectedResource, callers: McpCallers = {}) {
+  const findForeignCaller = createCallerCheck(resource, callers)
+  return (request: NodeRequest, response: ServerResponse, next: (error?: unknown) => void): void => {
+    const foreign = findForeignCaller(request)
+    if (foreign) send(response, resource.answerRefusal(foreign))
+    else next()
   }
 }
 

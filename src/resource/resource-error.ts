@@ -32,13 +32,13 @@ export class ResourceError extends Error {
   override readonly name = 'ResourceError'
   /** 400, 401, 403, or 503 if the token could not be checked. */
   readonly status: 400 | 401 | 403 | 503
-  /** The OAuth error code; `undefined` if the call had no credentials (RFC 6750 §3.1). */
+  /** The OAuth error code; `undefined` if the call had no credentials (RFC 6750 §3.1), or came from a foreign page. */
   readonly error: ErrorCode | undefined
   /** One sentence in plain words, fixed for each code. */
   readonly description: string
   /** For the log: the exact fault, for example `expired` or `claim_aud`. */
   readonly reason: ResourceReason
-  /** The value of the header `WWW-Authenticate`; `undefined` with 503. */
+  /** The value of the header `WWW-Authenticate`; `undefined` with 503, and for a call from a foreign page. */
   readonly wwwAuthenticate: string | undefined
   /** The scopes the call needs, separated by spaces (RFC 6750 §3); `undefined` if it needs none, and with 400 and 503. */
   readonly scope: string | undefined
@@ -117,6 +117,15 @@ export const refuse = {
       error: 'insufficient_scope',
       description: 'The access token does not allow this call.',
       reason: 'scope_missing',
+    }),
+
+  // No challenge: another token would be refused too.
+  foreignCaller: (reason: 'foreign_host' | 'foreign_origin') =>
+    new ResourceError({
+      status: 403,
+      error: undefined,
+      description: 'This server does not accept calls from this page or under this host name.',
+      reason,
     }),
 
   // RFC 9470 §3: 401, because another sign-in can make the call possible

@@ -7,6 +7,8 @@ import type { ReasonOf } from '../oauth/reasons.ts'
 export const resourceReasons = {
   no_error: {
     no_credentials: 'The call has no access token.',
+    foreign_origin: 'An MCP server was called by a page whose origin is not in `origins` (403).',
+    foreign_host: 'An MCP server was called under a host name that is not in `hosts` (403). A proxy may have changed it.',
   },
   invalid_request: {
     header_repeated: 'The header with the access token was sent more than once.',

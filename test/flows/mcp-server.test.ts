@@ -106,6 +106,16 @@ test('Without a token the server responds with 401, the address of its metadata,
   })
 })
 
+test('The server refuses a call from a foreign page, or under a foreign host name, with 403 (MCP, Security Warning)', async () => {
+  const { origin, port } = new URL(resource)
+  const call = async (headers: Record<string, string>) =>
+    (await send(origin, { method: 'POST', path: '/mcp', headers, body: '{}' })).status
+  expect(await call({ origin: 'https://evil.example' })).toBe(403)
+  expect(await call({ host: `evil.example:${port}`, origin: `http://evil.example:${port}` })).toBe(403)
+  expect(reasons.slice(-2)).toEqual(['foreign_origin', 'foreign_host'])
+  expect([await call({}), await call({ origin })]).toEqual([401, 401])
+})
+
 test("The SDK's client 2.x gets 401, finds the metadata, signs in, calls a tool, is refused for a scope, and steps up", async () => {
   const { modernProvider: authProvider, asked, sign, tokens } = signingIn(await registered())
   const transport = new modern.StreamableHTTPClientTransport(new URL(resource), { authProvider })

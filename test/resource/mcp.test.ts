@@ -1,5 +1,8 @@
 /** `grantor/resource/mcp` with the servers of the official SDK: 2.x on the Fetch standard, and 1.x on Express. */
+import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { connect, createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
@@ -9,14 +12,25 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 // @ts-expect-error -- Express publishes no types, and the adapter needs none
 import express from 'express'
 import { createProtectedResource, type ProtectedResource } from 'grantor/resource'
-import { type AuthInfo, createTokenVerifier, type McpNeeds, protectMcp, requireToken, serveMetadata } from 'grantor/resource/mcp'
+import {
+  type AuthInfo,
+  createTokenVerifier,
+  type McpNeeds,
+  protectMcp,
+  refuseForeignCallers,
+  requireToken,
+  serveMetadata,
+} from 'grantor/resource/mcp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, send } from '../support/send.ts'
 import { listening } from './listening.ts'
 import { clientId, type LittleIssuer, startLittleIssuer, wallet } from './little-issuer.ts'
 
 const RESOURCE = 'https://api.example.com/mcp'
 const METADATA = '/.well-known/oauth-protected-resource/mcp'
 const NEEDS: McpNeeds = {
+  hosts: ['127.0.0.1'],
+  origins: ['https://inspector.example'],
   scopes: ['read'],
   tools: { write: { scopes: ['write'] }, pay: { maxAge: 60 }, both: { scopes: ['write', 'admin'] } },
 }
@@ -85,6 +99,17 @@ async function post(url: string, body: unknown, claims: Record<string, unknown> 
   return { token, answer, text, challenge: answer.headers.get('www-authenticate') ?? '' }
 }
 
+const FOREIGN = { error_description: 'This server does not accept calls from this page or under this host name.' }
+
+/** A call of a tool with a valid token. `fetch` cannot send another `Host`. */
+async function callFrom(url: string, headers: Record<string, string>, method = 'POST'): Promise<Answer> {
+  const token = await issuer.sign({ aud: RESOURCE, scope: 'read' })
+  const accept = 'application/json, text/event-stream'
+  const own = { host: new URL(url).host, authorization: `Bearer ${token}`, 'content-type': 'application/json', accept }
+  const body = method === 'POST' ? { body: JSON.stringify(called('whoami')) } : {}
+  return send(url, { method, path: '/mcp', headers: { ...own, ...headers }, ...body })
+}
+
 /** The result of a tool, out of JSON or of a stream of events. */
 function resultOf(text: string): { content?: { text: string }[] } {
   const json = text.startsWith('{') ? text : (/^data: (\{.*\})$/m.exec(text)?.[1] ?? '{}')
@@ -105,6 +130,43 @@ describe.each([
   test('serves the metadata document at the path of RFC 9728 §3.1', async () => {
     const answer = await fetch(`${url}${METADATA}`)
     expect([answer.status, await answer.json()]).toEqual([200, resource.metadata])
+  })
+
+  test.each<[string, Record<string, string>, string]>([
+    ['the origin of another page', { origin: 'https://evil.example' }, 'foreign_origin'],
+    ['an origin that begins as the origin of the resource', { origin: 'https://api.example.com.evil.example' }, 'foreign_origin'],
+    ['the origin of the resource with another scheme', { origin: 'http://api.example.com' }, 'foreign_origin'],
+    ['the origin of the resource with another port', { origin: 'https://api.example.com:8443' }, 'foreign_origin'],
+    ['the origin null', { origin: 'null' }, 'foreign_origin'],
+    ['an empty origin', { origin: '' }, 'foreign_origin'],
+    ['a host name that points at this server', { host: 'evil.example' }, 'foreign_host'],
+    ['that host name and its origin', { host: 'evil.example:4004', origin: 'http://evil.example:4004' }, 'foreign_host'],
+    ['another address of this machine', { host: '127.0.0.2' }, 'foreign_host'],
+  ])(
+    'refuses a call with %s with 403 and without a challenge, although its token is valid (MCP, Security Warning)',
+    async (_, headers, reason) => {
+      reasons.length = 0
+      for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
+        const answer = await callFrom(url, headers, method)
+        expect([answer.status, answer.headers['www-authenticate'], answer.json()]).toEqual([403, undefined, FOREIGN])
+      }
+      expect(new Set(reasons)).toEqual(new Set([reason]))
+    },
+  )
+
+  test.each<[string, Record<string, string>]>([
+    ['without an origin', {}],
+    ['from the origin of the resource', { origin: 'https://api.example.com' }],
+    ['from an origin of the list', { origin: 'https://inspector.example' }],
+    ['to the host of the resource', { host: 'api.example.com' }],
+    ['to the host of the resource with a port', { host: 'API.example.com:443' }],
+  ])('accepts a call %s', async (_, headers) => {
+    expect((await callFrom(url, headers)).status).toBe(200)
+  })
+
+  test('serves the metadata document to every origin (RFC 9728 §3.1)', async () => {
+    const answer = await send(url, { path: METADATA, headers: { origin: 'https://evil.example', host: 'evil.example' } })
+    expect(answer.status).toBe(200)
   })
 
   test('answers a call without a token with 401 and the challenge of RFC 9728 §5.1', async () => {
@@ -211,6 +273,43 @@ describe('protectMcp', () => {
   })
 })
 
+describe('the check of Origin and Host', () => {
+  test('uses the address of a request of the Fetch standard that has no header Host', async () => {
+    const guarded = protectMcp(resource, { fetch: async () => new Response('reached') })
+    expect((await guarded.fetch(new Request(RESOURCE))).status).toBe(401)
+    expect((await guarded.fetch(new Request(RESOURCE.replace('api.example.com', 'evil.example')))).status).toBe(403)
+  })
+
+  test('reads the host name of an HTTP/2 request, which has no header Host', async () => {
+    const check = refuseForeignCallers(resource)
+    const server = createHttp2Server((request, response) =>
+      check(request as unknown as IncomingMessage, response as unknown as ServerResponse, () => response.end('reached')),
+    )
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const connection = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const statusFor = async (authority: string): Promise<unknown> => {
+      const stream = connection.request({ ':path': '/mcp', ':authority': authority })
+      const [{ ':status': status }] = (await once(stream, 'response')) as [Record<string, unknown>]
+      return status
+    }
+    expect([await statusFor('evil.example'), await statusFor('api.example.com')]).toEqual([403, 200])
+    connection.close()
+    server.close()
+  })
+
+  test.each<McpNeeds>([
+    { origins: ['https://app.example.com/'] },
+    { origins: ['app.example.com'] },
+    { origins: ['*'] },
+    { hosts: ['api.example.com:443'] },
+    { hosts: ['API.example.com'] },
+    { hosts: [''] },
+  ])('throws if the setting %j cannot match anything', (needs) => {
+    expect(() => protectMcp(resource, { fetch: async () => new Response() }, needs)).toThrow(TypeError)
+    expect(() => requireToken(resource, needs)).toThrow(TypeError)
+  })
+})
+
 describe('the middleware for 1.x', () => {
   test('answers 415 if nothing has parsed the body: the transport would parse one that was not checked', async () => {
     const pass = (_request: unknown, _response: unknown, next: () => void) => next()
@@ -237,6 +336,15 @@ describe('the verifier for requireBearerAuth of the SDK 1.x', () => {
     const { url, close } = await startLegacy(guard())
     const { text } = await post(url, called('whoami'))
     expect(JSON.parse(resultOf(text).content?.[0]?.text ?? '{}')).toMatchObject({ clientId, extra: { wallet } })
+    await close()
+  })
+
+  test('refuses a call from a foreign page if refuseForeignCallers runs before it', async () => {
+    const [first, second] = [refuseForeignCallers(resource, { hosts: ['127.0.0.1'] }), guard()]
+    const { url, close } = await startLegacy([first, second])
+    expect((await callFrom(url, { origin: 'https://evil.example' })).status).toBe(403)
+    expect((await callFrom(url, { host: 'evil.example' })).status).toBe(403)
+    expect((await callFrom(url, {})).status).toBe(200)
     await close()
   })
 
