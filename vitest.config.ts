@@ -41,6 +41,11 @@ function projectOf(file: string): Project {
   return FAST.test(file) && !NOT_FAST.includes(file) ? 'fast' : 'main'
 }
 
+/** These files run in their own project and, if Citus is there, again on Citus: the admin API, the console, the commands on PostgreSQL. */
+const isAlsoOnCitus = (file: string) =>
+  Boolean(process.env.TEST_CITUS_PG_BIN) &&
+  ((file.startsWith('test/admin/') && projectOf(file) === 'main') || file === 'test/cli/commands/postgres.test.ts')
+
 const FILES = globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
 
 type ProjectOptions = NonNullable<TestProjectInlineConfiguration['test']>
@@ -89,7 +94,11 @@ export default defineConfig({
       project('looks'),
       project('chaos', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '55' } }),
       project('prometheus', ALONE),
-      project('citus', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '30' } }),
+      project('citus', {
+        ...ALONE,
+        include: FILES.filter((file) => projectOf(file) === 'citus' || isAlsoOnCitus(file)),
+        env: { TEST_ENGINE: 'citus', TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '30' },
+      }),
     ],
     environment: 'node',
     globalSetup: ['test/support/global-setup.ts'],

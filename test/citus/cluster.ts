@@ -47,8 +47,7 @@ export async function startCluster(workerCount = 3, settings: Record<string, str
   return {
     coordinator,
     workers,
-    newDatabase: ({ name = `grantor_test_${randomBytes(6).toString('hex')}`, ports = workers.map(({ port }) => port) } = {}) =>
-      newDatabase(servers, name, ports),
+    newDatabase: (options) => createClusterDatabase(servers, options),
     log: () =>
       logs()
         .map((text, index) => text.slice(read[index]))
@@ -60,12 +59,18 @@ export async function startCluster(workerCount = 3, settings: Record<string, str
   }
 }
 
-async function newDatabase(
-  servers: readonly PostgresServer[],
-  name: string,
-  ports: readonly number[],
+/** The coordinator, and the workers after it. */
+type Servers = readonly Pick<PostgresServer, 'port' | 'urlOf'>[]
+
+/** Makes an empty database on every server of a cluster, and joins the workers. */
+export async function createClusterDatabase(
+  servers: Servers,
+  {
+    name = `grantor_test_${randomBytes(6).toString('hex')}`,
+    ports = servers.slice(1).map(({ port }) => port),
+  }: { name?: string; ports?: readonly number[] } = {},
 ): Promise<PostgresDatabase> {
-  const [coordinator] = servers as [PostgresServer]
+  const [coordinator] = servers as [Servers[number]]
   for (const server of servers) {
     await using(server.urlOf('postgres'), (sql) => sql.unsafe(`CREATE DATABASE ${name}`))
     await using(server.urlOf(name), (sql) => sql.unsafe('CREATE EXTENSION citus'))

@@ -1,12 +1,17 @@
-/** New databases on a real PostgreSQL: the server that TEST_DATABASE_URL names, whose user may create databases, or a server of the tests. */
+/**
+ * New databases on a real PostgreSQL: the server that TEST_DATABASE_URL names, whose user may create databases, or a server of the tests.
+ * If TEST_ENGINE is `citus`, they are on the Citus cluster that the test files of a run share.
+ */
 import { randomBytes } from 'node:crypto'
 import { inject, onTestFinished } from 'vitest'
+import { createClusterDatabase } from '../citus/cluster.ts'
 import { addressOf, connect, type PostgresDatabase } from './postgres-database.ts'
 
 export { addressOf, type PostgresDatabase } from './postgres-database.ts'
 
 /** Creates an empty database, or a copy of `template`, which must have no connections. */
 export async function createPostgresDatabase(template?: string): Promise<PostgresDatabase> {
+  if (process.env.TEST_ENGINE === 'citus') return createClusterDatabase(await clusterServers())
   const server = await serverUrl()
   const name = `grantor_test_${randomBytes(6).toString('hex')}`
   const admin = connect(server)
@@ -38,7 +43,16 @@ export async function newPostgresDatabase(): Promise<PostgresDatabase> {
 
 async function serverUrl(): Promise<string> {
   if (process.env.TEST_DATABASE_URL) return process.env.TEST_DATABASE_URL
-  const answer = await fetch(inject('postgresKeeper'))
+  return askKeeper('postgres')
+}
+
+async function clusterServers() {
+  const urls = JSON.parse(await askKeeper('citus')) as string[]
+  return urls.map((url) => ({ port: Number(new URL(url).port), urlOf: (database: string) => withDatabase(url, database) }))
+}
+
+async function askKeeper(server: 'postgres' | 'citus'): Promise<string> {
+  const answer = await fetch(`${inject('postgresKeeper')}/${server}`)
   const text = await answer.text()
   if (!answer.ok) throw new Error(text)
   return text

@@ -31,6 +31,7 @@ import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { traceStore } from '../../src/telemetry/traced-store.ts'
 import { freePorts } from './free-ports.ts'
+import { createPostgresDatabase } from './postgres.ts'
 import { allRows, type Rows } from './rows.ts'
 import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
@@ -124,14 +125,29 @@ export type Grantor = {
   close(): Promise<void>
 }
 
-async function sqliteStore(path: string, clock: TestClock): Promise<Store> {
-  await migrateSqlite(path, clock.now())
-  return openSqliteStore(path)
+type OpenDatabase = {
+  store: Store
+  /** empty if the rows are not in a SQLite file */
+  databasePath: string
+  remove(): Promise<void>
 }
 
-async function postgresStore(address: PostgresAddress, clock: TestClock): Promise<Store> {
-  await migratePostgres(address, clock.now())
-  return openPostgresStore(address)
+/** Opens the database of the options. If they name none, opens a new SQLite file, or a new database on Citus if the tests run there. */
+async function openDatabase({ postgres, databasePath }: StartOptions, clock: TestClock): Promise<OpenDatabase> {
+  if (postgres) {
+    await migratePostgres(postgres, clock.now())
+    return { store: await openPostgresStore(postgres), databasePath: '', remove: async () => undefined }
+  }
+  if (databasePath === undefined && process.env.TEST_ENGINE === 'citus') {
+    const { address, drop } = await createPostgresDatabase()
+    await migratePostgres(address, clock.now())
+    return { store: await openPostgresStore(address, { clock: 'given' }), databasePath: '', remove: drop }
+  }
+  const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'grantor-test-')) : null
+  const path = databasePath ?? join(folder ?? '', 'grantor.sqlite')
+  await migrateSqlite(path, clock.now())
+  const remove = async () => void (folder && (await rm(folder, { recursive: true, force: true })))
+  return { store: openSqliteStore(path), databasePath: path, remove }
 }
 
 /** The settings of `grantor serve`: the defaults, with those that the test sets. */
@@ -196,13 +212,11 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const ports = options.ports ?? (await freePorts(2))
   const scheme = options.tls ? 'https' : 'http'
   const [authUrl, loginUrl] = [`${scheme}://localhost:${ports[0]}`, `${scheme}://localhost:${ports[1]}`]
-  const folder = options.databasePath || options.postgres ? null : await mkdtemp(join(tmpdir(), 'grantor-test-'))
-  const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
-  const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
+  const { store, databasePath, remove } = await openDatabase(options, clock)
 
   const [adminPort] = options.admin ? await freePorts(1) : []
   const adminUrl = adminPort === undefined ? undefined : `${scheme}://localhost:${adminPort}`
-  const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath })
+  const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath: databasePath || 'unused.sqlite' })
   const events: LoggedEvent[] = []
   const { tracing } = options
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
@@ -292,7 +306,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop(), webhooks.stop()])
       await trail.stop()
       await store.close()
-      if (folder) await rm(folder, { recursive: true, force: true })
+      await remove()
     },
   }
 }

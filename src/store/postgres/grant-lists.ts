@@ -46,7 +46,7 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
     },
     async countUnendedGrants(of, atMost) {
       const unended = 'wallet' in of ? 'coalesce(ended_at, 0) = 0' : 'ended_at IS NULL'
-      const rows = `SELECT FROM grants WHERE ${[...whoseGrants(of), unended].join(' AND ')} LIMIT :atMost`
+      const rows = `SELECT id FROM grants WHERE ${[...whoseGrants(of), unended].join(' AND ')} LIMIT :atMost`
       const count = connection.prepare<{ number: number }>('read', `SELECT count(*) AS number FROM (${rows}) AS unended`, GRANTS)
       return (await count({ ...of, atMost }))[0]?.number ?? 0
     },

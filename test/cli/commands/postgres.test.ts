@@ -50,7 +50,8 @@ test('On PostgreSQL, grants list --all prints all of 1,100 grants, newest first'
   await run(['migrate'], env)
   const store = await openPostgresStore(address)
   const grants = Array.from({ length: 1100 }, (_, index) => newGrant({ id: newGrantId(NOW + index), clientId: 'app' }))
-  await Promise.all(grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
+  for (let first = 0; first < grants.length; first += 100)
+    await Promise.all(grants.slice(first, first + 100).map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
   await store.close()
   const newestFirst = grants.map(({ id }) => id).toReversed()
   const { out } = await run(['grants', 'list', '--all', '--json'], env)
@@ -73,7 +74,7 @@ test('On PostgreSQL, an outdated schema or a failed connection is reported in on
   }
 })
 
-test('On PostgreSQL, apply creates what a file names, export prints it, and a second run changes nothing', async () => {
+test('On PostgreSQL, apply creates what a file names, export prints it, a second run changes nothing, and --prune deletes a client', async () => {
   const { url } = await newPostgresDatabase()
   const env = { GRANTOR_DATABASE_URL: url }
   await run(['migrate'], env)
@@ -94,4 +95,8 @@ operators: [{operator: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", role: owner
     out: expect.stringContaining('name: "My app" → "Your app"'),
   })
   expect((await run(['apply', file, '--yes', '--prune'], env)).out).toContain('Nothing to change')
+  writeFileSync(file, 'clients: []')
+  const pruned = await run(['apply', file, '--yes', '--prune'], env)
+  expect([pruned.exit, pruned.out]).toEqual([0, expect.stringMatching(/^Deleted client \S+ and ended 0 grants\.$/m)])
+  expect(JSON.parse((await run(['clients', 'list', '--json'], env)).out)).toEqual([])
 })
