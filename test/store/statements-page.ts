@@ -64,6 +64,8 @@ export const NAMED: readonly Named[] = [
   { name: 'list grants', is: /FROM grants WHERE id < :afterId ORDER BY id/, reach: 'every', why: 'an operator’s command' },
   { name: 'list a wallet’s grants that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND \(client_id, created_at, id\) </, reach: 'every', why: BY_WALLET },
   { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; and, in the background, after a code was exchanged, to keep the bound' },
+  { name: 'count a wallet’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE wallet = :wallet AND coalesce/, reach: 'every', why: 'the same, for the console' },
+  { name: 'count a client’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND ended_at IS NULL/, reach: 'every', why: 'before an operator deletes a client' },
   { name: 'end a grant, one of several', is: /^UPDATE grants SET ended_at = least/, reach: 'one' },
   { name: 'find grants that are over', is: /over_since FROM grants WHERE/, reach: 'every', why: BY_END },
   { name: 'delete grants', is: /DELETE FROM grants WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },

@@ -4,20 +4,17 @@
  * vitest run test/store/postgres/reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
-import type { Place } from '../../../src/store/postgres/connection/machines.ts'
 import { compile } from '../../../src/store/postgres/connection/statement.ts'
 import { DISTRIBUTED } from '../../../src/store/postgres/distribution.ts'
-import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
+import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { PARTS, partitionTables } from '../../support/postgres-partitions.ts'
-import { NOW, someWallet } from '../contract/subject.ts'
+import { NOW } from '../contract/subject.ts'
 import { NAMED, nameOf, pageOf, type Reach } from '../statements-page.ts'
-
-type Statement = { kind: Kind; sql: string; place: Place | undefined }
+import { callSitesInSource, everyStatement, FRESH, type Statement, VALUES } from './every-statement.ts'
 
 let database: PostgresDatabase
-let statements: Statement[]
+let statements: readonly Statement[]
 beforeAll(async () => {
   database = await createPostgresDatabase()
   await migratePostgres(database.address, NOW)
@@ -33,59 +30,9 @@ beforeAll(async () => {
     INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, 8000) AS n;
     INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '["s"]', '[]', n, 9e9, NULL, n, '' FROM generate_series(1, 8000) AS n;
     ANALYZE`)
-  statements = await everyStatement()
+  statements = (await everyStatement(database.address)).statements
 }, 60_000)
 afterAll(() => database.drop())
-
-/** Every statement that a store prepares: most when the store is opened, those for lists at their first use. */
-async function everyStatement(): Promise<Statement[]> {
-  const recorded: Statement[] = []
-  class Recording extends Connection {
-    override prepare<Row>(kind: Kind, sql: string, place?: Place) {
-      if (!recorded.some((each) => each.sql === sql)) recorded.push({ kind, sql, place })
-      return super.prepare<Row>(kind, sql, place)
-    }
-    /** Statements over many rows are not used if rows lie on several machines. */
-    override prepareBatched<Row>({ kind, one, place }: Batched) {
-      return this.prepare<Row>(kind, one, place)
-    }
-    override prepareForEach({ kind, one, place }: ForMany) {
-      this.prepare(kind, one, place)
-      return () => Promise.resolve([])
-    }
-  }
-  const store = storeOn(new Recording(database.address, 'given'))
-  const [wallet, clientId] = [someWallet(), 'c']
-  for (const of of [{ wallet }, { clientId }, { wallet, clientId }, {}]) {
-    await store.grants.listGrants({ ...of, at: NOW, limit: 1 })
-    await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })
-  }
-  await store.grants.listGrants({ clientId, order: 'oldest', at: NOW, limit: 1 })
-  for (const of of [{}, { clientId }]) {
-    await store.grants.listUnendedGrants({ wallet, ...of, limit: 1 })
-    await store.receipts.listReceipts(wallet, { ...of, limit: 1 })
-    await store.receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 1 })
-  }
-  await store.close()
-  return recorded
-}
-
-/** So many keys that each partition contains some. */
-const MANY = `{${Array.from({ length: 100 }, (_, index) => `n${index + 1}`).join(',')}}`
-
-const VALUES: Record<string, unknown> = {
-  id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', walletKind: 'ordinary', receiptId: null, consented: true,
-  scopes: ['s'], clientScopes: '{s}', resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
-  generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
-  epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
-  except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
-  first: 1, last: 50, ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
-  dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, replacedBy: null, by: 'h2', request: '{}', kind: 'dpop',
-  rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
-} // biome-ignore format: a list of values
-
-/** Keys of rows that do not exist. */
-const FRESH = { id: 'new', grantId: 'new', hash: 'new', wallet: 'new', sessionHash: 'new' }
 
 const spread = (sql: string) => Object.keys(DISTRIBUTED).some((table) => new RegExp(`\\b${table}\\b`).test(sql))
 
@@ -144,6 +91,11 @@ test("A statement on a request's path uses one partition, and each statement tha
   }
   expect(reached.filter(({ reach }) => reach === 'one').length).toBeGreaterThan(20)
   await expect(pageOf(reached)).toMatchFileSnapshot('../../../docs/reference/statements.md')
+})
+
+test('Each call in the source that prepares a statement is behind a statement of docs/reference/statements.md', async () => {
+  const { callSites } = await everyStatement(database.address)
+  expect([...callSites].sort()).toEqual(callSitesInSource())
 })
 
 test("With a generic plan, a statement on a request's path skips all partitions but one, and scans no table", async () => {

@@ -1,0 +1,40 @@
+/** Each statement of docs/reference/statements.md runs on Citus, from the coordinator and from a worker. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Connection } from '../../src/store/postgres/connection/connection.ts'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { NOW } from '../store/contract/subject.ts'
+import { everyStatement, MORE_VALUES, VALUES } from '../store/postgres/every-statement.ts'
+import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+
+let cluster: Cluster
+let database: PostgresDatabase
+beforeAll(async () => {
+  cluster = await startCluster(2)
+  database = await cluster.newDatabase()
+  await migratePostgres(database.address, NOW)
+})
+afterAll(() => cluster.close())
+
+test.for(['coordinator', 'worker'] as const)(
+  'Every statement of the store runs on Citus over a connection to the %s',
+  async (machine) => {
+    const server = machine === 'coordinator' ? cluster.coordinator : cluster.workers[0]
+    const address = addressOf(server?.urlOf(database.name) ?? '')
+    const { statements } = await everyStatement(address)
+    const failures: string[] = []
+    for (const clock of ['database', 'given'] as const) {
+      const connection = new Connection(address, clock)
+      for (const { kind, sql, place } of statements)
+        await connection
+          .prepare(
+            kind,
+            sql,
+            place,
+          )({ ...VALUES, ...MORE_VALUES, at: NOW })
+          .catch((error: Error) => failures.push(`${error.message}: ${sql}`))
+      await connection.close()
+    }
+    expect(failures).toEqual([])
+  },
+)

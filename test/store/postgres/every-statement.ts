@@ -1,0 +1,96 @@
+/** Every statement that the PostgreSQL store prepares, with values for each of its parameters. */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
+import type { Place } from '../../../src/store/postgres/connection/machines.ts'
+import { storeOn } from '../../../src/store/postgres/index.ts'
+import type { PostgresAddress } from '../../support/postgres.ts'
+import { NOW, someWallet } from '../contract/subject.ts'
+
+export type Statement = { kind: Kind; sql: string; place: Place | undefined }
+
+const SOURCE = fileURLToPath(new URL('../../../src/store/postgres/', import.meta.url))
+
+/**
+ * The statements that a store sends to a database whose rows lie on several machines. Most are prepared when the store is opened, those for
+ * lists at their first use. `callSites`: the calls that prepared them, as `file:line`.
+ */
+export async function everyStatement(address: PostgresAddress): Promise<{ statements: Statement[]; callSites: Set<string> }> {
+  const statements: Statement[] = []
+  const callSites = new Set<string>()
+  class Recording extends Connection {
+    override prepare<Row>(kind: Kind, sql: string, place?: Place) {
+      callSites.add(callSite())
+      if (!statements.some((each) => each.sql === sql)) statements.push({ kind, sql, place })
+      return super.prepare<Row>(kind, sql, place)
+    }
+    /** Statements over many rows are not used if rows lie on several machines. */
+    override prepareBatched<Row>({ kind, one, place }: Batched) {
+      return this.prepare<Row>(kind, one, place)
+    }
+    override prepareForEach({ kind, one, place }: ForMany) {
+      this.prepare(kind, one, place)
+      return () => Promise.resolve([])
+    }
+  }
+  const store = storeOn(new Recording(address, 'given'))
+  const [wallet, clientId] = [someWallet(), 'c']
+  for (const of of [{ wallet }, { clientId }, { wallet, clientId }, {}]) {
+    await store.grants.listGrants({ ...of, at: NOW, limit: 1 })
+    await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })
+  }
+  await store.grants.listGrants({ clientId, order: 'oldest', at: NOW, limit: 1 })
+  for (const of of [{ wallet }, { clientId }]) await store.grants.countUnendedGrants(of, 1)
+  for (const of of [{}, { clientId }]) {
+    await store.grants.listUnendedGrants({ wallet, ...of, limit: 1 })
+    await store.receipts.listReceipts(wallet, { ...of, limit: 1 })
+    await store.receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 1 })
+  }
+  const conditions = { wallet, clientId, grantId: 'g1', operator: 'o', reason: 'r', event: 'e', since: 1, until: 2 }
+  for (const filter of [{}, conditions]) await store.audit.searchLines(filter, { limit: 1 })
+  await store.close()
+  return { statements, callSites }
+}
+
+/** The line of the store's source that called `prepare`. */
+function callSite(): string {
+  const frames = (new Error('for its stack').stack ?? '').split('\n')
+  const found = frames.map((frame) => /src\/store\/postgres\/([\w-]+\.ts:\d+)/.exec(frame)?.[1])
+  return found.find((each) => each !== undefined) ?? 'unknown'
+}
+
+/** Every line of the store's source, outside of `connection`, that calls a method which prepares a statement. */
+export function callSitesInSource(): string[] {
+  const lines = globSync('*.ts', { cwd: SOURCE }).flatMap((file) =>
+    readFileSync(join(SOURCE, file), 'utf8')
+      .split('\n')
+      .map((line, index) => ({ line, at: `${file}:${index + 1}` })),
+  )
+  return lines.flatMap(({ line, at }) => (/\.prepare[A-Za-z]*[<(]/.test(line) ? [at] : [])).sort()
+}
+
+/** So many keys that each partition contains some. */
+const MANY = `{${Array.from({ length: 100 }, (_, index) => `n${index + 1}`).join(',')}}`
+
+export const VALUES: Record<string, unknown> = {
+  id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', walletKind: 'ordinary', receiptId: null, consented: true,
+  scopes: ['s'], clientScopes: '{s}', resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
+  generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
+  epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
+  except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
+  first: 1, last: 50, ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
+  dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, replacedBy: null, by: 'h2', request: '{}', kind: 'dpop', atMost: 1000,
+  rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
+} // biome-ignore format: a list of values
+
+/** Values of the statements on tables of the coordinator. */
+export const MORE_VALUES: Record<string, unknown> = {
+  createdAt: 1, record: '{}', uri: 'u', number: 1, algorithm: 'EdDSA', wrapped: 'w', startsAt: 1, retiredAt: null, keyId: 'k', to: 'w2', from: 'w',
+  after: '0', name: 'operators', holder: 'n', lifetime: 60, items: '[]', attempts: '', itemsBefore: '[]', attemptsBefore: '', operator: 'o', event: 'e',
+  since: 0, beforeAt: 9e9, beforeSeq: 0, through: 1, lastSeq: 1, lastHash: 'h', headSeq: 0, headHash: 'h', lines: [], url: 'u', secret: 's',
+  events: [], cursor: 0, failingSince: null, nextAt: 0, pausedAt: null, before: 0,
+} // biome-ignore format: a list of values
+
+/** Keys of rows that do not exist. */
+export const FRESH = { id: 'new', grantId: 'new', hash: 'new', wallet: 'new', sessionHash: 'new' }
