@@ -12,6 +12,8 @@ import type { Tracing } from '../ops/tracing.ts'
  * - `sign_ins`: proofs of a wallet, correct or not, by network
  * - `contract_checks`: proofs that cause calls to a chain, by network
  * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public
+ * - `codes`: codes from a session that was there before, by wallet
+ * - `network_codes`: the same, by network
  * - `pushes`: pushed requests of clients that do not authenticate, by network
  * - `client_pushes`: pushed requests of one client that authenticates
  * - `user_codes`: wrong user codes on the page for devices, by network; above the limit no code is looked up
@@ -23,6 +25,8 @@ export type Limited =
   | 'sign_ins'
   | 'contract_checks'
   | 'wallet_checks'
+  | 'codes'
+  | 'network_codes'
   | 'pushes'
   | 'client_pushes'
   | 'user_codes'

@@ -8,6 +8,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Browser } from '../domain/authorization/authorize.ts'
 import { networkOf } from '../ops/network.ts'
+import type { RateVerdict } from '../ops/rate-limit.ts'
 import type { Service } from './service.ts'
 
 /** Seconds for which a browser keeps its key; renewed with every login that begins. */
@@ -17,11 +18,19 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/
 
 export function browserOf(service: Service, request: FastifyRequest): Browser {
   const names = cookieNames(service)
+  const network = networkOf(request.ip)
   return {
     sessionId: readCookie(request, names.session),
     browserKey: readCookie(request, names.browser),
-    network: networkOf(request.ip),
+    network,
+    admitCode: (wallet) => admitCode(service, wallet, network),
   }
+}
+
+/** The wallet is counted first: a wallet that is above its limit uses up nothing of its network. */
+function admitCode({ limits }: Service, wallet: string, network: string): RateVerdict {
+  const verdict = limits.count('codes', wallet)
+  return verdict.allowed ? limits.count('network_codes', network) : verdict
 }
 
 export function setSessionCookie(service: Service, reply: FastifyReply, sessionId: string): void {

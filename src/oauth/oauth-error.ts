@@ -158,6 +158,9 @@ export const tooManySignIns = (retryAfter: number): OAuthError =>
 export const tooManyContractChecks = (retryAfter: number): OAuthError =>
   overLimit('contract_checks', 'Too many sign-ins. Wait and try again.', retryAfter)
 
+export const tooManyCodes = (retryAfter: number): OAuthError =>
+  overLimit('code_limit', 'Too many authorization codes. Wait and try again.', retryAfter)
+
 /** RFC 9126 §2.3: "the request exceeds a rate limit". */
 export const tooManyPushed = (retryAfter: number): OAuthError =>
   overLimit('pushed_too_often', 'Too many requests were pushed. Wait and try again.', retryAfter)

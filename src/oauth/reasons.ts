@@ -568,6 +568,11 @@ export const oauthErrors = {
     act: 'Nothing is lost. Send the same request again after `Retry-After`.',
     reasons: {
       failure_limit: [['clients', 'login-api'], 'Status 429: too many failures from this network for this client.', LIMIT],
+      code_limit: [
+        'authorize',
+        'Too many codes for this wallet, or for this network. Status 429, or at the redirect URI.',
+        LIMIT,
+      ],
       pushed_too_often: [['par', 'device-authorization'], 'Status 429: too many pushed requests.', LIMIT],
       registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
       metadata_fetches: [AT_METADATA, 'Status 429: too many fetches of metadata documents for this network.', LIMIT],

@@ -203,6 +203,14 @@ export const noticeTexts = {
     text: 'There were many failed attempts from your network, so we slow things down for a while.',
     next: 'Wait {wait}, then try again.',
   },
+  too_many_codes: {
+    tone: 'wait',
+    title: 'Too many sign-ins to apps',
+    text: 'Apps requested access for your wallet too often within a minute. One of them may be in a loop.',
+    next: 'Wait {wait}, then go back to the app and sign in again.',
+    builder:
+      'Each code is one sign-in to an app. A page that requests a code whenever it is loaded, or after every answer, reaches the limit.',
+  },
   address_not_allowed: {
     tone: 'stop',
     title: 'This wallet is not accepted here',

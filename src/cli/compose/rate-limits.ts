@@ -13,13 +13,23 @@ const USER_CODES = 5
 /** Each fetch is a request to a host that the caller chose. */
 const METADATA_FETCHES = 30
 const REGISTRATIONS = 30
+/** Many users can share one address. Without a limit of the network, one caller could have as many codes as it has wallets. */
+const WALLETS_OF_NETWORK = 20
 
-export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit }: ServiceSettings): Record<Limited, number> {
+export function limitsOf({
+  failureLimit,
+  signInLimit,
+  codeLimit,
+  pushLimit,
+  clientPushLimit,
+}: ServiceSettings): Record<Limited, number> {
   return {
     failures: failureLimit,
     sign_ins: signInLimit,
     contract_checks: CONTRACT_CHECKS,
     wallet_checks: WALLET_CHECKS,
+    codes: codeLimit,
+    network_codes: WALLETS_OF_NETWORK * codeLimit,
     pushes: pushLimit,
     client_pushes: clientPushLimit,
     user_codes: USER_CODES,

@@ -12,12 +12,13 @@ import {
   invalidRequest,
   loginRequired,
   OAuthError,
+  tooManyCodes,
 } from '../../oauth/oauth-error.ts'
 import type { Reason } from '../../oauth/reasons.ts'
 import { findCoveringReceipt, isForAnotherPort } from '../consent/receipt.ts'
 import { findSession, isRecent, meetsConsentRule, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
-import type { Deps } from '../model/deps.ts'
+import type { AdmitCode, Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
@@ -34,8 +35,8 @@ import {
 } from './request-parameters.ts'
 import { resolveRequest } from './resolve-request.ts'
 
-/** The two cookies of the browser, and its network (`ops/network.ts`). */
-export type Browser = { sessionId: string | null; browserKey: string | null; network: string }
+/** The two cookies of the browser, its network (`ops/network.ts`), and the limits on its codes. */
+export type Browser = { sessionId: string | null; browserKey: string | null; network: string; admitCode: AdmitCode }
 
 /** Faults that are shown to the user, because no redirect URI can be trusted. */
 export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusable' | RedirectFault
@@ -45,6 +46,7 @@ export type AuthorizeOutcome =
   | { kind: 'redirect'; to: Destination }
   | { kind: 'login'; to: string; browserKey: string }
   | { kind: 'confirm'; confirmation: string; app: RequestingApp; request: AuthorizationRequest; session: Session }
+  | { kind: 'over_limit'; retryAfter: number }
 
 export async function authorize(deps: Deps, query: Form, browser: Browser): Promise<AuthorizeOutcome> {
   const received = takeRequest(query)
@@ -110,7 +112,7 @@ async function answer(
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   return client.consent === 'signed'
     ? answerSigned(deps, client, request, prompt, { session, epoch }, browser)
-    : answerBySession(deps, client, request, prompt, { session, epoch })
+    : answerBySession(deps, client, request, prompt, { session, epoch }, browser)
 }
 
 /** A session, and the epoch of the wallet. */
@@ -135,7 +137,7 @@ async function answerSigned(
     if (prompt.none) throw interactionRequired()
     return toConfirmation(deps, client, request, basis)
   }
-  return issueCode(deps, request, { ...basis, receiptId: receipt.id, consented: true }, receipt.expiresAt)
+  return issueCode(deps, request, prompt, { ...basis, receiptId: receipt.id, consented: true, until: receipt.expiresAt }, browser)
 }
 
 /** Consent rule `session`: the session is sufficient, unless the app requests a confirmation (`prompt=consent`). */
@@ -145,17 +147,27 @@ async function answerBySession(
   request: AuthorizationRequest,
   prompt: Prompt,
   basis: SessionBasis,
+  browser: Browser,
 ): Promise<AuthorizeOutcome> {
   if (prompt.consent) return toConfirmation(deps, client, request, basis)
-  return issueCode(deps, request, { ...basis, receiptId: basis.session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
+  const { receiptId } = basis.session
+  return issueCode(deps, request, prompt, { ...basis, receiptId, consented: false, until: Number.POSITIVE_INFINITY }, browser)
 }
 
+/** `until`: when the consent ends. */
 async function issueCode(
   deps: Deps,
   request: AuthorizationRequest,
-  basis: Omit<CodeBasis, 'grantExpiresAt'>,
-  until: number,
+  prompt: Prompt,
+  { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt'> & { until: number },
+  { admitCode }: Browser,
 ): Promise<AuthorizeOutcome> {
+  const verdict = admitCode(basis.session.wallet)
+  if (!verdict.allowed) {
+    // An app that requests a new code as soon as it has one would repeat the request after an error at its redirect URI. A page stops it.
+    if (!prompt.none) return { kind: 'over_limit', retryAfter: verdict.retryAfter }
+    throw tooManyCodes(verdict.retryAfter)
+  }
   await touchSession(deps, basis.session)
   const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
   const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt })

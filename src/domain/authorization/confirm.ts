@@ -9,6 +9,7 @@ import { type AuthorizationRequest, type RequestingApp } from '../model/authoriz
 import type { Deps } from '../model/deps.ts'
 import type { Client, ConsentRule, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
+import type { Browser } from './authorize.ts'
 import { type CodeBasis, clientOfRequest, codeRedirect, deniedRedirect, requestingApp } from './redirects.ts'
 
 const CONFIRMATION_LIFETIME = 600
@@ -25,6 +26,7 @@ const CONFIRMATION = sealedFormat<Confirmation>('confirmation')
 
 export type ConfirmOutcome =
   | { kind: 'allowed' | 'denied'; to: Destination; app: RequestingApp }
+  | { kind: 'over_limit'; retryAfter: number }
   | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' | 'already_used' }
 
 export function sealConfirmation(deps: Deps, client: Client, request: AuthorizationRequest, { hash }: Session): string {
@@ -36,7 +38,7 @@ export function sealConfirmation(deps: Deps, client: Client, request: Authorizat
 export async function confirm(
   deps: Deps,
   sealed: string,
-  sessionId: string | null,
+  { sessionId, admitCode }: Pick<Browser, 'sessionId' | 'admitCode'>,
   decision: 'allow' | 'deny',
 ): Promise<ConfirmOutcome> {
   const confirmation = CONFIRMATION.open(deps.keys, sealed)
@@ -61,6 +63,8 @@ export async function confirm(
   }
   const basis = await readBasis(deps, client, { request, session, shownUnder })
   if (basis === null) return { kind: 'no_session' }
+  const verdict = admitCode(session.wallet)
+  if (!verdict.allowed) return { kind: 'over_limit', retryAfter: verdict.retryAfter }
   await touchSession(deps, session)
   const to = await codeRedirect(deps, request, basis)
   if (to === null) return { kind: 'already_used' }

@@ -90,6 +90,12 @@ export type ContractWallets = {
   check(claim: ContractClaim & { network: string | null }): Promise<ContractVerdict>
 }
 
+/**
+ * Counts a code before it is issued, because the redemption of each code is a row that is kept for a day after its end. `retryAfter`:
+ * seconds until the wallet, or its network, may have another code.
+ */
+export type AdmitCode = (wallet: Address) => { allowed: true } | { allowed: false; retryAfter: number }
+
 /** A request to a URL that a client chose: a POST with the form, or a GET without one. */
 export type ClientCall = { url: string; form?: Record<string, string> }
 /** `why` is for the log and contains nothing of the response. */

@@ -38,10 +38,10 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
     const outcome = await confirm(
       service.deps,
       confirmation ?? '',
-      browserOf(service, request).sessionId,
+      browserOf(service, request),
       decision === 'allow' ? 'allow' : 'deny',
     )
-    return answerConfirmed(request.id, reply, outcome)
+    return answerConfirmed(service, request.id, reply, outcome)
   })
 }
 
@@ -61,6 +61,8 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
     case 'login':
       setBrowserCookie(service, reply, outcome.browserKey)
       return redirect(reply, outcome.to)
+    case 'over_limit':
+      return refuseCode(service, requestId, reply, outcome.retryAfter)
     case 'confirm': {
       const { confirmation, app, session } = outcome
       const scopes = describeScopes(service.deps, outcome.request)
@@ -69,12 +71,20 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
   }
 }
 
+/** RFC 6585 §4 */
+function refuseCode({ deps }: Service, requestId: string, reply: FastifyReply, retryAfter: number): FastifyReply {
+  deps.audit({ event: 'authorize_refused', reason: 'code_limit', request_id: requestId })
+  const page = noticePage({ kind: 'too_many_codes', retryAfter, reason: 'code_limit', requestId })
+  return reply.code(429).header('retry-after', String(retryAfter)).send(page)
+}
+
 /**
  * If a form leads to another origin, the response is a page that continues by itself: browsers apply `form-action` to
  * redirects.
  */
-function answerConfirmed(requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
+function answerConfirmed(service: Service, requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
   void reply.headers(pageHeaders())
+  if (outcome.kind === 'over_limit') return refuseCode(service, requestId, reply, outcome.retryAfter)
   if ('to' in outcome) return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: outcome.kind })
   const notices: Record<typeof outcome.kind, [status: number, NoticeKind]> = {
     broken: [400, 'broken_link'],
