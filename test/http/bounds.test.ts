@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { createBoundKeeper } from '../../src/domain/maintenance/bounds.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
-import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
+import { type App, appOf, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { signInToAccount } from '../support/signed-app.ts'
 import { parameterOf, requestOf, Walk } from '../support/walk.ts'
@@ -108,6 +108,37 @@ test('After 60 concurrent exchanges, with two nodes enforcing a limit of 10 gran
   expect(living.filter(Boolean)).toHaveLength(10)
   expect(new Set(superseded().map(({ grant_id }) => grant_id)).size, 'each grant ended once').toBe(50)
   expect(superseded()).toHaveLength(50)
+})
+
+test('One check ends all grants beyond the limit, however many there are, and in turn with the other wallets', async () => {
+  await start()
+  const stranger = new Walk(app.grantor, testWallet(1))
+  await stranger.signIn(requestOf(app.client))
+  const theirs = appOf(app.grantor, app.client, stranger)
+  await severalTokens(203)
+  for (let each = 0; each < 4; each++) await theirs.freshTokens()
+  await app.grantor.keepBounds()
+  expect(superseded()).toHaveLength(201)
+  const wallets = superseded().map(({ wallet }) => wallet)
+  expect(wallets.indexOf(stranger.wallet.address), 'before the many grants of the other wallet').toBeLessThan(60)
+  const grants = await app.grantor.store.grants.listGrants({ at: app.grantor.clock.now(), limit: 1000, living: true })
+  expect(grants).toHaveLength(6)
+})
+
+test('A check that must stop ends no further grants, and continues on the next run', async () => {
+  await start()
+  await severalTokens(120)
+  const stopping = new AbortController()
+  const { grants } = app.grantor.store
+  const endGrants = grants.endGrants.bind(grants)
+  grants.endGrants = (...ending) => {
+    stopping.abort()
+    return endGrants(...ending)
+  }
+  await app.grantor.keepBounds(stopping.signal)
+  expect(superseded().length).toBeLessThan(60)
+  await app.grantor.keepBounds()
+  expect(superseded()).toHaveLength(117)
 })
 
 test('A check of the limit on grants that fails is repeated on the next run', async () => {

@@ -114,7 +114,7 @@ export type Grantor = {
   /** registers a client; `secret` is empty for a client without a secret */
   createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
   /** runs the work that the service does once a second */
-  keepBounds(): Promise<void>
+  keepBounds(stopping?: AbortSignal): Promise<void>
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
   webhooks: WebhookSender

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Ending, endAndAnnounce } from '../consent/end-grants.ts'
 import type { Deps } from '../model/deps.ts'
-import { PAGE } from '../model/pages.ts'
+import { PAGE, pagesOf } from '../model/pages.ts'
 import type { Grant, Session } from '../model/records.ts'
 import { LATE_BY_AT_MOST } from '../model/request-store.ts'
 
@@ -17,7 +17,7 @@ export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: numb
 const WAITING_AT_MOST = 10_000
 
 export type BoundKeeper = Deps['bounds'] & {
-  /** Checks the wallets that were registered since the last call. Runs once a second. */
+  /** Checks the wallets that were registered since the last call, until each one is within its limits. Runs once a second. */
   keep(stopping?: AbortSignal): Promise<void>
 }
 
@@ -33,28 +33,32 @@ export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
       note(`${grant.wallet} ${grant.clientId}`, () => endOldestGrants(ending, grant, bounds.grantsPerWalletAndClient)),
     noteSession: (session) => note(session.wallet, () => endOldestSessions(ending, session, bounds.sessionsPerWallet)),
     async keep(stopping) {
-      for (const [key, check] of Array.from(waiting)) {
-        if (stopping?.aborted) return
-        waiting.delete(key)
-        const outcome = await check().catch((error: unknown) => {
-          note(key, check)
-          throw error
-        })
-        if (outcome === 'more') note(key, check)
+      const underWay = new Map(Array.from(waiting, ([key, check]) => [key, { check, steps: check() }]))
+      waiting.clear()
+      try {
+        // Each entry moves to the end before its next step, so the loop takes one step of each wallet in turn, until no entry is left.
+        for (const [key, each] of underWay) {
+          if (stopping?.aborted) return
+          underWay.delete(key)
+          underWay.set(key, each)
+          if ((await each.steps.next()).done) underWay.delete(key)
+        }
+      } finally {
+        for (const [key, { check }] of underWay) note(key, check)
       }
     },
   }
 }
 
-/** `more`: the wallet needs another check. */
-type Check = () => Promise<'kept' | 'more'>
+/** Ends what is beyond a limit, step by step. A large step of the store pauses afterwards (`store/paced.ts`). */
+type Check = () => AsyncGenerator<void>
 
 /**
  * Ends the oldest active grants beyond `limit`, and expired grants beyond the first `limit` rows. A grant with a creation time in the
  * future was created before a clock jumped back. Such a grant is ignored until its creation time. Otherwise it would count as the newest,
  * and newer grants would end.
  */
-async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number) {
+async function* endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number): AsyncGenerator<void> {
   let [seen, kept] = [0, 0]
   const isBeyond = ({ createdAt, refreshExpiresAt }: Grant): boolean => {
     if (isOfTheFuture(createdAt, now())) return false
@@ -63,25 +67,28 @@ async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId
     if (lives) kept++
     return false
   }
-  const newest = await store.grants.listUnendedGrants({ wallet, clientId, limit: 2 * limit + PAGE })
-  const beyond = newest.filter(isBeyond).slice(0, PAGE)
-  if (beyond.length === 0) return 'kept'
-  const ids = beyond.map(({ id }) => id)
-  const ended = await store.grants.endGrants(ids, { reason: 'superseded', attemptId: randomUUID(), at: now() })
-  for (const id of ended) audit({ event: 'grant_ended', reason: 'superseded', client_id: clientId, grant_id: id, wallet })
-  return 'more'
+  for await (const page of pagesOf<Grant>((part) => store.grants.listUnendedGrants({ wallet, clientId, ...part }))) {
+    const ids = page.filter(isBeyond).map(({ id }) => id)
+    if (ids.length > 0) {
+      const ended = await store.grants.endGrants(ids, { reason: 'superseded', attemptId: randomUUID(), at: now() })
+      for (const id of ended) audit({ event: 'grant_ended', reason: 'superseded', client_id: clientId, grant_id: id, wallet })
+    }
+    yield
+  }
 }
 
 /** The same for sessions. The wallet's epoch is not raised, so codes and logins of the other sessions stay valid. */
-async function endOldestSessions(ending: Ending, { wallet }: Session, limit: number) {
+async function* endOldestSessions(ending: Ending, { wallet }: Session, limit: number): AsyncGenerator<void> {
   const { store, now, audit } = ending
-  const youngest = await store.sessions.listSessions(wallet, { at: now(), limit: limit + PAGE })
-  const counting = youngest.filter(({ authTime }) => !isOfTheFuture(authTime, now()))
-  const beyond = counting.slice(limit).map(({ hash }) => hash)
-  if (beyond.length === 0) return 'kept'
-  const ended = await endAndAnnounce(ending, wallet, () => store.sessions.endSessions(beyond, randomUUID(), now()))
-  for (const _ of ended) audit({ event: 'session_ended', reason: 'superseded', wallet })
-  return 'more'
+  for (;;) {
+    const youngest = await store.sessions.listSessions(wallet, { at: now(), limit: limit + PAGE })
+    const counting = youngest.filter(({ authTime }) => !isOfTheFuture(authTime, now()))
+    const beyond = counting.slice(limit).map(({ hash }) => hash)
+    if (beyond.length === 0) return
+    const ended = await endAndAnnounce(ending, wallet, () => store.sessions.endSessions(beyond, randomUUID(), now()))
+    for (const _ of ended) audit({ event: 'session_ended', reason: 'superseded', wallet })
+    yield
+  }
 }
 
 function isOfTheFuture(madeAt: number, now: number): boolean {
