@@ -124,7 +124,7 @@ async function authorize(
   if (presented.kind !== 'token') throw new Problem('unauthorized', 'Present one access token in the header Authorization.')
   const { scheme, token } = presented
   const [path = ''] = request.url.split('?', 1)
-  const proof = { proofs: headerFields(request, 'dpop'), method: request.method, path, origin: adminUrl }
+  const proof = { proofs: headerFields(request, 'dpop'), method: request.method, path, origin: adminUrl, network: null }
   async function withScheme<Result>(check: () => Promise<Result>): Promise<Result> {
     try {
       return await check()

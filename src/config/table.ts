@@ -138,7 +138,7 @@ const login = {
       'on: any client may register itself (RFC 7591). Nothing is stored; the client id contains the registration. Every consent is signed. Prefer GRANTOR_CLIENT_METADATA: a metadata document proves at least a host.',
     usedBy: auth,
     parse: read.onOff,
-    preset: 'off',
+    otherwise: 'on under `grantor start`, off elsewhere',
   },
   registrationToken: {
     name: 'REGISTRATION_TOKEN',
@@ -292,7 +292,7 @@ const operation = {
   pushLimit: {
     name: 'PUSH_LIMIT',
     words:
-      'Pushed authorization requests and requests of devices per minute, per client address (IPv6: its /64), of clients that do not authenticate. Further requests receive 429.',
+      'Pushed authorization requests and requests of devices per minute, per client address (IPv6: its /64), of all clients together that do not authenticate or that no operator registered. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '60',
@@ -300,10 +300,18 @@ const operation = {
   clientPushLimit: {
     name: 'CLIENT_PUSH_LIMIT',
     words:
-      'Pushed authorization requests and requests of devices per minute of one client that authenticates, from all addresses together. Further requests receive 429.',
+      'Pushed authorization requests and requests of devices per minute of one registered client that authenticates, from all addresses together. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '6000',
+  },
+  assertionLimit: {
+    name: 'ASSERTION_LIMIT',
+    words:
+      'Client assertions and DPoP proofs per minute, per client address (IPv6: its /64), of all clients together that no operator registered. The database keeps each of them until it expires. Further requests receive 429.',
+    usedBy: auth,
+    parse: read.integer(1, 1_000_000, 'requests'),
+    preset: '600',
   },
   auditDays: {
     name: 'AUDIT_DAYS',

@@ -1,5 +1,4 @@
 /** Authenticates the client of a POST endpoint, and counts failures per network and client (never per client alone). */
-import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import {
   type AcceptedClients,
@@ -61,7 +60,7 @@ export async function forClient<Result>(
 }
 
 /**
- * Counts a failed request of a client, and returns the error to throw. Failures are counted per network and client id. Beyond the
+ * Counts a failed request of a client, and returns the error to throw. Failures are counted per network and registered client. Beyond the
  * limit, further failures get status 429; requests with valid credentials still succeed. RFC 6749 §2.3.1: "MUST protect any
  * endpoint utilizing it against brute force attacks".
  */
@@ -73,7 +72,7 @@ export function countFailure(
   if (!(error instanceof OAuthError)) return error
   const clientId = knownClientId(service, credentials)
   // Each error code has its own count: a client with the right secret and a bad code does not share a count with wrong secrets.
-  const key = `${networkOf(request.ip)} ${clientId === undefined ? 'unknown' : limitKeyOf(clientId)} ${error.error}`
+  const key = `${networkOf(request.ip)} ${countedId(clientId)} ${error.error}`
   const refusal = COUNTED.has(error.error) ? limited(service, key, error) : error
   refusal.clientId = clientId
   return refusal
@@ -86,12 +85,16 @@ function limited(service: Service, key: string, error: OAuthError): OAuthError {
   return verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
 }
 
-/** Unknown ids share one count, so that a caller cannot fill the memory with names. A registered client is in memory here. */
+/** A client is in memory here, unless its id is unknown. */
 function knownClientId({ deps }: Service, presented: PresentedCredentials): string | undefined {
   return deps.clients.known(claimedClientId(presented) ?? '')?.id
 }
 
-/** The id of a client as a part of the key of a limit: short also for a client that no operator registered. */
-export function limitKeyOf(clientId: string): string {
-  return isUnregistered(clientId) ? createHash('sha256').update(clientId).digest('base64url') : clientId
+/**
+ * The client of a failure, in the key of the limit. Unknown ids share one count, and so do clients that are not registered: a caller could
+ * otherwise fill the memory with ids, and have as many attempts as it has ids.
+ */
+function countedId(clientId: string | undefined): string {
+  if (clientId === undefined) return 'unknown'
+  return isUnregistered(clientId) ? 'unregistered' : clientId
 }

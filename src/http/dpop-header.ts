@@ -2,11 +2,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { currentNonce, type PresentedProof } from '../domain/tokens/dpop.ts'
 import { headerFields } from '../ops/header-fields.ts'
+import { networkOf } from '../ops/network.ts'
 import type { Service } from './service.ts'
 
 /** Every `DPoP` field: Node would join several into one. `path` is the endpoint's path, not the request's target. */
 export function presentedProof(request: FastifyRequest, path: string): PresentedProof {
-  return { proofs: headerFields(request, 'dpop'), method: request.method, path }
+  return { proofs: headerFields(request, 'dpop'), method: request.method, path, network: networkOf(request.ip) }
 }
 
 /**

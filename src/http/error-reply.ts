@@ -11,6 +11,7 @@ import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'
 import { MalformedHost } from '../ops/malformed-http.ts'
+import { hasClientCause } from '../pages/client-causes.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 import { UnsupportedMediaType } from './form-body.ts'
@@ -41,20 +42,23 @@ type Answer = {
   notice: NoticeKind
   reason: Reason
   headers: Record<string, string>
+  retryAfter?: number | undefined
 }
 
 export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerTo(error, request.id)
-  if (answer.status >= 500) request.log.error({ err: error, request_id: request.id }, answer.reason)
+  if (answer.status >= 500 && answer.notice !== 'client_unavailable')
+    request.log.error({ err: error, request_id: request.id }, answer.reason)
   // A device that polls is refused every few seconds until its user has answered (RFC 8628 §3.5): that is no fault.
   else if (answer.reason !== 'answer_pending')
-    service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error) })
+    service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error), ...causeOf(error) })
   service.metrics?.countRefusal(answer.body.error, answer.reason)
   service.tracing?.noteRefusal(request, answer.reason)
   reply.code(answer.status).headers(answer.headers)
   if (request.routeOptions.config.answers === 'page') {
-    const reason = answer.status < 500 ? answer.reason : undefined
-    return reply.headers(pageHeaders()).send(noticePage({ kind: answer.notice, reason, requestId: request.id }))
+    const reason = answer.status < 500 || answer.notice === 'client_unavailable' ? answer.reason : undefined
+    const { notice: kind, retryAfter: wait } = answer
+    return reply.headers(pageHeaders()).send(noticePage({ kind, reason, retryAfter: wait, requestId: request.id }))
   }
   return reply.headers(JSON_HEADERS).send(answer.body)
 }
@@ -67,6 +71,10 @@ export function noteMalformed(service: Service, { reason, requestId }: { reason:
 
 function clientOf(error: unknown): { client_id?: string } {
   return error instanceof OAuthError && error.clientId !== undefined ? { client_id: error.clientId } : {}
+}
+
+function causeOf(error: unknown): { details?: { cause: string } } {
+  return error instanceof OAuthError && error.detail !== undefined ? { details: { cause: error.detail } } : {}
 }
 
 function answerTo(error: unknown, requestId: string): Answer {
@@ -103,7 +111,8 @@ function oauthAnswer(error: OAuthError): Answer {
   // RFC 6749 §5.2, RFC 7617 §2.1
   if (error.error === 'invalid_client') headers['www-authenticate'] = 'Basic realm="grantor", charset="UTF-8"'
   if (error.tokenScheme !== undefined) headers['www-authenticate'] = tokenChallenge(error)
-  return { status: error.status, body: error.toBody(), notice: 'malformed_request', reason: error.reason, headers }
+  const notice = hasClientCause(error.reason) ? 'client_unavailable' : 'malformed_request'
+  return { status: error.status, body: error.toBody(), notice, reason: error.reason, headers, retryAfter: error.retryAfter }
 }
 
 /** RFC 6750 §3, RFC 9449 §7.1 */

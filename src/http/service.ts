@@ -14,11 +14,13 @@ import type { Tracing } from '../ops/tracing.ts'
  * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public
  * - `codes`: codes from a session that was there before, by wallet
  * - `network_codes`: the same, by network
- * - `pushes`: pushed requests of clients that do not authenticate, by network
- * - `client_pushes`: pushed requests of one client that authenticates
+ * - `pushes`: pushed requests of clients that are not registered or do not authenticate, by network
+ * - `client_pushes`: pushed requests of one registered client that authenticates
+ * - `uses`: client assertions and DPoP proofs of clients that are not registered, by network
  * - `user_codes`: wrong user codes on the page for devices, by network; above the limit no code is looked up
  * - `registrations`: clients that register themselves, by network
- * - `metadata_fetches`: fetches of metadata documents of clients that are not registered, by network
+ * - `client_fetches`: fetches of metadata documents and keys of clients that are not registered, by network
+ * - `host_fetches`: the same, by the host that is called
  */
 export type Limited =
   | 'failures'
@@ -30,7 +32,9 @@ export type Limited =
   | 'pushes'
   | 'client_pushes'
   | 'user_codes'
-  | 'metadata_fetches'
+  | 'client_fetches'
+  | 'host_fetches'
+  | 'uses'
   | 'registrations'
 
 export type Service = {

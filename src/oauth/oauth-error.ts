@@ -33,6 +33,8 @@ export class OAuthError extends Error {
   readonly reason: Refusal['reason']
   readonly description: string
   readonly retryAfter: number | undefined
+  /** for the log only: what the reason alone does not show */
+  readonly detail: string | undefined
   /** the client that was refused, for the audit log only */
   clientId: string | undefined
   /**
@@ -48,6 +50,7 @@ export class OAuthError extends Error {
     this.reason = reason
     this.description = description
     this.retryAfter = retryAfter
+    this.detail = detail
     this.#limit = status
   }
 
@@ -183,14 +186,6 @@ export const walletUnavailable = (detail?: string): OAuthError =>
     ...(detail !== undefined && { detail }),
   })
 
-export const clientUnavailable = (): OAuthError =>
-  new OAuthError({
-    error: 'temporarily_unavailable',
-    reason: 'client_metadata_unavailable',
-    description: 'The metadata document of the client cannot be fetched right now. Try again in a moment.',
-    retryAfter: 60,
-  })
-
 export const invalidRedirectUri = (): OAuthError =>
   new OAuthError({ error: 'invalid_redirect_uri', reason: 'metadata_redirect_uris' })
 
@@ -200,8 +195,51 @@ export const invalidClientMetadata = (reason: ReasonOf<'invalid_client_metadata'
 export const tooManyRegistrations = (retryAfter: number): OAuthError =>
   overLimit('registered_too_often', 'Too many registrations. Wait and try again.', retryAfter)
 
-export const tooManyMetadataFetches = (retryAfter: number): OAuthError =>
-  overLimit('metadata_fetches', 'Too many unknown clients. Wait and try again.', retryAfter)
+export const tooManyClientFetches = (retryAfter: number): OAuthError =>
+  overLimit('client_fetches', 'Too many unknown clients. Wait and try again.', retryAfter)
+
+/** RFC 9449 §11.1, RFC 7523 §3: each of them is stored until it expires. */
+export const tooManyUses = (retryAfter: number): OAuthError =>
+  overLimit('uses_too_often', 'Too many client assertions or DPoP proofs. Wait and try again.', retryAfter)
+
+const clientAway = (
+  reason: ReasonOf<'temporarily_unavailable'>,
+  { description, retryAfter, detail }: { description: string; retryAfter: number; detail?: string | undefined },
+): OAuthError =>
+  new OAuthError({
+    error: 'temporarily_unavailable',
+    reason,
+    description,
+    retryAfter,
+    ...(detail !== undefined && { detail }),
+  })
+
+/** Not 429: the caller itself need not have sent many requests. */
+export const hostFetchedTooOften = (retryAfter: number): OAuthError =>
+  clientAway('host_fetches', { description: 'The server of the client is called too often. Wait and try again.', retryAfter })
+
+/** A call ends after three seconds. */
+export const tooManyClientCalls = (): OAuthError =>
+  clientAway('client_calls', { description: 'Too many clients are being looked up. Try again in a moment.', retryAfter: 3 })
+
+/** `detail` names the document and the cause, for the log. */
+export const clientUnavailable = (detail?: string): OAuthError =>
+  clientAway('client_metadata_unavailable', {
+    description: 'The metadata document of the client cannot be fetched right now. Try again in a moment.',
+    retryAfter: 60,
+    detail,
+  })
+
+/**
+ * Not `invalid_client`, which would make the client give up its tokens. `retryAfter`: by then the keys may be fetched again. `detail` names
+ * the host and the cause, for the log.
+ */
+export const clientKeysUnavailable = (detail?: string): OAuthError =>
+  clientAway('client_keys_unavailable', {
+    description: 'The keys of the client cannot be fetched right now. Try again in a moment.',
+    retryAfter: 60,
+    detail,
+  })
 
 /** Lasts two minutes at most after the algorithm was changed: then the next key signs. */
 export const signingUnavailable = (reason: ReasonOf<'temporarily_unavailable'>): OAuthError =>

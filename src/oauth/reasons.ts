@@ -93,6 +93,9 @@ const AT_REQUEST_OR_TOKEN = [...AT_REQUEST_OR_DEVICE, 'token'] as const
 /** Clients that are not registered name themselves at these endpoints. */
 const AT_METADATA = AT_REQUEST_OR_TOKEN
 const METADATA_NAME = ['`client_name` is longer than 80 characters, has invisible characters, or names another host.'] as const
+const METADATA_MEMBER_TWICE = [
+  'An object has two members with one name. One reader would use the first, another the last.',
+] as const
 const METADATA_REDIRECT_URIS = [
   '`redirect_uris` is missing or empty, has more than 20 entries, or has one that is not allowed.',
 ] as const
@@ -219,6 +222,7 @@ export const oauthErrors = {
       metadata_status: [AT_METADATA, 'The metadata document was not answered with status 200.'],
       metadata_type: [AT_METADATA, 'The metadata document does not have a JSON media type.'],
       metadata_not_json: [AT_METADATA, 'The metadata document is not a JSON object.'],
+      metadata_member_twice: [AT_METADATA, ...METADATA_MEMBER_TWICE],
       metadata_client_id_differs: [AT_METADATA, '`client_id` in the metadata document is not its URL, byte for byte.'],
       metadata_has_secret: [AT_METADATA, 'The metadata document contains a client secret. The document is public.'],
       metadata_name: [AT_METADATA, ...METADATA_NAME],
@@ -241,7 +245,6 @@ export const oauthErrors = {
       assertion_jti_missing: ['clients', 'The assertion has no `jti`, or one that is too long.'],
       assertion_signature_wrong: ['clients', 'No registered key of the client made the signature of the assertion.'],
       assertion_replayed: ['clients', 'The assertion was used before.', 'Make a new one for each request, also for a retry.'],
-      client_keys_unavailable: ['clients', KEYS_AWAY, 'Check that the server of Grantor can fetch this address over https.'],
       client_key_unusable: ['clients', KEY_UNUSABLE, '`grantor clients update` names the fault of each key.'],
       not_the_login_server: ['login-api', 'The caller did not present the login secret.', 'Compare `GRANTOR_LOGIN_SECRET`.'],
     },
@@ -445,7 +448,6 @@ export const oauthErrors = {
       request_object_signature_wrong: [AT_REQUEST, 'No registered key of the client made the signature.'],
       request_object_within_another: [AT_REQUEST, 'The request object holds `request` or `request_uri` (RFC 9101 §4).'],
       request_object_parameter_malformed: [AT_REQUEST, 'A claim is neither a text nor a whole number.'],
-      client_keys_unavailable: [AT_REQUEST, KEYS_AWAY],
       client_key_unusable: [AT_REQUEST, KEY_UNUSABLE],
     },
   },
@@ -538,6 +540,7 @@ export const oauthErrors = {
     act: 'Correct the registration request.',
     reasons: {
       metadata_not_json: ['register', 'The body is not a JSON object.'],
+      metadata_member_twice: ['register', ...METADATA_MEMBER_TWICE],
       metadata_name: ['register', ...METADATA_NAME],
       metadata_grant_types: ['register', ...METADATA_GRANT_TYPES],
       metadata_keys: ['register', ...METADATA_KEYS],
@@ -575,9 +578,32 @@ export const oauthErrors = {
       ],
       pushed_too_often: [['par', 'device-authorization'], 'Status 429: too many pushed requests.', LIMIT],
       registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
-      metadata_fetches: [AT_METADATA, 'Status 429: too many fetches of metadata documents for this network.', LIMIT],
+      client_fetches: [
+        ['authorize', 'clients'],
+        'Status 429: this network caused too many fetches of documents and keys of clients that are not registered.',
+        LIMIT,
+      ],
+      host_fetches: [
+        ['authorize', 'clients'],
+        'Too many documents and keys of clients that are not registered were fetched from this host.',
+        LIMIT,
+      ],
+      client_calls: [
+        ['authorize', 'clients'],
+        'Too many fetches of documents or keys of clients were under way, in total or from this host.',
+      ],
+      client_keys_unavailable: [
+        ['authorize', 'clients'],
+        KEYS_AWAY,
+        'Check that the server of Grantor can fetch this address over https.',
+      ],
+      uses_too_often: [
+        ['clients', 'userinfo'],
+        'Status 429: too many client assertions and DPoP proofs from this network, of clients that are not registered or do not authenticate.',
+        LIMIT,
+      ],
       client_metadata_unavailable: [
-        ['token', 'par'],
+        ['token', 'par', 'device-authorization', 'introspect', 'revoke'],
         'The metadata document of the client could not be fetched, and no copy of the last day is in memory.',
         'Operator: check that this server can fetch the address.',
       ],

@@ -21,6 +21,8 @@ export type OutboundOptions = {
   bodyAtMost?: number
   /** maximum number of concurrent calls; 32 unless set */
   concurrency?: number
+  /** maximum number of concurrent calls to one host; as many as `concurrency` unless set */
+  perHost?: number
   /** certificates to trust in addition to the system's, PEM */
   ca?: string
   /** how names are resolved; the system's resolver unless set */
@@ -34,18 +36,21 @@ export type OutboundCall = {
   json?: { text: string; headers: Readonly<Record<string, string>> }
 }
 
-/** `headers` has the three that the callers need. `why` names the failure and contains no part of the response. */
+/**
+ * `headers` has the three that the callers need. `why` names the failure and contains no part of the response; `busy` means that no
+ * request was sent, because too many calls were under way.
+ */
 export type OutboundAnswer =
   | { kind: 'answered'; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
   | { kind: 'unavailable'; why: string }
 
 export function createFetchFromClient(options: OutboundOptions): (call: OutboundCall) => Promise<OutboundAnswer> {
   const { allowLoopback, timeoutMs = 3_000, bodyAtMost = 65_536, concurrency = 32, ca, lookup = lookupName } = options
+  const places = createPlaces(concurrency, options.perHost ?? concurrency)
   const isAllowed = (address: string): boolean => isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address))
   // Separate agents: they keep no connection and ignore the proxy variables of the environment.
   const agents = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) }
   const checkedLookup = lookupOnly(isAllowed, lookup)
-  let underWay = 0
 
   async function call(to: URL, content: Content | null, signal: AbortSignal): Promise<OutboundAnswer> {
     const plain = to.protocol === 'http:'
@@ -70,18 +75,40 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
   }
 
   return async ({ url, ...sent }) => {
-    if (underWay >= concurrency) return { kind: 'unavailable', why: 'busy' }
     if (!URL.canParse(url)) return { kind: 'unavailable', why: 'not_https' }
-    underWay++
+    const to = new URL(url)
+    if (!places.take(to.hostname)) return { kind: 'unavailable', why: 'busy' }
     try {
       // The timeout includes the look-up and reading the body, so a slow response ends as well.
       const signal = AbortSignal.timeout(timeoutMs)
-      return await Promise.race([call(new URL(url), contentOf(sent), signal), overdue(signal)])
+      return await Promise.race([call(to, contentOf(sent), signal), overdue(signal)])
     } catch (error) {
       return { kind: 'unavailable', why: reasonOf(error) }
     } finally {
-      underWay--
+      places.free(to.hostname)
     }
+  }
+}
+
+/** Counts the calls under way, in total and by host, so that one host that hangs leaves places for calls to other hosts. */
+function createPlaces(atMost: number, perHost: number) {
+  const taken = new Map<string, number>()
+  let total = 0
+  return {
+    /** False if no place is free. */
+    take(host: string): boolean {
+      const atHost = taken.get(host) ?? 0
+      if (total >= atMost || atHost >= perHost) return false
+      taken.set(host, atHost + 1)
+      total++
+      return true
+    },
+    free(host: string): void {
+      const atHost = (taken.get(host) ?? 1) - 1
+      if (atHost === 0) taken.delete(host)
+      else taken.set(host, atHost)
+      total--
+    },
   }
 }
 

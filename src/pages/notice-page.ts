@@ -1,3 +1,4 @@
+import { clientCause } from './client-causes.ts'
 import { type Html, html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { type NoticeKind, type NoticeText, noticeTexts } from './notice-texts.ts'
@@ -34,6 +35,7 @@ export function noticePage(notice: Notice): string {
 export function noticeContent(notice: Notice): Html {
   const words: NoticeText = noticeTexts[notice.kind]
   const { clientHost = '', clientScheme } = notice
+  const cause = clientCause(notice.reason)
   const names = {
     app: notice.clientName ? appTitle({ clientName: notice.clientName, clientHost, clientScheme }) : html`${texts.anApp}`,
     wait: html`${waitingTime(notice.retryAfter ?? 60)}`,
@@ -44,7 +46,7 @@ ${symbol(words.tone)}
 <h1 tabindex="-1">${words.title}</h1>
 <p class="lead">${fill(words.text, names)}</p>
 </div>`,
-    body: html`<h2 class="label">${texts.whatToDo}</h2>
+    body: html`${cause && html`<p id="cause">${cause}</p>`}<h2 class="label">${texts.whatToDo}</h2>
 <p class="next">${fill(words.next, names)}</p>
 ${words.next.includes('{app}') && (clientHost || clientScheme) && placeLine({ clientHost, clientScheme })}
 ${notice.retryUrl && html`<p class="actions"><a class="button" id="retry" href="${notice.retryUrl}">${fill(words.button ?? texts.tryAgain, names)}</a></p>`}

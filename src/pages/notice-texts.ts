@@ -22,6 +22,18 @@ export const noticeTexts = {
     next: 'Go back to the app and try again. If it happens again, tell the people who make it.',
     builder: 'client_id names no enabled client. Compare it with the list of registered clients (grantor clients list).',
   },
+  client_document: {
+    tone: 'stop',
+    title: 'We cannot accept this app',
+    text: 'The app that brought you here is not registered on this platform. It describes itself in a document of its own.',
+    next: 'Go back to the app and try again. If it happens again, tell the people who make it.',
+  },
+  client_unavailable: {
+    tone: 'wait',
+    title: 'We cannot check this app right now',
+    text: 'You did nothing wrong, and nothing is lost.',
+    next: 'Wait {wait}, then go back to the app and try again.',
+  },
   redirect_uri_missing: {
     tone: 'stop',
     title: 'This link is incomplete',

@@ -35,7 +35,7 @@ beforeAll(async () => {
   grantor = await startGrantor({
     clientMetadata: true,
     environment: { GRANTOR_DYNAMIC_REGISTRATION: 'on' },
-    limits: { metadata_fetches: 1000 },
+    limits: { client_fetches: 1000, host_fetches: 1000 },
   })
   const notes = await startNotes(grantor)
   resource = notes.resource

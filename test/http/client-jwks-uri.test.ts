@@ -7,6 +7,7 @@ import { type Grantor, startGrantor, type TestClient } from '../support/start.ts
 let grantor: Grantor
 let host: ClientHost
 let client: TestClient
+let count = 0
 const key = newClientKey('ES256', 'one')
 const nextKey = newClientKey('ES256', 'two')
 
@@ -25,7 +26,10 @@ afterAll(async () => {
 beforeEach(async () => {
   host.answer = answerWithKeys(key)
   host.requests.length = 0
-  client = await grantor.createClient({ authMethod: 'private_key_jwt', jwksUri: `${host.origin}/jwks.json` })
+  client = await grantor.createClient({
+    authMethod: 'private_key_jwt', // An address that no other test uses: clients with one address share the cached keys.
+    jwksUri: `${host.origin}/jwks-${++count}.json`,
+  })
 })
 
 /** The status of a request with a client assertion of this key: 200 if the assertion was accepted. */
@@ -76,11 +80,11 @@ test('Assertions with an unknown key cause at most one fetch of a client’s jwk
 
 test('After a failed fetch of a jwks_uri the next fetch is one minute later, and then the client is accepted again', async () => {
   host.answer = (_, response) => response.writeHead(500).end()
-  expect(await statusBy(key)).toBe(401)
+  expect(await statusBy(key)).toBe(503)
   expect(lastReason()).toBe('client_keys_unavailable')
   host.answer = answerWithKeys(key)
   grantor.clock.advance(59)
-  expect(await statusBy(key)).toBe(401)
+  expect(await statusBy(key)).toBe(503)
   expect(host.requests).toHaveLength(1)
   grantor.clock.advance(1)
   expect(await statusBy(key)).toBe(200)
@@ -100,7 +104,7 @@ test('If a jwks_uri cannot be fetched, the cached keys are accepted for one hour
   grantor.clock.advance(3599)
   expect(await statusBy(key)).toBe(200)
   grantor.clock.advance(1)
-  expect(await statusBy(key)).toBe(401)
+  expect(await statusBy(key)).toBe(503)
   expect(lastReason()).toBe('client_keys_unavailable')
 })
 
@@ -110,9 +114,9 @@ test.each<[string, ClientHost['answer']]>([
   ['a 404', (_, response) => response.writeHead(404).end(JSON.stringify({ keys: [key.jwk] }))],
   ['a redirect', (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()],
   ['too large', (_, response) => response.end(JSON.stringify({ keys: [key.jwk], padding: 'x'.repeat(70_000) }))],
-])('A response from a jwks_uri that is %s is not used: the client gets 401', async (_, answer) => {
+])('A response from a jwks_uri that is %s is not used: the client gets 503', async (_, answer) => {
   host.answer = answer
-  expect(await statusBy(key)).toBe(401)
+  expect(await statusBy(key)).toBe(503)
   expect(lastReason()).toBe('client_keys_unavailable')
   expect(host.requests).toHaveLength(1)
 })

@@ -31,7 +31,7 @@ function respond(response: ServerResponse, type: string, more = ''): void {
 
 beforeAll(async () => {
   host = await startClientHost(answerWithDocument)
-  grantor = await startGrantor({ clientMetadata: true, limits: { metadata_fetches: 1000 } })
+  grantor = await startGrantor({ clientMetadata: true, limits: { client_fetches: 1000, host_fetches: 1000 } })
 })
 afterAll(async () => {
   await grantor.close()
@@ -170,7 +170,7 @@ test.each<[what: string, answer: (response: ServerResponse) => void, reason: str
   host.answer = (__, response) => answer(response)
   const refused = await walk.authorize(request())
   expect(refused.status).toBe(400)
-  expect(noticeOf(refused)).toBe('unknown_client')
+  expect(noticeOf(refused)).toBe('client_document')
   expect(grantor.events.at(-1)).toMatchObject({ event: 'authorize_refused', reason })
   expect(host.requests).toHaveLength(1)
 })
@@ -185,7 +185,7 @@ test('JSON types with a suffix or a parameter are accepted', async () => {
 })
 
 test('Beyond its budget of fetches a network gets 429, and clients in memory still work', async () => {
-  const limited = await startGrantor({ clientMetadata: true, limits: { metadata_fetches: 2 } })
+  const limited = await startGrantor({ clientMetadata: true, limits: { client_fetches: 2 } })
   onTestFinished(() => limited.close())
   const other = new Walk(limited)
   const statuses = []

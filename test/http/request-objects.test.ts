@@ -236,10 +236,10 @@ describe('Invalid request objects (RFC 9101 §6, §7)', () => {
       await expectRefused(text, 'request_object_malformed')
   })
 
-  test('A request object of a client whose keys are unavailable is refused', async () => {
+  test('A request object of a client whose keys are unavailable is answered with temporarily_unavailable (RFC 6749 §4.1.2.1)', async () => {
     const remote = await app.grantor.createClient({ jwksUri: 'https://127.0.0.1:1/jwks' })
     const request = await requestObjectOf(app.grantor, remote, key)
-    expect(outcomeOf(await app.walk.authorize(requestOf(remote, { request })))).toBe('invalid_request_object')
+    expect(outcomeOf(await app.walk.authorize(requestOf(remote, { request })))).toBe('temporarily_unavailable')
     expect(app.grantor.events.at(-1)?.reason).toBe('client_keys_unavailable')
   })
 

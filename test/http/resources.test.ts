@@ -18,7 +18,7 @@ let agent: MetadataClient
 let walk: Walk
 beforeAll(async () => {
   agent = await startMetadataClient()
-  grantor = await startGrantor({ clientMetadata: true, limits: { metadata_fetches: 1000 } })
+  grantor = await startGrantor({ clientMetadata: true, limits: { client_fetches: 1000, host_fetches: 1000 } })
 })
 afterAll(async () => {
   await grantor.close()

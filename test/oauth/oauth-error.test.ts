@@ -31,7 +31,11 @@ const ALL = [
   errors.tooManyPushed(30),
   errors.tooManySignIns(30),
   errors.tooManyContractChecks(30),
-  errors.tooManyMetadataFetches(30),
+  errors.tooManyClientFetches(30),
+  errors.tooManyUses(30),
+  errors.hostFetchedTooOften(30),
+  errors.tooManyClientCalls(),
+  errors.clientKeysUnavailable(),
   errors.clientUnavailable(),
   errors.tooManyRegistrations(30),
   errors.invalidRedirectUri(),
@@ -113,6 +117,6 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
 
 test('Only temporarily_unavailable errors have Retry-After', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(10).fill('temporarily_unavailable'))
+  expect(waiting).toEqual(Array<string>(14).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

@@ -203,7 +203,9 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     pushes: 60,
     client_pushes: 6000,
     user_codes: 5,
-    metadata_fetches: 30,
+    client_fetches: 30,
+    host_fetches: 120,
+    uses: 600,
     registrations: 30,
   }
   const others = failureLimit > 1000 ? Object.fromEntries(Object.keys(usual).map((name) => [name, failureLimit])) : usual

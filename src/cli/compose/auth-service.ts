@@ -10,6 +10,7 @@ import { allClients } from '../../domain/clients/all-clients.ts'
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
 import { ClientKeys } from '../../domain/clients/client-keys.ts'
 import { MetadataClients, type MetadataClientsOptions } from '../../domain/clients/metadata-clients.ts'
+import { createUseCounter } from '../../domain/clients/unregistered-budgets.ts'
 import { auditKeys } from '../../domain/maintenance/audited-keys.ts'
 import { type Bounds, createBoundKeeper } from '../../domain/maintenance/bounds.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
@@ -33,10 +34,10 @@ import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import type { Tracing } from '../../ops/tracing.ts'
-import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
+import { composeClientCalls } from './client-calls.ts'
 import { countEvents } from './counted-events.ts'
-import { traceFetch } from './traced-calls.ts'
+import { fetchCounts } from './rate-limits.ts'
 import { watchedKeys } from './watched-keys.ts'
 
 export type AuthServiceSettings = {
@@ -85,10 +86,11 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
-  const fetchFromClient = traceFetch(createFetchFromClient(outbound), tracing)
+  const calls = composeClientCalls(outbound, tracing)
+  const counts = fetchCounts(limits)
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
-  const clients = composeClients(settings, { store, keys, fetch: fetchFromClient, resources, limits, now })
+  const clients = composeClients(settings, { store, keys, fetch: calls.documents, resources, counts, now })
   const remembered: Remembered = {
     async forget(changed) {
       clients.forget(changed)
@@ -100,7 +102,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const keyKeeping = { ...settings.keys, store: watched.keys, now }
   const upkeep = createUpkeep(store, remembered, keys, keyKeeping)
   await upkeep.noticeChanges()
-  const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
+  const deliveries = createDeliveries({ call: calls.logoutNotices, note: (outcome) => audit(logoutEvent(outcome)), pauses })
   const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
   const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings.bounds)
   const deps: Deps = {
@@ -108,8 +110,12 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     clients,
     resources,
     keys,
-    clientKeys: new ClientKeys(fetchFromClient, now),
-    fetchFromClient,
+    clientKeys: new ClientKeys({
+      fetch: { registered: calls.registeredKeys, unregistered: calls.unregisteredKeys },
+      counts,
+      now,
+    }),
+    countUse: createUseCounter((network) => limits.count('uses', network)),
     settings: settings.service,
     contractWallets,
     now,
@@ -175,11 +181,11 @@ function composeClients(settings: AuthServiceSettings, { store, keys, ...parts }
   })
 }
 
-type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'resources' | 'now'> & { limits: RateLimit<Limited> }
+type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'resources' | 'counts' | 'now'>
 
 function composeMetadataClients(
   { clientMetadata, allowLoopback }: AuthServiceSettings,
-  { fetch, resources, limits, now }: MetadataParts,
+  parts: MetadataParts,
 ): MetadataClients | null {
   if (clientMetadata === null) return null
   const { hosts, blockedHosts } = clientMetadata
@@ -187,8 +193,7 @@ function composeMetadataClients(
     allowLoopback,
     isHostAllowed: (host: string) => (hosts.length === 0 || matchesHost(hosts, host)) && !matchesHost(blockedHosts, host),
   }
-  const countFetch: MetadataClientsOptions['countFetch'] = (network) => limits.count('metadata_fetches', network)
-  return new MetadataClients({ policy, fetch, resources, countFetch, now })
+  return new MetadataClients({ ...parts, policy })
 }
 
 function matchesHost(patterns: readonly string[], host: string): boolean {

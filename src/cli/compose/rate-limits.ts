@@ -1,5 +1,6 @@
 /** The limits per minute of each limited event, from the settings. */
 import type { Settings } from '../../config/settings.ts'
+import type { FetchCounts } from '../../domain/clients/unregistered-budgets.ts'
 import type { Limited } from '../../http/service.ts'
 import { createRateLimit, type RateLimit, unlimited } from '../../ops/rate-limit.ts'
 
@@ -11,18 +12,15 @@ const WALLET_CHECKS = 30
 /** RFC 8628 §5.1: with 20^8 codes, a guess succeeds with a probability of 4 in 10^11 for each request that is open. */
 const USER_CODES = 5
 /** Each fetch is a request to a host that the caller chose. */
-const METADATA_FETCHES = 30
+const CLIENT_FETCHES = 30
+/** Several times as many as those of one network, so that one network cannot use up the fetches of a host. */
+const HOST_FETCHES = 120
 const REGISTRATIONS = 30
 /** Many users can share one address. Without a limit of the network, one caller could have as many codes as it has wallets. */
 const WALLETS_OF_NETWORK = 20
 
-export function limitsOf({
-  failureLimit,
-  signInLimit,
-  codeLimit,
-  pushLimit,
-  clientPushLimit,
-}: ServiceSettings): Record<Limited, number> {
+export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
+  const { failureLimit, signInLimit, codeLimit, pushLimit, clientPushLimit, assertionLimit } = settings
   return {
     failures: failureLimit,
     sign_ins: signInLimit,
@@ -33,8 +31,18 @@ export function limitsOf({
     pushes: pushLimit,
     client_pushes: clientPushLimit,
     user_codes: USER_CODES,
-    metadata_fetches: METADATA_FETCHES,
+    client_fetches: CLIENT_FETCHES,
+    host_fetches: HOST_FETCHES,
+    uses: assertionLimit,
     registrations: REGISTRATIONS,
+  }
+}
+
+/** The budgets of fetches for clients that are not registered. */
+export function fetchCounts(limits: RateLimit<Limited>): FetchCounts {
+  return {
+    byNetwork: (network) => limits.count('client_fetches', network),
+    byHost: (host) => limits.count('host_fetches', host),
   }
 }
 

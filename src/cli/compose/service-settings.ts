@@ -39,9 +39,10 @@ function serviceSettings(settings: Settings<'serve' | 'start'>, development: boo
   // The development login accepts any address; its login server runs in the same process.
   const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
   const clientMetadata = settings.clientMetadata ?? development
-  const dynamicRegistration = settings.dynamicRegistration
-    ? { schemes: settings.registrationSchemes, token: settings.registrationToken }
-    : null
+  const dynamicRegistration =
+    (settings.dynamicRegistration ?? development)
+      ? { schemes: settings.registrationSchemes, token: settings.registrationToken }
+      : null
   const facts = {
     clientMetadata,
     dynamicRegistration,

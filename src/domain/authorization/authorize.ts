@@ -39,10 +39,13 @@ import { resolveRequest } from './resolve-request.ts'
 export type Browser = { sessionId: string | null; browserKey: string | null; network: string; admitCode: AdmitCode }
 
 /** Faults that are shown to the user, because no redirect URI can be trusted. */
-export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusable' | RedirectFault
+export type PageFault = 'malformed_request' | 'unknown_client' | 'client_document' | 'request_unusable' | RedirectFault
+
+/** The metadata document of a client, and why it was refused; for the log. */
+export type RefusedDocument = { clientId: string; cause: string }
 
 export type AuthorizeOutcome =
-  | { kind: 'page'; fault: PageFault; reason: Reason }
+  | { kind: 'page'; fault: PageFault; reason: Reason; document?: RefusedDocument }
   | { kind: 'redirect'; to: Destination }
   | { kind: 'login'; to: string; browserKey: string }
   | { kind: 'confirm'; confirmation: string; app: RequestingApp; request: AuthorizationRequest; session: Session }
@@ -55,15 +58,32 @@ export async function authorize(deps: Deps, query: Form, browser: Browser): Prom
 
   // RFC 6749 §3.1.2.4, §4.1.2.1: for an invalid client id or redirect URI, inform the user and "MUST NOT automatically redirect"
   const { client_id: clientId } = received.taken.values
-  const client = clientId === null ? null : await deps.clients.findEnabled(clientId, browser.network)
-  if (!client) return page('unknown_client', clientId === null ? 'client_id_missing' : deps.clients.whyUnknown(clientId))
+  if (clientId === null) return page('unknown_client', 'client_id_missing')
+  const client = await findClient(deps, clientId, browser.network)
+  if (!client) return unknownClientPage(deps, clientId)
   try {
-    const resolved = await resolveRequest(deps, client, received)
+    const resolved = await resolveRequest(deps, client, { query: received, network: browser.network })
     return typeof resolved === 'string' ? page('request_unusable', resolved) : await answerTo(deps, client, resolved, browser)
   } catch (error) {
     // The contents of an unreadable request object are not used. The query may still name a registered redirect URI.
     return refuse(deps, client, readResponseTarget(client, received), error)
   }
+}
+
+async function findClient(deps: Deps, clientId: string, network: string): Promise<Client | null> {
+  try {
+    return await deps.clients.findEnabled(clientId, network)
+  } catch (error) {
+    // A budget of fetches is used up. The log names the client.
+    if (error instanceof OAuthError) error.clientId = clientId
+    throw error
+  }
+}
+
+function unknownClientPage({ clients }: Deps, clientId: string): AuthorizeOutcome {
+  const { reason, cause } = clients.whyUnknown(clientId)
+  if (reason === 'client_unknown_or_disabled') return page('unknown_client', reason)
+  return { ...page('client_document', reason), ...(cause !== undefined && { document: { clientId, cause } }) }
 }
 
 /** Answers a resolved request. Errors go to the redirect URI of the request. */
@@ -86,7 +106,11 @@ async function refuse(
   error: unknown,
 ): Promise<AuthorizeOutcome> {
   if (!(error instanceof OAuthError)) throw error
-  if (typeof target === 'string') return page('request_unusable', error.reason)
+  if (typeof target === 'string') {
+    // A page with the status and the waiting time of the error: the request itself may be correct.
+    if (error.error === 'temporarily_unavailable') throw error
+    return page('request_unusable', error.reason)
+  }
   deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
   return { kind: 'redirect', to: await errorRedirect(deps, target, error) }
 }
@@ -191,6 +215,6 @@ export function loginPageUrl(deps: Deps, challenge: string): string {
   return `${deps.settings.loginUrl}/login?login_challenge=${challenge}`
 }
 
-function page(fault: PageFault, reason: Reason): AuthorizeOutcome {
+function page(fault: PageFault, reason: Reason): AuthorizeOutcome & { kind: 'page' } {
   return { kind: 'page', fault, reason }
 }

@@ -55,7 +55,7 @@ export async function authorizeDevice(
     expiresAt,
   }
   if (JSON.stringify(checked).length > REQUEST_AT_MOST) throw invalidRequest('request_too_long', 'The request is too long.')
-  if (proof) await spendProof(deps, proof)
+  if (proof) await spendProof(deps, proof, client.id)
   const request = await storeRequest(deps, checked)
   deps.audit({ event: 'device_requested', client_id: client.id })
   return {

@@ -38,15 +38,18 @@ const STORED_REQUEST = sealedFormat<StoredRequest>('pushedRequest')
 /** `expiresIn` in seconds. */
 export type PushedResponse = { requestUri: string; expiresIn: number }
 
+/** `network`: the network of the caller. */
+type Push = { form: Form; presented: PresentedProof; network: string }
+
 /** Stores the request of an authenticated client. A request that the authorization endpoint would refuse is refused here (§2.1). */
-export async function pushRequest(deps: Deps, client: Client, form: Form, presented: PresentedProof): Promise<PushedResponse> {
-  const proof = readProof(deps, presented, null)
-  const received = await readPushedForm(deps, client, form)
+export async function pushRequest(deps: Deps, client: Client, push: Push): Promise<PushedResponse> {
+  const proof = readProof(deps, push.presented, null)
+  const received = await readPushedForm(deps, client, push)
   requireAcceptable(deps, client, received)
   const stored: StoredRequest = { form: serializeForm(bindToKey(proof, requestPart(received.form))), signed: received.signed }
   if (stored.form.length > FORM_AT_MOST) throw invalidRequest('request_too_long', 'The request is too long.')
 
-  if (proof) await spendProof(deps, proof)
+  if (proof) await spendProof(deps, proof, client.id)
   const id = randomBytes(32).toString('base64url')
   const request = STORED_REQUEST.seal(deps.keys, stored)
   await deps.store.pushedRequests.push({ id, clientId: client.id, request, expiresAt: deps.now() + LIFETIME })
@@ -54,7 +57,7 @@ export async function pushRequest(deps: Deps, client: Client, form: Form, presen
   return { requestUri: requestUriOf(id), expiresIn: LIFETIME }
 }
 
-async function readPushedForm(deps: Deps, client: Client, form: Form): Promise<ReceivedRequest> {
+async function readPushedForm(deps: Deps, client: Client, { form, network }: Push): Promise<ReceivedRequest> {
   const received = takeRequest(form)
   const repeated = repeatedParameter(received)
   if (repeated !== null) throw invalidRequest(`${repeated}_repeated`, `${repeated} was sent more than once.`)
@@ -62,7 +65,8 @@ async function readPushedForm(deps: Deps, client: Client, form: Form): Promise<R
   // §2.1: "The authorization server MUST reject the request if the request_uri authorization request parameter is provided."
   if (requestUri !== null) throw invalidRequest('request_uri_pushed', 'request_uri cannot be pushed.')
   // §3: beside a request object, other parameters of the form are ignored.
-  return request === null ? received : takeRequest(await openRequestObject(deps, client, request), { signed: true })
+  if (request === null) return received
+  return takeRequest(await openRequestObject(deps, client, { text: request, network }), { signed: true })
 }
 
 function requireAcceptable(deps: Deps, client: Client, received: ReceivedRequest): void {

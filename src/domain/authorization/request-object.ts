@@ -17,8 +17,11 @@ const MAX_LIFETIME = 3600
 /** Seconds from `iat` or `nbf` until a request object without `exp` expires. */
 const LIFETIME_WITHOUT_EXP = 600
 
+/** `network`: the network of the caller, which a fetch of the client's keys counts for. */
+export type SentRequestObject = { text: string; network: string }
+
 /** The parameters of a request object. Throws unless this client made and signed the object, for this server, and for the present time. */
-export async function openRequestObject(deps: Deps, client: Client, text: string): Promise<Form> {
+export async function openRequestObject(deps: Deps, client: Client, { text, network }: SentRequestObject): Promise<Form> {
   // OpenID Connect Core §6.1
   if (client.jwks === null && client.jwksUri === null) throw requestNotSupported()
   // An encrypted object (Core §6.3.1) has five parts. An unsigned object has an empty third part. Both are refused.
@@ -28,9 +31,8 @@ export async function openRequestObject(deps: Deps, client: Client, text: string
   requireIssuerAndAudience(deps, client, jwt.claims)
   requireValidTimes(deps.now(), client, jwt.claims)
   const form = formOf(jwt.claims)
-  // The signature is checked last, because the keys may have to be fetched.
-  const verdict = await deps.clientKeys.check(client, jwt)
-  if (verdict === 'unavailable') throw invalidRequestObject('client_keys_unavailable')
+  // The signature is checked last, because the keys may have to be fetched. If that fails, the error is `temporarily_unavailable` (RFC 6749 §4.1.2.1).
+  const verdict = await deps.clientKeys.check(client, jwt, network)
   if (verdict === 'unusable') throw invalidRequestObject('client_key_unusable')
   // RFC 9101 §6.2, RFC 9126 §3, OpenID Connect Core §6.3.2, §16.7: "the signature [...] MUST be validated using a key associated with the client"
   if (verdict === 'none') throw invalidRequestObject('request_object_signature_wrong')

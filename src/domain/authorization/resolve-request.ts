@@ -11,7 +11,7 @@ import { type ReceivedRequest, takeRequest } from './request-parameters.ts'
 export async function resolveRequest(
   deps: Deps,
   client: Client,
-  query: ReceivedRequest,
+  { query, network }: { query: ReceivedRequest; network: string },
 ): Promise<ReceivedRequest | PushedFault | 'request_uri_malformed'> {
   const { request, request_uri: requestUri } = query.taken.values
   // OpenID Connect Core §6, RFC 9101 §5: "If this parameter is present in the authorization request, request_uri MUST NOT be present."
@@ -25,5 +25,7 @@ export async function resolveRequest(
   // RFC 9126 §6
   if (client.requirePushedRequests) throw invalidRequest('request_not_pushed', 'This client must push its requests.')
   // RFC 9101 §6.3: "The authorization server MUST only use the parameters in the Request Object"
-  return request === null ? query : takeRequest(await openRequestObject(deps, client, request), { signed: true })
+  return request === null
+    ? query
+    : takeRequest(await openRequestObject(deps, client, { text: request, network }), { signed: true })
 }

@@ -1,9 +1,8 @@
 /** All clients: those in the store, those whose id is the URL of a metadata document, and those that registered themselves. */
 import type { KeyRing } from '../../keys/key-ring.ts'
 import { looksLikeClientIdUrl, looksLikeDynamicClientId } from '../../oauth/client-id-url.ts'
-import type { ReasonOf } from '../../oauth/reasons.ts'
 import type { Changed } from '../model/changes.ts'
-import type { Clients } from '../model/clients.ts'
+import type { Clients, UnknownReason } from '../model/clients.ts'
 import type { Client } from '../model/records.ts'
 import type { Resources } from '../model/resources.ts'
 import type { ClientDirectory } from './client-directory.ts'
@@ -32,7 +31,7 @@ export function allClients({ directory, metadata, registrationKeys, resources }:
     async findAnew(clientId: string, network: string | null): Promise<Client | null> {
       const urls = documents(clientId)
       if (!urls) return dynamic(clientId) ?? directory.findAnew(clientId)
-      return (await urls.load(clientId, network)) ?? urls.lastGood(clientId)
+      return urls.loadOrLastGood(clientId, network)
     },
     findEnabled(clientId: string, network: string | null) {
       return documents(clientId)?.load(clientId, network) ?? dynamic(clientId) ?? directory.findEnabled(clientId)
@@ -48,8 +47,8 @@ export function allClients({ directory, metadata, registrationKeys, resources }:
     known(clientId: string): Client | undefined {
       return documents(clientId)?.known(clientId) ?? dynamic(clientId) ?? directory.known(clientId)
     },
-    whyUnknown(clientId: string): ReasonOf<'invalid_client'> {
-      return documents(clientId)?.whyUnknown(clientId) ?? 'client_unknown_or_disabled'
+    whyUnknown(clientId: string): UnknownReason {
+      return documents(clientId)?.whyUnknown(clientId) ?? { reason: 'client_unknown_or_disabled' }
     },
     async isPublicOrigin(origin: string): Promise<boolean> {
       // Any origin can publish a document or register a client. The endpoints use no cookies, so this gives a page no access.

@@ -53,7 +53,7 @@ export async function authenticateClient(
     }
     if (assertionType !== CLIENT_ASSERTION_TYPE) throw invalidClient('client_assertion_type_unknown')
     const { issuer, jwt } = readAssertion(assertion, clientId)
-    return authenticate(deps, issuer, network, (client) => proveAssertion(deps, client, jwt))
+    return authenticate(deps, issuer, network, (client) => proveAssertion(deps, client, jwt, network))
   }
   if (clientId !== null && clientSecret !== null) {
     return proveSecret(deps, { clientId, secret: clientSecret, method: 'client_secret_post' }, network)

@@ -42,16 +42,16 @@ export function readAssertion(assertion: string, clientId: string | null): { iss
  * Checks that the client made the assertion. The claims and the signature are checked even if the client is unknown or has no keys:
  * the time of a refusal must not show which ids are registered. The `jti` is spent last.
  */
-export async function proveAssertion(deps: Deps, client: Client | null, jwt: ClaimedJwt): Promise<Client> {
+export async function proveAssertion(deps: Deps, client: Client | null, jwt: ClaimedJwt, network: string): Promise<Client> {
   const { jti, exp } = readClaims(deps, client, jwt)
   const hasKeys = client?.authMethod === 'private_key_jwt'
-  const verdict = await deps.clientKeys.check(hasKeys ? client : null, jwt)
+  const verdict = await deps.clientKeys.check(hasKeys ? client : null, jwt, network)
   if (!client) throw unknownClient(deps, String(jwt.claims.iss))
   if (!hasKeys) throw invalidClient('auth_method_not_registered')
-  if (verdict === 'unavailable') throw invalidClient('client_keys_unavailable')
   if (verdict === 'unusable') throw invalidClient('client_key_unusable')
   if (verdict === 'none') throw invalidClient('assertion_signature_wrong')
 
+  deps.countUse(client.id, network)
   // RFC 7523 §3: "The authorization server MAY ensure that JWTs are not replayed". This server does so, on all nodes.
   const use = { kind: 'assertion', hash: hashOfUse(client.id, jti), expiresAt: Math.ceil(exp), attemptId: randomUUID() } as const
   if ((await deps.store.spent.spend(use)) === 'spent_before') throw invalidClient('assertion_replayed')

@@ -4,6 +4,7 @@
  */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
 import { DEVICE_CODE_GRANT, type GrantType } from '../../oauth/grant-types.ts'
+import { parseJson } from '../../oauth/parse-json.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import { redirectUriFault, type SchemeRule } from '../../oauth/redirect-uri.ts'
 import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
@@ -36,7 +37,9 @@ type MetadataRules = {
 
 /** The metadata, or the first fault. `clientId` is the URL from which the document was fetched. */
 export function readClientMetadata(clientId: string, text: string): ClientMetadata | MetadataFault {
-  const document = parseObject(text)
+  const json = parseJson(text)
+  if (json.kind === 'member_twice') return 'metadata_member_twice'
+  const document = json.kind === 'parsed' ? objectOf(json.value) : null
   if (document === null) return 'metadata_not_json'
   // Client ID Metadata Document §4: "MUST match the URL of the document using simple string comparison"
   if (document.client_id !== clientId) return 'metadata_client_id_differs'
@@ -95,13 +98,9 @@ export function clientOfMetadata(
   }
 }
 
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
+/** The value if it is a JSON object. */
+export function objectOf(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
 }
 
 /** An empty name if the document has none. Null for a name that could deceive: with invisible characters, or with another host's name. */

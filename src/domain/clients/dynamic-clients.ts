@@ -6,9 +6,10 @@ import type { KeyRing } from '../../keys/key-ring.ts'
 import { sealedFormat } from '../../keys/sealed.ts'
 import type { GrantType } from '../../oauth/grant-types.ts'
 import { invalidClientMetadata, invalidRedirectUri } from '../../oauth/oauth-error.ts'
+import type { ParsedJson } from '../../oauth/parse-json.ts'
 import type { Client } from '../model/records.ts'
 import type { OpenResources } from '../model/resources.ts'
-import { allowanceWith, type ClientMetadata, clientOfMetadata, readMembers } from './client-metadata.ts'
+import { allowanceWith, type ClientMetadata, clientOfMetadata, objectOf, readMembers } from './client-metadata.ts'
 
 /** In characters. Grants contain the client id, and PostgreSQL indexes it. */
 const CLIENT_ID_AT_MOST = 1_200
@@ -41,11 +42,10 @@ export type RegistrationResponse = {
 /** `schemes`: private-use schemes without a dot that the operator allows. Throws the refusals of RFC 7591 §3.2.2. */
 export function registerDynamically(
   { keys, now, schemes }: { keys: KeyRing; now: () => number; schemes: readonly string[] },
-  request: unknown,
+  request: ParsedJson,
 ): RegistrationResponse {
-  if (typeof request !== 'object' || request === null || Array.isArray(request)) throw invalidClientMetadata('metadata_not_json')
   const rules = { ownHost: null, schemes, otherMethods: 'replace_by_none' } as const
-  const metadata = readMembers(request as Record<string, unknown>, rules)
+  const metadata = readMembers(requestedMembers(request), rules)
   if (metadata === 'metadata_redirect_uris') throw invalidRedirectUri()
   if (typeof metadata === 'string') throw invalidClientMetadata(metadata)
   const { name, redirectUris, grantTypes, authMethod, jwksUri, jwks } = metadata
@@ -63,6 +63,13 @@ export function registerDynamically(
     ...(jwksUri === null ? {} : { jwks_uri: jwksUri }),
     ...(jwks === null ? {} : { jwks }),
   }
+}
+
+function requestedMembers(request: ParsedJson): Record<string, unknown> {
+  if (request.kind === 'member_twice') throw invalidClientMetadata('metadata_member_twice')
+  const members = request.kind === 'parsed' ? objectOf(request.value) : null
+  if (members === null) throw invalidClientMetadata('metadata_not_json')
+  return members
 }
 
 /** The client of a sealed registration; null for a text that this service did not seal, or whose key is retired. */

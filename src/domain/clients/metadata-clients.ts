@@ -2,17 +2,19 @@
  * Clients whose id is the URL of a metadata document. Documents are fetched when a request names the id, and are kept in memory.
  *
  * Any caller can name any URL. So nothing is stored, the memory is bounded in entries and bytes, requests for one id share one fetch, a
- * failed fetch is not repeated for ten seconds, and each network has a budget of fetches.
+ * failed fetch is not repeated for ten seconds, and each network and each host has a budget of fetches (`unregistered-budgets.ts`).
  */
 import { createHash } from 'node:crypto'
 import { isClientIdUrl } from '../../oauth/client-id-url.ts'
-import { tooManyMetadataFetches } from '../../oauth/oauth-error.ts'
+import { OAuthError, tooManyClientCalls } from '../../oauth/oauth-error.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
+import type { UnknownReason } from '../model/clients.ts'
 import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import type { OpenResources, Resources } from '../model/resources.ts'
 import { cacheSeconds } from './cache-seconds.ts'
 import { allowanceWith, type ClientMetadata, clientOfMetadata, readClientMetadata } from './client-metadata.ts'
+import { type FetchCounts, requireFetchBudget } from './unregistered-budgets.ts'
 
 /** Seconds for which a document is used without another fetch, whatever its headers say. */
 const FRESH_FOR = { atLeast: 60, atMost: 3600, usual: 300 }
@@ -39,14 +41,13 @@ export type MetadataClientsOptions = {
   policy: MetadataPolicy
   fetch: FetchFromClient
   resources: Pick<Resources, 'openTo'>
-  /** counts one fetch for a network; `retryAfter` in seconds */
-  countFetch: (network: string) => { allowed: true } | { allowed: false; retryAfter: number }
+  counts: FetchCounts
   now: () => number
 }
 
 /** `open`: the resources that `client` was made with. */
 type Kept = { client: Client; open: OpenResources; fetchedAt: number; freshFor: number; size: number }
-type Failure = { reason: ReasonOf<'invalid_client'>; until: number }
+type Failure = UnknownReason & { until: number }
 
 export class MetadataClients {
   readonly #options: MetadataClientsOptions
@@ -80,11 +81,12 @@ export class MetadataClients {
     return isClientIdUrl(clientId, { allowLoopback }) && isHostAllowed(new URL(clientId).hostname)
   }
 
-  whyUnknown(clientId: string): ReasonOf<'invalid_client'> {
+  whyUnknown(clientId: string): UnknownReason {
     const { allowLoopback } = this.#options.policy
-    if (!isClientIdUrl(clientId, { allowLoopback })) return 'metadata_client_id_malformed'
-    if (!this.isEnabled(clientId)) return 'metadata_host_not_allowed'
-    return this.#failures.get(hashOf(clientId))?.reason ?? 'metadata_unavailable'
+    if (!isClientIdUrl(clientId, { allowLoopback })) return { reason: 'metadata_client_id_malformed' }
+    if (!this.isEnabled(clientId)) return { reason: 'metadata_host_not_allowed' }
+    const { reason = 'metadata_unavailable', cause = 'not_in_memory' } = this.#failures.get(hashOf(clientId)) ?? {}
+    return { reason, cause }
   }
 
   /**
@@ -98,22 +100,30 @@ export class MetadataClients {
     if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FETCHED_AGAIN_AFTER) return null
     const fetching = this.#underWay.get(clientId)
     if (fetching) return fetching
-    if (network !== null) this.#requireBudget(network)
+    if (network !== null) requireFetchBudget(this.#options.counts, network, clientId)
     const started = this.#fetch(clientId).finally(() => this.#underWay.delete(clientId))
     this.#underWay.set(clientId, started)
     return started
   }
 
-  #requireBudget(network: string): void {
-    const verdict = this.#options.countFetch(network)
-    if (!verdict.allowed) throw tooManyMetadataFetches(verdict.retryAfter)
+  /** As `load`. If the document cannot be fetched now, the last good copy of a day counts. */
+  async loadOrLastGood(clientId: string, network: string | null): Promise<Client | null> {
+    try {
+      return (await this.load(clientId, network)) ?? this.lastGood(clientId)
+    } catch (error) {
+      const lastGood = error instanceof OAuthError ? this.lastGood(clientId) : null
+      if (lastGood === null) throw error
+      return lastGood
+    }
   }
 
   async #fetch(clientId: string): Promise<Client | null> {
     const answer = await this.#options.fetch({ url: clientId })
+    // No request was sent, so this is no failure of the document.
+    if (answer.kind === 'unavailable' && answer.why === 'busy') throw tooManyClientCalls()
     const metadata = readAnswer(clientId, answer)
     if (typeof metadata === 'string') {
-      this.#noteFailure(clientId, metadata)
+      this.#noteFailure(clientId, metadata, causeOf(answer))
       return null
     }
     return this.#keep(clientId, metadata, answer)
@@ -152,10 +162,10 @@ export class MetadataClients {
     this.#documents.delete(clientId)
   }
 
-  #noteFailure(clientId: string, reason: ReasonOf<'invalid_client'>): void {
+  #noteFailure(clientId: string, reason: ReasonOf<'invalid_client'>, cause: string): void {
     const key = hashOf(clientId)
     this.#failures.delete(key)
-    this.#failures.set(key, { reason, until: this.#options.now() + FETCHED_AGAIN_AFTER })
+    this.#failures.set(key, { reason, cause, until: this.#options.now() + FETCHED_AGAIN_AFTER })
     for (const oldest of this.#failures.keys()) {
       if (this.#failures.size <= FAILURES_AT_MOST) break
       this.#failures.delete(oldest)
@@ -175,6 +185,11 @@ function readAnswer(clientId: string, answer: ClientAnswer): ClientMetadata | Re
   const type = answer.headers['content-type'] ?? ''
   if (!/^application\/(?:[a-z0-9!#$&^_.+-]{1,100}\+)?json(?:\s*;|\s*$)/i.test(type)) return 'metadata_type'
   return readClientMetadata(clientId, answer.body)
+}
+
+/** For the log. Contains nothing of the response but its status. */
+function causeOf(answer: ClientAnswer): string {
+  return answer.kind === 'unavailable' ? answer.why : `status_${answer.status}`
 }
 
 /** A short key that does not keep the text of the request in memory. */

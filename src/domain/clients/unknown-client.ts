@@ -7,6 +7,6 @@ import type { Deps } from '../model/deps.ts'
  * its tokens, so the response is 503.
  */
 export function unknownClient({ clients }: Pick<Deps, 'clients'>, clientId: string): OAuthError {
-  const reason = clients.whyUnknown(clientId)
-  return reason === 'metadata_unavailable' ? clientUnavailable() : invalidClient(reason)
+  const { reason, cause } = clients.whyUnknown(clientId)
+  return reason === 'metadata_unavailable' ? clientUnavailable(`${clientId}: ${cause}`) : invalidClient(reason)
 }

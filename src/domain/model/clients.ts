@@ -7,6 +7,9 @@ import type { ReasonOf } from '../../oauth/reasons.ts'
 import type { Changed } from './changes.ts'
 import type { Client } from './records.ts'
 
+/** `cause` is for the log: what a reason alone does not show, such as how a call failed. */
+export type UnknownReason = { reason: ReasonOf<'invalid_client'>; cause?: string }
+
 export type Clients = {
   /** The client, even if it is disabled, from the store or from memory: for pages about the past. Never fetches a document. */
   find(clientId: string): Promise<Client | null>
@@ -24,17 +27,20 @@ export type Clients = {
   /** The client if it is in memory. After `find`, every registered client is. */
   known(clientId: string): Client | undefined
   /** Why the last look-up of this id found no client. */
-  whyUnknown(clientId: string): ReasonOf<'invalid_client'>
+  whyUnknown(clientId: string): UnknownReason
   /** Whether scripts of this origin may read the token endpoint's responses. */
   isPublicOrigin(origin: string): Promise<boolean>
   /** Forgets the clients with these ids, which have changed. */
   forget(changed: Changed): void
 }
 
-/** `unusable`: the key that the JWT names breaks a rule of `public-jwk.ts`. `unavailable`: the keys cannot be fetched. */
-export type KeyVerdict = 'holds' | 'none' | 'unusable' | 'unavailable'
+/** `unusable`: the key that the JWT names breaks a rule of `public-jwk.ts`. */
+export type KeyVerdict = 'holds' | 'none' | 'unusable'
 
 export type ClientKeyCheck = {
-  /** Checks whether one of the client's keys signed the JWT. Without a client, one signature is checked all the same. */
-  check(client: Client | null, jwt: ClaimedJwt): Promise<KeyVerdict>
+  /**
+   * Checks whether one of the client's keys signed the JWT. Without a client, one signature is checked all the same. `network` is the
+   * network of the caller, which a fetch of keys counts for. Throws `temporarily_unavailable` if keys are needed that cannot be fetched.
+   */
+  check(client: Client | null, jwt: ClaimedJwt, network: string): Promise<KeyVerdict>
 }

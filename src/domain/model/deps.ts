@@ -115,7 +115,6 @@ export type Deps = {
   resources: Resources
   keys: KeyRing
   clientKeys: ClientKeyCheck
-  fetchFromClient: FetchFromClient
   settings: ServiceSettings
   /** null if no chain is configured: then only ordinary wallets can sign in */
   contractWallets: ContractWallets | null
@@ -125,6 +124,11 @@ export type Deps = {
   devicePolls: { isTooSoon(requestId: string, interval: number): boolean }
   /** Registers a new grant or session for the next check of the bounds on one wallet (`bounds.ts`). */
   bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void }
+  /**
+   * Counts one client assertion or DPoP proof, which is stored until it expires. Throws if clients that no operator registered have sent too
+   * many from this network.
+   */
+  countUse(clientId: string, network: string): void
   /** Queues the notices of OpenID Connect Back-Channel Logout, which are sent later. */
   announceEnded(ended: EndedSessions): void
   audit: (event: AuditEvent) => void

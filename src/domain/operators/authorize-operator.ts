@@ -40,7 +40,7 @@ export async function authorizeOperator(
   const check = () => requireAccess({ deps, lists }, claims, scope)
   const proof = readProofOfToken(deps, claims, presented)
   const operator = await check()
-  if (proof) await spendProof(deps, proof)
+  if (proof) await spendProof(deps, proof, claims.client_id)
   return { operator, checkAgain: check }
 }
 

@@ -27,7 +27,7 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
   if (!client.grantTypes.includes('client_credentials')) throw unauthorizedClient('grant_type_not_registered')
   const aud = readResource(deps, client, request.resources)
   const scope = readScopes(deps, client, aud, request).join(' ')
-  if (request.proof) await spendProof(deps, request.proof)
+  if (request.proof) await spendProof(deps, request.proof, client.id)
   const binding = bindingOf(request.proof)
   const at = deps.now()
   const lifetime = deps.settings.lifetimes.accessToken

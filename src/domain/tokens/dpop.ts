@@ -7,19 +7,21 @@
 import { randomUUID } from 'node:crypto'
 import type { AccessTokenClaims } from '../../keys/access-token.ts'
 import { dpopNonceEndsAt, makeDpopNonce } from '../../keys/dpop-nonce.ts'
-import { checkDpopProof, type DpopProof } from '../../keys/dpop-proof.ts'
+import { type DpopProof as CheckedProof, checkDpopProof } from '../../keys/dpop-proof.ts'
 import type { TokenScheme } from '../../oauth/bearer-token.ts'
 import { invalidDpopProof, invalidGrant, invalidToken, wantsDpopNonce } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 
-export type { DpopProof }
+/** A checked proof, and the network of its sender; null where no network is counted. */
+export type DpopProof = CheckedProof & { network: string | null }
 
-/** The `DPoP` header fields of a request, unparsed, with the method and the path of the endpoint. */
+/** The `DPoP` header fields of a request, unparsed, with the method and the path of the endpoint and the network of the sender. */
 export type PresentedProof = {
   proofs: readonly string[]
   method: string
   path: string
+  network: string | null
   /** the origin of the endpoint; the auth service's unless given */
   origin?: string
 }
@@ -38,7 +40,7 @@ export function readProof(deps: Deps, presented: PresentedProof, accessToken: st
   })
   if (verdict.kind === 'nonce_wanted') throw wantsDpopNonce()
   if (verdict.kind === 'refused') throw invalidDpopProof(verdict.reason)
-  return verdict.proof
+  return { ...verdict.proof, network: presented.network }
 }
 
 /** An access token, the authentication scheme, and the unchecked DPoP proof. */
@@ -75,7 +77,8 @@ export function requireKey(jkt: string | null, proof: DpopProof | null): void {
 }
 
 /** §11.1: accepts each proof once, also if requests on several nodes race. */
-export async function spendProof(deps: Deps, { useHash, expiresAt }: DpopProof): Promise<void> {
+export async function spendProof(deps: Deps, { useHash, expiresAt, network }: DpopProof, clientId: string): Promise<void> {
+  if (network !== null) deps.countUse(clientId, network)
   const use = { kind: 'dpop', hash: useHash, expiresAt, attemptId: randomUUID() } as const
   if ((await deps.store.spent.spend(use)) === 'spent_before') throw invalidDpopProof('proof_replayed')
 }

@@ -122,7 +122,7 @@ export async function redeem(deps: Deps, client: Client, { code, grant, proof, a
 
   // The proof is spent immediately before the code: a captured request that is sent again is refused here, and does not count as a
   // second use of the code.
-  if (proof) await spendProof(deps, proof)
+  if (proof) await spendProof(deps, proof, client.id)
   const outcome = isReplay ? ({ kind: 'taken' } as const) : await deps.store.grants.redeemCode(grant, attemptId, at)
   if (outcome.kind === 'taken') throw await endReplayed(deps, client, code, at)
   if (outcome.kind !== 'redeemed') throw invalidGrant('ended_since_code')

@@ -65,7 +65,7 @@ export async function exchangeToken(deps: Deps, client: Client, request: TokenEx
   await requireStillValid(deps, subject)
 
   // 3. Spend the proof, then issue the token.
-  if (proof) await spendProof(deps, proof)
+  if (proof) await spendProof(deps, proof, client.id)
   const binding = bindingOf(proof)
   const token = narrow(deps, client, subject, { aud, scope, exchangedFrom, binding, at })
   deps.audit({ event: 'token_exchanged', client_id: client.id, grant_id: subject.grant_id })

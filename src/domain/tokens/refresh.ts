@@ -50,7 +50,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
   // 3. Spend the proof, then rotate the token.
   const grantBefore = proof && (await deps.store.grants.readGrant(token.grantId))
   const rotation = rotationOf(deps, client, { token, scopes: scopes ?? [], resources, proof, grantBefore })
-  if (proof && grantBefore && mayChangeGrant(grantBefore, rotation)) await spendProof(deps, proof)
+  if (proof && grantBefore && mayChangeGrant(grantBefore, rotation)) await spendProof(deps, proof, client.id)
   const grant = await rotateOrRefuse(deps, client, rotation)
 
   // 4. Issue the tokens. OpenID Connect Core §12.2: the ID token of a refresh has no nonce.

@@ -21,6 +21,6 @@ export async function readUserinfo(deps: Deps, request: PresentedAccessToken): P
   if (!scopes.includes('openid') || claims.grant_id === undefined) throw insufficientScope('openid_not_granted')
   const grant = await readGrantOfToken(deps, claims, claims.grant_id)
   if (typeof grant === 'string') throw invalidToken(grant)
-  if (proof) await spendProof(deps, proof)
+  if (proof) await spendProof(deps, proof, claims.client_id)
   return { sub: claims.sub, ...claimsOfScopes(grant, scopes) }
 }

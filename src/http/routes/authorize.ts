@@ -49,8 +49,9 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
   void reply.headers(pageHeaders())
   switch (outcome.kind) {
     case 'page': {
-      const { fault, reason } = outcome
-      service.deps.audit({ event: 'authorize_refused', reason, request_id: requestId })
+      const { fault, reason, document } = outcome
+      const refused = document && { client_id: document.clientId, details: { cause: document.cause } }
+      service.deps.audit({ event: 'authorize_refused', reason, request_id: requestId, ...refused })
       return reply.code(400).send(noticePage({ kind: fault, reason, requestId }))
     }
     case 'redirect': {

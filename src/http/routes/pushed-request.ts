@@ -19,7 +19,8 @@ export function pushedRequestRoute(server: FastifyInstance, service: Service): v
     const credentials = presentedCredentials(request, formParameters(request, CREDENTIAL_PARAMETERS))
     const { requestUri, expiresIn } = await forClient(service, request, credentials, 'all', (client) => {
       limitPushes(service, request, client)
-      return pushRequest(service.deps, client, formOf(request), presentedProof(request, PATH))
+      const { network } = credentials
+      return pushRequest(service.deps, client, { form: formOf(request), presented: presentedProof(request, PATH), network })
     })
     return reply.code(201).headers(JSON_HEADERS).send({ request_uri: requestUri, expires_in: expiresIn })
   })

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { registerDynamically } from '../../domain/clients/dynamic-clients.ts'
 import { invalidToken, tooManyRegistrations } from '../../oauth/oauth-error.ts'
+import { type ParsedJson, parseJson } from '../../oauth/parse-json.ts'
 import { isSameSecret } from '../../oauth/same-secret.ts'
 import { networkOf } from '../../ops/network.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
@@ -18,7 +19,9 @@ export function registerRoute(server: FastifyInstance, service: Service): void {
   const { dynamicRegistration } = deps.settings
   if (dynamicRegistration === null) return
   server.removeAllContentTypeParsers()
-  server.addContentTypeParser('application/json', { parseAs: 'string' }, server.getDefaultJsonParser('error', 'error'))
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, text: string) =>
+    parseJson(text),
+  )
   server.setErrorHandler((error, request, reply) => replyWithError(service, error, request, reply))
   // A client that is not registered yet has no origin that could be allowed. The response gives no access.
   server.addHook('onRequest', async (_request, reply) => void reply.headers(ANY_ORIGIN))
@@ -33,7 +36,7 @@ export function registerRoute(server: FastifyInstance, service: Service): void {
     requireInitialAccessToken(request, dynamicRegistration.token)
     const verdict = limits.count('registrations', networkOf(request.ip))
     if (!verdict.allowed) throw tooManyRegistrations(verdict.retryAfter)
-    const response = registerDynamically({ ...deps, schemes: dynamicRegistration.schemes }, request.body)
+    const response = registerDynamically({ ...deps, schemes: dynamicRegistration.schemes }, request.body as ParsedJson)
     deps.audit({ event: 'client_registered_itself' })
     return reply.code(201).headers(JSON_HEADERS).send(response)
   })

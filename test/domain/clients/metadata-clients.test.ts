@@ -10,7 +10,7 @@ function open(more: Record<string, unknown> = {}) {
   const clients = new MetadataClients({
     policy: { allowLoopback: false, isHostAllowed: () => true },
     resources: { openTo: () => ({ resources: [], scopes: [], hasScope: () => false }) },
-    countFetch: () => ({ allowed: true }),
+    counts: { byNetwork: () => ({ allowed: true }), byHost: () => ({ allowed: true }) },
     now: () => 1_800_000_000,
     async fetch({ url }) {
       fetched.push(url)

@@ -1,0 +1,143 @@
+/**
+ * The key sets that clients publish at a `jwks_uri`, by their address. Clients with the same address share one set.
+ *
+ * A caller can cause a fetch just by sending a client id, without authentication. So each address is fetched at most once a minute, and
+ * requests that arrive meanwhile share the fetch.
+ */
+import { type ClaimedJwt, clientJwtHolds } from '../../keys/client-jwt.ts'
+import { type KeyRules, type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
+import { clientKeysUnavailable, OAuthError, tooManyClientCalls } from '../../oauth/oauth-error.ts'
+import { parseJson } from '../../oauth/parse-json.ts'
+import type { KeyVerdict } from '../model/clients.ts'
+import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
+
+/** Seconds in which fetched keys are used without another fetch. */
+const FRESH_FOR = 300
+/** Seconds in which fetched keys are used if newer keys cannot be fetched. */
+const KEPT_FOR = 3600
+/** Seconds between two fetches of one address, whether or not the first one succeeded. */
+const FETCHED_EVERY = 60
+
+export type PublishedKeysOptions = {
+  fetch: FetchFromClient
+  rules: KeyRules
+  /** throws if a caller of this network may not cause a fetch of this address now */
+  requireBudget: (network: string, uri: string) => void
+  /** key sets in memory, of at most 20 keys each; without a bound, sets are kept until nothing in them can be used any more */
+  setsAtMost?: number
+  now: () => number
+}
+
+type Published = {
+  uri: string
+  set: OpenJwkSet | null
+  /** when `set` was fetched */
+  fetchedAt: number
+  /** when the last fetch began */
+  triedAt: number
+  /** why the last fetch brought no keys, for the log */
+  why: string
+  underWay: Promise<OAuthError | null> | null
+}
+
+export class PublishedKeys {
+  readonly #options: PublishedKeysOptions
+  /** the least recently used first */
+  readonly #published = new Map<string, Published>()
+
+  constructor(options: PublishedKeysOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Whether a key at this address signed the JWT. If not, the keys are fetched again and the JWT is checked once more: the client may
+   * have just changed the keys. `network` is the network of the caller. Throws if there are no keys, or if a fetch that might bring the
+   * right key cannot begin.
+   */
+  async check(uri: string, jwt: ClaimedJwt, network: string): Promise<KeyVerdict> {
+    const published = this.#use(uri)
+    if (this.#age(published.fetchedAt) < FRESH_FOR && verdictOf(published.set, jwt) === 'holds') return 'holds'
+    const refusal = await this.#renew(published, network)
+    const isUsable = this.#age(published.fetchedAt) < KEPT_FOR
+    const verdict = isUsable ? verdictOf(published.set, jwt) : 'none'
+    if (verdict === 'holds') return verdict
+    if (refusal) throw refusal
+    if (!isUsable) throw clientKeysUnavailable(`${new URL(uri).host}: ${published.why}`)
+    return verdict
+  }
+
+  /** Fetches the keys, unless a fetch began less than a minute ago. Returns why a fetch could not begin. */
+  async #renew(published: Published, network: string): Promise<OAuthError | null> {
+    if (published.underWay) return published.underWay
+    if (this.#age(published.triedAt) < FETCHED_EVERY) return null
+    try {
+      this.#options.requireBudget(network, published.uri)
+    } catch (error) {
+      if (error instanceof OAuthError) return error
+      throw error
+    }
+    this.#keep(published)
+    published.underWay = this.#fetch(published).finally(() => {
+      published.underWay = null
+    })
+    return published.underWay
+  }
+
+  async #fetch(published: Published): Promise<OAuthError | null> {
+    const { fetch, rules, now } = this.#options
+    const { triedAt } = published
+    published.triedAt = now()
+    const answer = await fetch({ url: published.uri })
+    if (answer.kind === 'unavailable' && answer.why === 'busy') {
+      // No request was sent, so the next caller may try at once.
+      published.triedAt = triedAt
+      return tooManyClientCalls()
+    }
+    const set = readAnswer(answer, rules)
+    if (typeof set === 'string') published.why = set
+    else Object.assign(published, { set, fetchedAt: now() })
+    return null
+  }
+
+  /** The keys at this address, which become the most recently used ones. An unknown address is not kept before its first fetch. */
+  #use(uri: string): Published {
+    const known = this.#published.get(uri)
+    if (known) {
+      this.#published.delete(uri)
+      this.#published.set(uri, known)
+    }
+    const never = Number.NEGATIVE_INFINITY
+    return known ?? { uri, set: null, fetchedAt: never, triedAt: never, why: '', underWay: null }
+  }
+
+  #keep(published: Published): void {
+    this.#published.set(published.uri, published)
+    const { setsAtMost = Number.POSITIVE_INFINITY } = this.#options
+    for (const [uri, oldest] of this.#published) {
+      const isOver = oldest !== published && this.#age(oldest.triedAt) >= KEPT_FOR
+      if (!isOver && this.#published.size <= setsAtMost) break
+      this.#published.delete(uri)
+    }
+  }
+
+  /** The absolute difference: if the clock jumps back, no key set stays fresh for too long. */
+  #age(at: number): number {
+    return Math.abs(this.#options.now() - at)
+  }
+}
+
+/** The key set of a response, or why the response has none. */
+function readAnswer(answer: ClientAnswer, rules: KeyRules): OpenJwkSet | string {
+  if (answer.kind === 'unavailable') return answer.why
+  if (answer.status !== 200) return `status_${answer.status}`
+  const json = parseJson(answer.body)
+  return (json.kind === 'parsed' && openJwkSet(json.value, rules)) || 'not_a_key_set'
+}
+
+/** What the keys of a set say about the JWT. Without a set, one signature is checked all the same, so that the response time is the same. */
+export function verdictOf(set: OpenJwkSet | null, jwt: ClaimedJwt): KeyVerdict {
+  const { keys, unusable } = set ?? { keys: [], unusable: [] }
+  if (clientJwtHolds(jwt, keys)) return 'holds'
+  const isNamed = jwt.kid !== null && unusable.includes(jwt.kid)
+  return isNamed || (keys.length === 0 && unusable.length > 0) ? 'unusable' : 'none'
+}
