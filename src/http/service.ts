@@ -16,6 +16,9 @@ import type { Tracing } from '../ops/tracing.ts'
  * - `network_codes`: the same, by network
  * - `pushes`: pushed requests of clients that are not registered or do not authenticate, by network
  * - `client_pushes`: pushed requests of one registered client that authenticates
+ * - `client_token_revocations`: revocations of tokens without a grant, by client
+ * - `token_lines`, `ending_lines`, `wallet_lines`, `network_lines`: lines of the audit trail, by client, wallet or network; above the limit the
+ *   events are only counted there
  * - `uses`: client assertions and DPoP proofs of clients that are not registered, by network
  * - `user_codes`: wrong user codes on the page for devices, by network; above the limit no code is looked up
  * - `registrations`: clients that register themselves, by network
@@ -31,6 +34,11 @@ export type Limited =
   | 'network_codes'
   | 'pushes'
   | 'client_pushes'
+  | 'client_token_revocations'
+  | 'token_lines'
+  | 'ending_lines'
+  | 'wallet_lines'
+  | 'network_lines'
   | 'user_codes'
   | 'client_fetches'
   | 'host_fetches'

@@ -168,6 +168,9 @@ export const tooManyCodes = (retryAfter: number): OAuthError =>
 export const tooManyPushed = (retryAfter: number): OAuthError =>
   overLimit('pushed_too_often', 'Too many requests were pushed. Wait and try again.', retryAfter)
 
+export const tooManyRevocations = (retryAfter: number): OAuthError =>
+  overLimit('revoked_too_often', 'Too many tokens were revoked. Wait and try again.', retryAfter)
+
 export const storeUnavailable = (): OAuthError =>
   new OAuthError({
     error: 'temporarily_unavailable',

@@ -577,6 +577,7 @@ export const oauthErrors = {
         LIMIT,
       ],
       pushed_too_often: [['par', 'device-authorization'], 'Status 429: too many pushed requests.', LIMIT],
+      revoked_too_often: ['revoke', 'Status 429: too many revocations of tokens without a grant by one client.', LIMIT],
       registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
       client_fetches: [
         ['authorize', 'clients'],

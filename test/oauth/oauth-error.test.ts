@@ -28,7 +28,9 @@ const ALL = [
   errors.invalidToken('grant_ended'),
   errors.insufficientScope('openid_not_granted'),
   errors.tooManyFailures(30),
+  errors.tooManyCodes(30),
   errors.tooManyPushed(30),
+  errors.tooManyRevocations(30),
   errors.tooManySignIns(30),
   errors.tooManyContractChecks(30),
   errors.tooManyClientFetches(30),
@@ -104,7 +106,9 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
     errors.tooManyFailures(30),
     errors.tooManySignIns(30),
     errors.tooManyContractChecks(30),
+    errors.tooManyCodes(30),
     errors.tooManyPushed(30),
+    errors.tooManyRevocations(30),
   ]
   const unavailable = [
     errors.storeUnavailable(),
@@ -117,6 +121,6 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
 
 test('Only temporarily_unavailable errors have Retry-After', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(14).fill('temporarily_unavailable'))
+  expect(waiting).toEqual(Array<string>(16).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

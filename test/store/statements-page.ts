@@ -33,6 +33,7 @@ export const NAMED: readonly Named[] = [
   { name: 'read whether a grant is valid', is: /^\s*SELECT grants\.id, grants\.client_id, grants\.expires_at[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'read a grant', is: /^\s*SELECT grants\.id[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'whose grant it is', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
+  { name: 'whether a token was revoked', is: /is_revoked FROM grants/, reach: 'one' },
   { name: 'read a wallet, its epoch', is: /^SELECT address, epoch, proved_itself FROM wallets/, reach: 'one' },
   { name: 'remember that a wallet proved itself', is: /^INSERT INTO wallets[^]*SET proved_itself/, reach: 'one' },
   { name: 'add a wallet', is: /^INSERT INTO wallets[^]*DO NOTHING/, reach: 'one' },

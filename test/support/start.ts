@@ -11,6 +11,7 @@ import { type Logger, pino } from 'pino'
 import { expect } from 'vitest'
 import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
 import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
+import { LINE_LIMITS } from '../../src/cli/compose/line-limits.ts'
 import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
 import { traceChainCalls } from '../../src/cli/compose/traced-calls.ts'
 import type { Chain } from '../../src/config/chains.ts'
@@ -202,11 +203,14 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     wallet_checks: 30,
     pushes: 60,
     client_pushes: 6000,
+    client_token_revocations: 6000,
     user_codes: 5,
     client_fetches: 30,
     host_fetches: 120,
     uses: 600,
     registrations: 30,
+    ...LINE_LIMITS,
+    network_lines: 6000,
   }
   const others = failureLimit > 1000 ? Object.fromEntries(Object.keys(usual).map((name) => [name, failureLimit])) : usual
   return { failures: failureLimit, ...(others as typeof usual), ...limits }

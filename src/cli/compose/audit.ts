@@ -1,22 +1,26 @@
 /** The audit log and the audit trail of a server: each event is a line of the log, and some events are lines of the trail too. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { shortenIfWallet } from '../../domain/audit/entry.ts'
+import { type AuditEntry, shortenIfWallet } from '../../domain/audit/entry.ts'
+import { EventCounts } from '../../domain/audit/event-counts.ts'
 import { entryOfEvent, isAwaited } from '../../domain/audit/recorded-events.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail, type TrailFault } from '../../domain/audit/trail.ts'
 import { createWebhookSender, type WebhookSender } from '../../domain/audit/webhooks.ts'
-import type { Deps } from '../../domain/model/deps.ts'
+import { type AuditEvent, COUNTED_EVENTS, type Deps } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
+import type { Limited } from '../../http/service.ts'
 import { signAuditHead } from '../../keys/audit-head.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { KeyWrap } from '../../keys/key-wrap.ts'
 import type { AuditEvent as LoggedEvent } from '../../ops/audit-log.ts'
 import type { Metrics } from '../../ops/metrics.ts'
+import type { RateLimit } from '../../ops/rate-limit.ts'
 import { currentNetwork, currentRequestId, holdResponse } from '../../ops/request-log.ts'
 import { createFetchFromClient, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
 import { shortenAddress } from '../../wallet/address.ts'
+import { hasOwnLine } from './line-limits.ts'
 
 type AuditParts = {
   store: Pick<Store, 'audit'>
@@ -24,10 +28,18 @@ type AuditParts = {
   /** one line of the log */
   log: (event: LoggedEvent) => void
   metrics: Pick<Metrics, 'countLostAuditLines'> | undefined
+  limits: Pick<RateLimit<Limited>, 'count'>
+}
+
+type Audit = {
+  audit: Deps['audit']
+  trail: AuditTrail
+  /** writes the lines of events that were only counted; to be called once a minute */
+  recordCounts(): void
 }
 
 /** A response that follows a recorded event is held until the line is committed, for two seconds at most. */
-export function composeAudit({ store, now, log, metrics }: AuditParts): { audit: Deps['audit']; trail: AuditTrail } {
+export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
   const trail = createAuditTrail({
     store: store.audit,
     pause: (milliseconds) => pauseFor(milliseconds),
@@ -37,23 +49,47 @@ export function composeAudit({ store, now, log, metrics }: AuditParts): { audit:
     },
   })
   const circumstances = () => ({ at: now(), requestId: currentRequestId(), network: currentNetwork() })
+  const counts = new EventCounts()
+  const recordCounts = (): void => {
+    for (const event of counts.take(now())) {
+      const entry = entryOfEvent(event, circumstances)
+      log(logged(event, entry))
+      if (entry) trail.recordSoon(entry)
+    }
+  }
   return {
-    trail,
+    trail: {
+      ...trail,
+      stop() {
+        recordCounts()
+        return trail.stop()
+      },
+    },
+    recordCounts,
     audit(event) {
       const entry = entryOfEvent(event, circumstances)
-      const { wallet, operator, details = {}, ...members } = event
-      const facts = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, String(value)]))
-      log({
-        ...members,
-        ...(wallet && { wallet: shortenAddress(wallet) }),
-        ...(operator && { operator: shortenIfWallet(operator) }),
-        ...facts,
-        ...(entry && { audit_id: entry.id }),
-      })
+      if (entry && !hasOwnLine(limits, event, entry.network ?? '')) {
+        counts.add(event, entry.at)
+        if (!COUNTED_EVENTS.has(event.event)) log(logged(event, null))
+        return
+      }
+      log(logged(event, entry))
       if (!entry) return
       if (isAwaited(event)) holdResponse(trail.record(entry))
       else trail.recordSoon(entry)
     },
+  }
+}
+
+/** The event as a line of the log, with the id of its line in the trail. */
+function logged({ wallet, operator, details = {}, ...members }: AuditEvent, entry: AuditEntry | null): LoggedEvent {
+  const facts = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, String(value)]))
+  return {
+    ...members,
+    ...(wallet && { wallet: shortenAddress(wallet) }),
+    ...(operator && { operator: shortenIfWallet(operator) }),
+    ...facts,
+    ...(entry && { audit_id: entry.id }),
   }
 }
 
@@ -66,12 +102,13 @@ type KeepingParts = Pick<AuditParts, 'now' | 'log'> & {
   store: Pick<Store, 'audit' | 'cleaning'>
   keys: KeyRing
   trail: AuditTrail
+  recordCounts: () => void
   issuer: string
   days: number
 }
 
-/** Signs the head and deletes old lines, each if it is due. */
-export function composeTrailKeeping({ store, keys, trail, issuer, days, now, log }: KeepingParts) {
+/** Writes the lines of counted events, then signs the head and deletes old lines, each if it is due. Call the function every minute. */
+export function composeTrailKeeping({ store, keys, trail, recordCounts, issuer, days, now, log }: KeepingParts) {
   const parts = { store: store.audit, cleaning: store.cleaning, write: trail.record, holder: randomUUID(), now }
   const signHead = createHeadSigner({
     ...parts,
@@ -82,6 +119,7 @@ export function composeTrailKeeping({ store, keys, trail, issuer, days, now, log
   })
   const deleteLines = createLineDeletion({ ...parts, days, pause: (milliseconds) => pauseFor(milliseconds) })
   return async (stopping?: AbortSignal): Promise<void> => {
+    recordCounts()
     await signHead()
     await deleteLines(stopping)
   }

@@ -84,7 +84,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { store, now, limits, contractWallets, metrics, tracing, ca, noticePauses: pauses } = runtime
   const logAudit = metrics ? countEvents(runtime.logAudit, metrics) : runtime.logAudit
   const keys = new KeyRing(now)
-  const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
+  const { audit, trail, recordCounts } = composeAudit({ store, now, log: logAudit, metrics, limits })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
   const calls = composeClientCalls(outbound, tracing)
   const counts = fetchCounts(limits)
@@ -126,7 +126,8 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   }
   const { authUrl: issuer } = settings.service
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
-  const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
+  const keeping = { store, keys, trail, recordCounts, issuer, now, log: logAudit }
+  const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays })
   const { server, admin } = await composeServers(settings, runtime, { deps, keyKeeping })
   return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
 }

@@ -3,6 +3,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { FetchCounts } from '../../domain/clients/unregistered-budgets.ts'
 import type { Limited } from '../../http/service.ts'
 import { createRateLimit, type RateLimit, unlimited } from '../../ops/rate-limit.ts'
+import { LINE_LIMITS, LINES_PER_SIGN_IN } from './line-limits.ts'
 
 type ServiceSettings = Settings<'serve' | 'start'>
 
@@ -18,6 +19,8 @@ const HOST_FETCHES = 120
 const REGISTRATIONS = 30
 /** Many users can share one address. Without a limit of the network, one caller could have as many codes as it has wallets. */
 const WALLETS_OF_NETWORK = 20
+/** Each is a row until the token would have expired. */
+const CLIENT_TOKEN_REVOCATIONS = 6000
 
 export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
   const { failureLimit, signInLimit, codeLimit, pushLimit, clientPushLimit, assertionLimit } = settings
@@ -30,11 +33,14 @@ export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
     network_codes: WALLETS_OF_NETWORK * codeLimit,
     pushes: pushLimit,
     client_pushes: clientPushLimit,
+    client_token_revocations: CLIENT_TOKEN_REVOCATIONS,
     user_codes: USER_CODES,
     client_fetches: CLIENT_FETCHES,
     host_fetches: HOST_FETCHES,
     uses: assertionLimit,
     registrations: REGISTRATIONS,
+    ...LINE_LIMITS,
+    network_lines: LINES_PER_SIGN_IN * signInLimit,
   }
 }
 

@@ -1,5 +1,5 @@
 /** Which events of requests and of background work are lines of the trail. */
-import { type AuditEvent, LASTING_EVENTS } from '../model/deps.ts'
+import { type AuditEvent, COUNTED_EVENTS, LASTING_EVENTS } from '../model/deps.ts'
 import { type AuditEntry, newEntry } from './entry.ts'
 import { OPERATOR_EVENTS } from './operator-acts.ts'
 import { HEAD_SIGNED, LINES_DELETED } from './own-events.ts'
@@ -10,6 +10,7 @@ import { HEAD_SIGNED, LINES_DELETED } from './own-events.ts'
  */
 const RECORDED: ReadonlySet<string> = new Set([
   ...LASTING_EVENTS,
+  ...COUNTED_EVENTS,
   'wallet_proved',
   'session_started',
   'consent_confirmed',

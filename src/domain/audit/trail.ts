@@ -15,12 +15,17 @@ const BATCH = 200
 const GATHERED_FOR = 100
 /** Lines that wait in memory. Later lines are in the log only. */
 const WAITING_AT_MOST = 10_000
+/** The part of them that one operator, one wallet or one client may cause, so that the lines of others find room. */
+const SHARE = 1 / 4
 /** Milliseconds before the next attempt after a failure. */
 const PAUSE = { first: 100, most: 5000 }
 /** Milliseconds for which `stop` tries to append what is left. Notices and webhooks end before, and a process must end within six seconds. */
 const STOP_WITHIN = 2000
 
-/** `behind`: lines wait because the store fails. `lost`: too many lines wait. `stopped`: the process ends with lines that were not appended. */
+/**
+ * `behind`: lines wait because the store fails. `lost`: too many lines wait, in all or of one caller. `stopped`: the process ends with lines
+ * that were not appended.
+ */
 export type TrailFault = { kind: 'behind' | 'caught_up' | 'lost' | 'stopped'; lines: number }
 
 export type AuditTrail = {
@@ -60,6 +65,8 @@ class LineQueue {
   readonly #waitingAtMost: number
   readonly #waiting: Waiting[] = []
   readonly #stopping = Promise.withResolvers<void>()
+  /** how many of the waiting lines each operator, wallet or client caused */
+  readonly #waitingOf = new Map<string, number>()
   /** how many of the waiting lines a response waits for */
   #awaited = 0
   /** the pause in which lines are gathered is under way */
@@ -97,21 +104,37 @@ class LineQueue {
     await Promise.race([this.#running, this.#pause(STOP_WITHIN)])
     this.#isGivenUp = true
     if (this.#waiting.length > 0) this.#note({ kind: 'stopped', lines: this.#waiting.length })
-    for (const { settle } of this.#waiting.splice(0)) settle?.('lost')
-    this.#awaited = 0
+    for (const { settle } of this.#remove(this.#waiting.length)) settle?.('lost')
   }
 
   /** False if the queue is full. */
   #add(entry: AuditEntry, settle: Waiting['settle']): boolean {
-    if (this.#isStopping || this.#waiting.length >= this.#waitingAtMost) {
+    const causer = causerOf(entry)
+    const ofCauser = causer === undefined ? 0 : (this.#waitingOf.get(causer) ?? 0)
+    const isFull = this.#waiting.length >= this.#waitingAtMost || ofCauser >= this.#waitingAtMost * SHARE
+    if (this.#isStopping || isFull) {
       // One alarm for each time that the queue is full: every line is in the log.
       if (!this.#isFull) this.#note({ kind: 'lost', lines: 1 })
       this.#isFull = true
       return false
     }
     this.#waiting.push({ entry, settle })
+    if (causer !== undefined) this.#waitingOf.set(causer, ofCauser + 1)
     if (settle) this.#awaited++
     return true
+  }
+
+  #remove(count: number): Waiting[] {
+    const removed = this.#waiting.splice(0, count)
+    for (const { entry, settle } of removed) {
+      if (settle) this.#awaited--
+      const causer = causerOf(entry)
+      if (causer === undefined) continue
+      const left = (this.#waitingOf.get(causer) ?? 0) - 1
+      if (left > 0) this.#waitingOf.set(causer, left)
+      else this.#waitingOf.delete(causer)
+    }
+    return removed
   }
 
   /** Appends the waiting lines after a pause, or at once if there are many. */
@@ -169,9 +192,11 @@ class LineQueue {
   /** Appends the oldest lines. They stay in the queue until they are committed, so a repeated attempt has the same lines. */
   async #append(size: number): Promise<void> {
     await this.#writer.append(this.#waiting.slice(0, size).map(({ entry }) => entry))
-    for (const { settle } of this.#waiting.splice(0, size)) {
-      if (settle) this.#awaited--
-      settle?.('written')
-    }
+    for (const { settle } of this.#remove(size)) settle?.('written')
   }
+}
+
+/** Who caused a line: undefined for lines of the service itself. */
+function causerOf({ operator, wallet, clientId }: AuditEntry): string | undefined {
+  return operator ?? wallet ?? clientId
 }

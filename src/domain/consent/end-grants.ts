@@ -103,8 +103,8 @@ export async function endEverything(deps: Ending, wallet: Address): Promise<void
 export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const { store, now } = deps
   const end = async () => ((await store.sessions.endSession(hash, randomUUID(), now())) === 'ended' ? [hash] : [])
-  await endAndAnnounce(deps, wallet, end)
-  deps.audit({ event: 'session_ended', wallet })
+  const ended = await endAndAnnounce(deps, wallet, end)
+  if (ended.length > 0) deps.audit({ event: 'session_ended', wallet })
 }
 
 /** Ends all other sessions of a wallet, and all pending logins, which would become sessions. */

@@ -83,6 +83,9 @@ export const LASTING_EVENTS: ReadonlySet<string> = new Set([
   'key_retired',
 ])
 
+/** Events that change nothing, so that a caller can repeat them at any rate. They are only counted: one line a minute has the number. */
+export const COUNTED_EVENTS: ReadonlySet<string> = new Set(['revocation_repeated'])
+
 /** Contract wallets (ERC-1271). They are accepted on one chain only: on another chain the same address can have another owner. */
 export type ContractWallets = {
   homeChainId: number

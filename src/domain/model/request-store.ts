@@ -81,7 +81,8 @@ export type RotateOutcome =
 
 export type SpendOutcome = 'spent' | 'spent_before'
 
-export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
+/** `grant_ended`: this call ended the grant, because it has too many revoked tokens. After the outcomes `…_before` nothing was written. */
+export type RevokeTokenOutcome = 'revoked' | 'revoked_before' | 'grant_ended' | 'grant_ended_before' | 'foreign' | 'unknown'
 
 /** What decides whether the access tokens of a grant are still valid. */
 export type GrantValidity = Pick<Grant, 'clientId' | 'expiresAt' | 'endedAt' | 'revokedTokens'>
@@ -107,7 +108,10 @@ export interface GrantStore {
     at: number,
     clientId?: string,
   ): Promise<'ended' | 'ended_before' | 'foreign' | 'unknown'>
-  /** Stores that one access token is revoked, until `expiresAt`, and deletes expired entries. Beyond 64 entries the grant ends instead. */
+  /**
+   * Stores that one access token is revoked, until `expiresAt`, and deletes expired entries. Beyond 64 entries the grant ends instead. If the
+   * answer to the first attempt was lost, a later attempt returns `revoked_before` or `grant_ended_before`.
+   */
   revokeAccessToken(token: {
     grantId: string
     clientId: string

@@ -147,8 +147,9 @@ async function rotate(
 }
 
 async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'consent_missing'): Promise<OAuthError> {
-  await deps.store.grants.endGrant(grant.id, reason, deps.now())
-  deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id, wallet: grant.wallet })
+  const outcome = await deps.store.grants.endGrant(grant.id, reason, deps.now())
+  if (outcome === 'ended')
+    deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id, wallet: grant.wallet })
   return invalidGrant(reason)
 }
 

@@ -3,6 +3,9 @@
  *
  * A refresh token of any generation ends its grant with all access tokens. An access token is revoked alone. §2.2: "invalid tokens do
  * not cause an error response", so the only error is for a valid token of another client.
+ *
+ * A revocation that is repeated writes nothing. It is only counted, and one line of the audit trail a minute has the number: a client that
+ * repeats one dead token must not fill the database.
  */
 import { randomUUID } from 'node:crypto'
 import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
@@ -18,36 +21,48 @@ import { openRefreshToken } from './refresh-token.ts'
  */
 const REMEMBERED_AFTER_EXPIRY = 3600
 
-export async function revoke(deps: Deps, client: Client, token: string): Promise<void> {
-  const outcome = await endToken(deps, client, token)
+/** `repeated`: the token was revoked before, or its grant has ended. */
+type Outcome = 'revoked' | 'repeated' | 'not_a_token' | 'foreign'
+
+/** `admitClientToken` throws if the client has revoked too many tokens without a grant: each of them is a row. */
+export async function revoke(deps: Deps, client: Client, token: string, admitClientToken: () => void): Promise<void> {
+  const outcome = await endToken(deps, client, token, admitClientToken)
   // §2.1: "verifies [...] whether the token was issued to the client making the revocation request"
   if (outcome === 'foreign') throw invalidGrant('token_of_another_client')
+  if (outcome === 'repeated') deps.audit({ event: 'revocation_repeated', client_id: client.id })
 }
 
-async function endToken(deps: Deps, client: Client, token: string): Promise<'done' | 'foreign'> {
-  const at = deps.now()
+async function endToken(deps: Deps, client: Client, token: string, admitClientToken: () => void): Promise<Outcome> {
   const refreshToken = openRefreshToken(deps.keys, token)
-  if (refreshToken) {
-    const outcome = await deps.store.grants.endGrant(refreshToken.grantId, 'revoked', at, client.id)
-    if (outcome === 'ended')
-      deps.audit({ event: 'grant_ended', reason: 'revoked', client_id: client.id, grant_id: refreshToken.grantId })
-    return outcome === 'foreign' ? 'foreign' : 'done'
-  }
+  if (refreshToken) return endGrant(deps, client, refreshToken.grantId)
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
-  if (!claims) return 'done'
-  const rememberedUntil = claims.exp + REMEMBERED_AFTER_EXPIRY
-  if (rememberedUntil <= at) return 'done'
+  if (!claims || claims.exp + REMEMBERED_AFTER_EXPIRY <= deps.now()) return 'not_a_token'
   if (claims.client_id !== client.id) return 'foreign'
-  if (claims.grant_id === undefined) return endClientToken(deps, client, claims)
+  const { grant_id: grantId } = claims
+  if (grantId === undefined) return endClientToken(deps, client, claims, admitClientToken)
+  return endAccessToken(deps, client, { ...claims, grant_id: grantId })
+}
+
+async function endGrant(deps: Deps, client: Client, grantId: string): Promise<Outcome> {
+  const outcome = await deps.store.grants.endGrant(grantId, 'revoked', deps.now(), client.id)
+  if (outcome === 'foreign') return 'foreign'
+  if (outcome !== 'ended') return 'repeated'
+  deps.audit({ event: 'grant_ended', reason: 'revoked', client_id: client.id, grant_id: grantId })
+  return 'revoked'
+}
+
+async function endAccessToken(deps: Deps, client: Client, claims: AccessTokenClaims & { grant_id: string }): Promise<Outcome> {
+  const { grant_id: grantId, jti, exp } = claims
   const outcome = await deps.store.grants.revokeAccessToken({
-    grantId: claims.grant_id,
-    clientId: await clientOfGrant(deps, claims, claims.grant_id),
-    jti: claims.jti,
-    expiresAt: rememberedUntil,
-    at,
+    grantId,
+    clientId: await clientOfGrant(deps, claims, grantId),
+    jti,
+    expiresAt: exp + REMEMBERED_AFTER_EXPIRY,
+    at: deps.now(),
   })
-  deps.audit({ event: 'access_token_revoked', reason: outcome, client_id: client.id, grant_id: claims.grant_id })
-  return 'done'
+  if (outcome !== 'revoked' && outcome !== 'grant_ended') return 'repeated'
+  deps.audit({ event: 'access_token_revoked', reason: outcome, client_id: client.id, grant_id: grantId })
+  return 'revoked'
 }
 
 /** An exchanged token (RFC 8693) was issued to one client, and belongs to a grant of another client. */
@@ -58,9 +73,18 @@ async function clientOfGrant(deps: Deps, claims: AccessTokenClaims, grantId: str
 }
 
 /** A token of the client credentials grant has no grant row. The revocation is stored separately, until one hour after the expiry. */
-async function endClientToken(deps: Deps, client: Client, { jti, exp }: AccessTokenClaims): Promise<'done'> {
+async function endClientToken(
+  { store, audit }: Deps,
+  client: Client,
+  { jti, exp }: AccessTokenClaims,
+  admit: () => void,
+): Promise<Outcome> {
   const hash = hashOfUse(client.id, jti)
-  const reason = await deps.store.spent.spend({ kind: 'access_token', hash, expiresAt: exp, attemptId: randomUUID() })
-  deps.audit({ event: 'client_token_revoked', reason, client_id: client.id })
-  return 'done'
+  // A second insert of the row would lock the row, which is a write.
+  if (await store.spent.readSpent('access_token', hash)) return 'repeated'
+  admit()
+  const reason = await store.spent.spend({ kind: 'access_token', hash, expiresAt: exp, attemptId: randomUUID() })
+  if (reason === 'spent_before') return 'repeated'
+  audit({ event: 'client_token_revoked', reason, client_id: client.id })
+  return 'revoked'
 }

@@ -3,7 +3,9 @@
  * §2.2.1).
  */
 import type { FastifyInstance } from 'fastify'
+import type { Client } from '../../domain/model/records.ts'
 import { revoke } from '../../domain/tokens/revoke.ts'
+import { tooManyRevocations } from '../../oauth/oauth-error.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
@@ -18,10 +20,19 @@ export function revokeRoute(server: FastifyInstance, service: Service): void {
   server.post('/oauth/revoke', open, async (request, reply) => {
     const parameters = formParameters(request, KNOWN)
     await forClient(service, request, presentedCredentials(request, parameters), 'all', (client) =>
-      revoke(service.deps, client, required(parameters.token, 'token')),
+      revoke(service.deps, client, required(parameters.token, 'token'), () => limitClientTokens(service, client)),
     )
     // §2.2: "The content of the response body is ignored by the client", so there is none.
     const { 'content-type': _, ...headers } = JSON_HEADERS
     return reply.headers(headers).send()
   })
+}
+
+/**
+ * A client gets a token of its own without a user, and each revocation of such a token is a row. The grant type `client_credentials` is for
+ * registered clients only, so the key is short.
+ */
+function limitClientTokens({ limits }: Service, { id }: Client): void {
+  const verdict = limits.count('client_token_revocations', id)
+  if (!verdict.allowed) throw tooManyRevocations(verdict.retryAfter)
 }

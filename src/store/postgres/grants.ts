@@ -15,13 +15,14 @@ const REVOKED_AT_MOST = 64
 const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigint > :at AND key <> :jti::text'
 
 // Removes expired tokens and adds the new one. The statement computes everything from the row, so that two simultaneous revocations
-// of one grant both take effect.
+// of one grant both take effect. A repeated revocation changes no row.
 const REVOKE_TOKEN = `
   UPDATE grants
   SET revoked_tokens = (SELECT coalesce(jsonb_object_agg(key, value), '{}') ${STILL_REVOKED})
                        || jsonb_build_object(:jti::text, :expiresAt::bigint)
-  WHERE id = :grantId AND client_id = :clientId AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}
-  RETURNING ended_at`
+  WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL AND NOT revoked_tokens ? :jti::text
+    AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}
+  RETURNING id`
 
 // Ends the grant if its list of revoked tokens is full. A separate statement, because this is rare and Citus does not allow a clock
 // inside CASE.
@@ -32,9 +33,10 @@ const END_FULL = `
   RETURNING id`
 
 type Owned = { client_id: string; ended_at: number | null }
+type Present = Owned & { is_revoked: boolean }
 
 export function createGrantStore(connection: Connection): GrantStore & GrantLists {
-  const revokeToken = connection.prepare<{ ended_at: number | null }>('move', REVOKE_TOKEN, GRANT_ID)
+  const revokeToken = connection.prepare<{ id: string }>('move', REVOKE_TOKEN, GRANT_ID)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
   const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)
   const read = preparingRead(connection)
@@ -43,6 +45,11 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
     table: 'grants',
     key: 'id',
   })
+  const present = connection.prepare<Present>(
+    'read',
+    'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId',
+    GRANT_ID,
+  )
 
   return {
     ...redeemingCodes(connection),
@@ -59,13 +66,13 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
     async revokeAccessToken(token) {
       const { grantId, clientId, jti, at } = token
       for (let left = TRIES_AT_MOST; left > 0; left--) {
-        const [row] = await revokeToken(token)
-        if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
+        if ((await revokeToken(token)).length > 0) return 'revoked'
+        const [row] = await present({ grantId, jti })
+        if (!row) return 'unknown'
+        if (row.client_id !== clientId) return 'foreign'
+        if (row.ended_at !== null) return 'grant_ended_before'
+        if (row.is_revoked) return 'revoked_before'
         if ((await endFull({ grantId, clientId, jti, at })).length > 0) return 'grant_ended'
-        const [present] = await owner({ id: grantId })
-        if (!present) return 'unknown'
-        if (present.client_id !== clientId) return 'foreign'
-        if (present.ended_at !== null) return 'grant_ended'
         // Meanwhile a revoked token has expired, so the list has room again.
       }
       throw new StoreUnavailable('the grant is moved by too many at once')

@@ -16,19 +16,20 @@ import { rotatingTokens } from './rotation.ts'
 /** The maximum number of access tokens of one grant that may be revoked individually at one time. */
 const REVOKED_AT_MOST = 64
 
-// Removes expired entries and adds the new one. If there is no space for it, the grant ends instead.
+// Removes expired entries and adds the new one. If there is no space for it, the grant ends instead. A repeated revocation changes no row.
 const REVOKE_TOKEN = `
   UPDATE grants
   SET revoked_tokens = (
         SELECT json_group_object(key, value) FROM (
           SELECT key, value FROM json_each(grants.revoked_tokens) WHERE value > :at AND key <> :jti
           UNION ALL SELECT :jti, :expiresAt)),
-      ended_at = CASE WHEN full THEN coalesce(ended_at, :at) ELSE ended_at END,
-      end_reason = CASE WHEN full THEN coalesce(end_reason, 'too_many_revoked_tokens') ELSE end_reason END
+      ended_at = CASE WHEN full THEN :at END,
+      end_reason = CASE WHEN full THEN 'too_many_revoked_tokens' END
   FROM (SELECT count(*) >= ${REVOKED_AT_MOST} AS full
         FROM grants AS present, json_each(present.revoked_tokens) AS revoked
         WHERE present.id = :grantId AND revoked.value > :at AND revoked.key <> :jti)
-  WHERE id = :grantId AND client_id = :clientId
+  WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM json_each(grants.revoked_tokens) WHERE key = :jti)
   RETURNING ended_at`
 
 export function createGrantStore(connection: Connection): GrantStore & GrantLists {
@@ -57,7 +58,11 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
       connection.writeByOne((): RevokeTokenOutcome => {
         const row = revokeToken.get(token) as { ended_at: number | null } | undefined
         if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
-        return present(token.grantId) ? 'foreign' : 'unknown'
+        const found = present(token.grantId)
+        if (!found) return 'unknown'
+        const grant = grantOf(found)
+        if (grant.clientId !== token.clientId) return 'foreign'
+        return grant.endedAt === null ? 'revoked_before' : 'grant_ended_before'
       }),
 
     readGrant: (grantId) =>

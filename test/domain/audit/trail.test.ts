@@ -88,6 +88,21 @@ test('If too many lines wait, further lines are lost with one alarm, and the wai
   expect((await texts()).map(idOf)).toEqual(['a', 'b', 'c'])
 })
 
+test('One client can fill a quarter of the room for waiting lines, and the lines of another client still wait and are stored', async () => {
+  const { trail, failing, faults, texts } = await trailOnSqlite({ waitingAtMost: 20 })
+  failing.how = 'before'
+  const entry = (clientId: string) => newEntry({ at: NOW, event: 'access_token_revoked', clientId })
+  for (let count = 0; count < 100; count++) trail.recordSoon(entry('loud'))
+  const other = trail.record(entry('quiet'))
+  await expect.poll(() => faults.map(({ kind }) => kind)).toEqual(['lost', 'behind'])
+  failing.how = null
+  expect(await other).toBe('written')
+  const clients = (await texts()).map((line) => (JSON.parse(line) as { client_id: string }).client_id)
+  expect(clients).toEqual([...Array<string>(5).fill('loud'), 'quiet'])
+  trail.recordSoon(entry('loud'))
+  await expect.poll(async () => (await texts()).length).toBe(7)
+})
+
 test('A process that stops appends the waiting lines; if the store is away, it gives up and reports how many are missing', async () => {
   const { trail, failing, faults, texts } = await trailOnSqlite()
   const written = trail.record(entryOf('a'))

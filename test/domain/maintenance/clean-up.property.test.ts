@@ -129,7 +129,7 @@ async function play(made: Made, move: Move): Promise<void> {
       const answer = each.ended ? null : await refreshWith(last ?? '').catch(() => null)
       if (answer) each.refreshTokens.push(answer.refresh_token ?? '')
     } else {
-      await revoke(grantor.deps, client, last ?? '')
+      await revoke(grantor.deps, client, last ?? '', () => undefined)
       each.ended = true
     }
   }

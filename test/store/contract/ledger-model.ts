@@ -78,10 +78,12 @@ export class LedgerModel {
     const row = this.#rows.get(grantId)
     if (!row) return 'unknown'
     if (row.grant.clientId !== clientId) return 'foreign'
+    if (row.grant.endedAt !== null) return 'grant_ended_before'
+    if (jti in row.grant.revokedTokens) return 'revoked_before'
     const remembered = Object.entries(row.grant.revokedTokens).filter(([, exp]) => exp > at)
     const revokedTokens = { ...Object.fromEntries(remembered), [jti]: expiresAt }
     this.#rows.set(grantId, { ...row, grant: { ...row.grant, revokedTokens } })
-    return row.grant.endedAt === null ? 'revoked' : 'grant_ended'
+    return 'revoked'
   }
 
   endGrants(of: { wallet?: string; clientId?: string }, reason: EndReason, at: number): number {

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
 import type { Place } from '../../../src/store/postgres/connection/machines.ts'
-import { storeOn } from '../../../src/store/postgres/index.ts'
-import type { PostgresAddress } from '../../support/postgres.ts'
+import { type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { NOW, someWallet } from '../contract/subject.ts'
 
 export type Statement = { kind: Kind; sql: string; place: Place | undefined }
