@@ -93,7 +93,7 @@ async function answerTo(deps: Deps, client: Client, received: ReceivedRequest, b
   if (target === 'redirect_uri_mismatch') return page(target, 'redirect_uri_not_registered')
   try {
     const { request, prompt } = checkRequest(deps, client, received, target)
-    return await answer(deps, client, request, prompt, browser)
+    return await answer({ deps, client, request, prompt, browser })
   } catch (error) {
     return refuse(deps, client, target, error)
   }
@@ -115,14 +115,15 @@ async function refuse(
   return { kind: 'redirect', to: await errorRedirect(deps, target, error) }
 }
 
+/** A valid request of a client, and the browser that sent it. */
+type CheckedRequest = { deps: Deps; client: Client; request: AuthorizationRequest; prompt: Prompt; browser: Browser }
+
+/** A session, and the epoch of the wallet. */
+type SessionBasis = Pick<CodeBasis, 'session' | 'epoch'>
+
 /** Answers a valid request with a code, or first with a login or a confirmation. */
-async function answer(
-  deps: Deps,
-  client: Client,
-  request: AuthorizationRequest,
-  prompt: Prompt,
-  browser: Browser,
-): Promise<AuthorizeOutcome> {
+async function answer(checked: CheckedRequest): Promise<AuthorizeOutcome> {
+  const { deps, client, request, prompt, browser } = checked
   // OpenID Connect Core §3.1.2.2: only the wallet that a hint names is accepted. §3.1.2.3: prompt=none shows no page to the user.
   const found = await findSession(deps, browser.sessionId)
   const isUsable = found && !prompt.login && isRecent(deps, found, request.maxAge) && meetsConsentRule(client, found.method)
@@ -130,63 +131,42 @@ async function answer(
   const session = isUsable && !isOtherWallet ? found : null
   if (!session) {
     if (prompt.none) throw isUsable && isOtherWallet && !request.onlyHinted ? accountSelectionRequired() : loginRequired()
-    return toLogin(deps, client, request, browser)
+    return toLogin(checked)
   }
   // The redemption of the code checks session and epoch again, so they can be read here in any order.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
-  return client.consent === 'signed'
-    ? answerSigned(deps, client, request, prompt, { session, epoch }, browser)
-    : answerBySession(deps, client, request, prompt, { session, epoch }, browser)
+  return client.consent === 'signed' ? answerSigned(checked, { session, epoch }) : answerBySession(checked, { session, epoch })
 }
 
-/** A session, and the epoch of the wallet. */
-type SessionBasis = Pick<CodeBasis, 'session' | 'epoch'>
-
 /** Consent rule `signed`: needs a receipt that covers the request, or a new signature. Another loopback port needs a confirmation. */
-async function answerSigned(
-  deps: Deps,
-  client: Client,
-  request: AuthorizationRequest,
-  prompt: Prompt,
-  basis: SessionBasis,
-  browser: Browser,
-): Promise<AuthorizeOutcome> {
+async function answerSigned(checked: CheckedRequest, basis: SessionBasis): Promise<AuthorizeOutcome> {
+  const { deps, client, request, prompt } = checked
   // The receipt is read after the epoch: a withdrawal meanwhile raises the epoch, so the code is void.
   const receipt = prompt.consent ? null : await findCoveringReceipt(deps, basis.session, client, request)
   if (!receipt) {
     if (prompt.none) throw consentRequired()
-    return toLogin(deps, client, request, browser)
+    return toLogin(checked)
   }
   if (isForAnotherPort(receipt, client, request)) {
     if (prompt.none) throw interactionRequired()
-    return toConfirmation(deps, client, request, basis)
+    return toConfirmation(checked, basis.session)
   }
-  return issueCode(deps, request, prompt, { ...basis, receiptId: receipt.id, consented: true, until: receipt.expiresAt }, browser)
+  return issueCode(checked, { ...basis, receiptId: receipt.id, consented: true, until: receipt.expiresAt })
 }
 
 /** Consent rule `session`: the session is sufficient, unless the app requests a confirmation (`prompt=consent`). */
-async function answerBySession(
-  deps: Deps,
-  client: Client,
-  request: AuthorizationRequest,
-  prompt: Prompt,
-  basis: SessionBasis,
-  browser: Browser,
-): Promise<AuthorizeOutcome> {
-  if (prompt.consent) return toConfirmation(deps, client, request, basis)
-  const { receiptId } = basis.session
-  return issueCode(deps, request, prompt, { ...basis, receiptId, consented: false, until: Number.POSITIVE_INFINITY }, browser)
+async function answerBySession(checked: CheckedRequest, basis: SessionBasis): Promise<AuthorizeOutcome> {
+  const { session } = basis
+  if (checked.prompt.consent) return toConfirmation(checked, session)
+  return issueCode(checked, { ...basis, receiptId: session.receiptId, consented: false, until: Number.POSITIVE_INFINITY })
 }
 
 /** `until`: when the consent ends. */
 async function issueCode(
-  deps: Deps,
-  request: AuthorizationRequest,
-  prompt: Prompt,
+  { deps, request, prompt, browser }: CheckedRequest,
   { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt'> & { until: number },
-  { admitCode }: Browser,
 ): Promise<AuthorizeOutcome> {
-  const verdict = admitCode(basis.session.wallet)
+  const verdict = browser.admitCode(basis.session.wallet)
   if (!verdict.allowed) {
     // An app that requests a new code as soon as it has one would repeat the request after an error at its redirect URI. A page stops it.
     if (!prompt.none) return { kind: 'over_limit', retryAfter: verdict.retryAfter }
@@ -198,12 +178,12 @@ async function issueCode(
   return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
 }
 
-function toConfirmation(deps: Deps, client: Client, request: AuthorizationRequest, { session }: SessionBasis): AuthorizeOutcome {
+function toConfirmation({ deps, client, request }: CheckedRequest, session: Session): AuthorizeOutcome {
   const confirmation = sealConfirmation(deps, client, request, session)
   return { kind: 'confirm', confirmation, app: requestingApp(client, request), request, session }
 }
 
-function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {
+function toLogin({ deps, client, request, browser }: CheckedRequest): AuthorizeOutcome {
   const browserKey = browser.browserKey ?? newBrowserKey()
   const challenge = sealChallenge(deps, { kind: 'app', request }, client, browserKey)
   if (challenge === null) throw invalidRequest('request_too_long', 'The request is too long.')
