@@ -284,10 +284,10 @@ const operation = {
   codeLimit: {
     name: 'CODE_LIMIT',
     words:
-      'Codes per minute that one wallet gets from its sessions without a new sign-in, and a twentieth of what all wallets of one client address (IPv6: its /64) get. Further requests receive a page with 429, or `temporarily_unavailable` with `prompt=none`.',
+      'Codes per minute that one wallet gets from its sessions without a new sign-in, and a quarter of what all wallets of one client address (IPv6: its /64) get together. Further requests receive a page with 429, or `temporarily_unavailable` with `prompt=none`.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'codes'),
-    preset: '60',
+    preset: '300',
   },
   pushLimit: {
     name: 'PUSH_LIMIT',

@@ -18,7 +18,7 @@ const CLIENT_FETCHES = 30
 const HOST_FETCHES = 120
 const REGISTRATIONS = 30
 /** Many users can share one address. Without a limit of the network, one caller could have as many codes as it has wallets. */
-const WALLETS_OF_NETWORK = 20
+const WALLETS_OF_NETWORK = 4
 /** Each is a row until the token would have expired. */
 const CLIENT_TOKEN_REVOCATIONS = 6000
 
