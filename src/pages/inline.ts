@@ -25,8 +25,10 @@ export function styleElement(name: keyof typeof styles): Html {
   return html`<style>${Html.trusted(styles[name])}</style>`
 }
 
+/** `form-post.js` is a classic script, because it also runs in browsers without modules. */
 export function scriptElement(name: keyof typeof scripts): Html {
-  return html`<script type="module">${Html.trusted(scripts[name])}</script>`
+  const text = Html.trusted(scripts[name])
+  return name === 'formPost' ? html`<script>${text}</script>` : html`<script type="module">${text}</script>`
 }
 
 /** The sources of these elements in a Content-Security-Policy (CSP Level 3 §2.3.1). */

@@ -42,6 +42,13 @@ describe('The form of a response (OAuth 2.0 Form Post Response Mode §2)', () =>
     expect((await walk.exchange(client, fieldOf(page, 'code'))).status).toBe(200)
   })
 
+  test('The script that posts the response is no module and has only syntax of ECMAScript 5', async () => {
+    const { body } = await walk.authorize(requestOf(client, FORM))
+    expect(body.match(/<script[^>]*>/g)).toEqual(['<script>'])
+    expect(body).toContain(scripts.formPost)
+    expect(scripts.formPost).not.toMatch(/\?\.|\?\?|=>|`|\b(?:const|let|class|async|await|import|export)\b/)
+  })
+
   test('With response_mode=form_post an error and state are form fields for the redirect URI (Form Post Response Mode §2)', async () => {
     const page = await walk.authorize(requestOf(client, { ...FORM, scope: 'unknown' }))
     expectForm(page, CALLBACK)
