@@ -18,7 +18,7 @@ export class Visitor {
   async visit(url: string, form?: Record<string, string>): Promise<Answer> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const request = new Request(url, {
-      headers: { accept: 'text/html', ...(cookie === '' ? {} : { cookie }) },
+      headers: { accept: 'text/html,*/*;q=0.8', ...(cookie === '' ? {} : { cookie }) },
       ...(form ? { method: 'POST', body: new URLSearchParams(form) } : {}),
     })
     const answer = await this.#handler(request)
