@@ -92,7 +92,10 @@ const AT_REQUEST_OR_DEVICE = [...AT_REQUEST, 'device-authorization'] as const
 const AT_REQUEST_OR_TOKEN = [...AT_REQUEST_OR_DEVICE, 'token'] as const
 /** Clients that are not registered name themselves at these endpoints. */
 const AT_METADATA = AT_REQUEST_OR_TOKEN
-const METADATA_NAME = ['`client_name` is longer than 80 characters, has invisible characters, or names another host.'] as const
+const METADATA_NAME = [
+  '`client_name` is longer than 80 characters, has invisible characters, reads as another host or as an IP address, or mixes alphabets in one word.',
+  'Use a name without dots between letters, or with exactly the host of the client id.',
+] as const
 const METADATA_MEMBER_TWICE = [
   'An object has two members with one name. One reader would use the first, another the last.',
 ] as const

@@ -125,6 +125,7 @@ test.for<[what: string, body: unknown, error: string]>([
   ['the implicit grant', { ...EDITOR, grant_types: ['implicit'] }, 'invalid_client_metadata'],
   ['a private key', { ...EDITOR, jwks: { keys: [{ kty: 'oct', k: 'AA' }] } }, 'invalid_client_metadata'],
   ['a list', [EDITOR], 'invalid_client_metadata'],
+  ['two members with one name', `{"client_name":"A",${JSON.stringify(EDITOR).slice(1)}`, 'invalid_client_metadata'],
   [
     'more than a client id can contain',
     { ...EDITOR, redirect_uris: Array.from({ length: 20 }, (_, n) => `https://a${n}.example/${'x'.repeat(80)}`) },

@@ -8,12 +8,12 @@ import { parseJson } from '../../oauth/parse-json.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import { redirectUriFault, type SchemeRule } from '../../oauth/redirect-uri.ts'
 import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
-import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
 import { isSignableUri } from '../../wallet/message-grammar.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client } from '../model/records.ts'
 import type { OpenResources } from '../model/resources.ts'
 import { calledUriFault } from './client-called-uri.ts'
+import { readClientName } from './client-name.ts'
 
 export type MetadataFault = Extract<ReasonOf<'invalid_client'>, `metadata_${string}`>
 export type MemberFault = Extract<MetadataFault, ReasonOf<'invalid_client_metadata'> | ReasonOf<'invalid_redirect_uri'>>
@@ -22,13 +22,12 @@ export type MemberFault = Extract<MetadataFault, ReasonOf<'invalid_client_metada
 export type ClientMetadata = Pick<Client, 'name' | 'type' | 'redirectUris' | 'authMethod' | 'grantTypes' | 'jwks' | 'jwksUri'>
 
 const REDIRECT_URIS_AT_MOST = 20
-const NAME_AT_MOST = 80
 /** Members that contain a secret, which a public document cannot have. */
 const SECRET_MEMBERS = ['client_secret', 'client_secret_expires_at']
 
 /** How strictly the members are read. */
 type MetadataRules = {
-  /** the host that a name may contain; null if the host of the client is not proved */
+  /** the one host that a name may contain; null if the host of the client is not proved */
   ownHost: string | null
   schemes: SchemeRule
   /** what happens to an authentication method that the service does not offer */
@@ -49,7 +48,7 @@ export function readClientMetadata(clientId: string, text: string): ClientMetada
 
 /** The members of a document or of a registration request (RFC 7591 §2), or the first fault. */
 export function readMembers(document: Record<string, unknown>, rules: MetadataRules): ClientMetadata | MemberFault {
-  const name = readName(document.client_name, rules.ownHost)
+  const name = readClientName(document.client_name, rules.ownHost)
   if (name === null) return 'metadata_name'
   const grantTypes = readGrantTypes(document)
   if (grantTypes === null) return 'metadata_grant_types'
@@ -101,28 +100,6 @@ export function clientOfMetadata(
 /** The value if it is a JSON object. */
 export function objectOf(value: unknown): Record<string, unknown> | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
-}
-
-/** An empty name if the document has none. Null for a name that could deceive: with invisible characters, or with another host's name. */
-function readName(name: unknown, ownHost: string | null): string | null {
-  if (name === undefined) return ''
-  if (typeof name !== 'string' || [...name].length > NAME_AT_MOST || hasInvisible(name)) return null
-  const visible = visibleText(name)
-  if (visible === '') return null
-  const isOwn = (host: string): boolean => host === ownHost || ownHost?.endsWith(`.${host}`) === true
-  return namesIn(visible).every(isOwn) ? visible : null
-}
-
-/** The parts of a text that read as a host: labels with dots between them, of which the last has at least two letters. */
-function namesIn(text: string): string[] {
-  const words = text
-    .normalize('NFKC')
-    // Browsers read this full stop as a dot in a host name.
-    .replaceAll('\u3002', '.')
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}.-]+/u)
-  const hosts = words.map((word) => word.split('.').filter((label) => label !== ''))
-  return hosts.filter((labels) => labels.length > 1 && /^\p{L}{2,}$/u.test(labels.at(-1) ?? '')).map((labels) => labels.join('.'))
 }
 
 /** Only the authorization code grant needs a redirect URI. Client ID Metadata Document §4.2: these URIs are the registration. */

@@ -194,3 +194,9 @@ test('Members of the prototype are not members of the document', () => {
     'metadata_client_id_differs',
   )
 })
+
+test('A document in which an object has two members with one name is refused, whichever of them a reader would use', () => {
+  const text = JSON.stringify(GOOD)
+  expect(readClientMetadata(CLIENT_ID, `${text.slice(0, -1)},"client_name":"Other"}`)).toBe('metadata_member_twice')
+  expect(readClientMetadata(CLIENT_ID, `${text.slice(0, -1)},"jwks":{"keys":[],"keys":[]}}`)).toBe('metadata_member_twice')
+})
