@@ -47,7 +47,7 @@ export const noticeTexts = {
     text: 'This link would bring you to an address that the app has not registered. Somebody may have changed it.',
     next: 'Go back to the app and try again. If it happens again, tell the people who make it.',
     builder:
-      'redirect_uri must equal a registered one byte for byte: scheme, host, port, path, capitals, and a slash at the end (grantor clients show).',
+      'redirect_uri must equal a registered one byte for byte: scheme, host, port, path, capitals, and a slash at the end. An operator registered it (grantor clients show), or the app itself did: in the redirect_uris of its metadata document or of its registration.',
   },
   request_unusable: {
     tone: 'wait',

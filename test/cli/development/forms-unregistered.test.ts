@@ -138,3 +138,22 @@ test('Under start, the command line program of the demo is signed in by the form
   const redeem = { grant_type: DEVICE_GRANT, device_code: String(device.device_code), client_id: id }
   expect((await post('/oauth/token', redeem)).json()).toMatchObject({ token_type: 'Bearer', scope: 'enhancement' })
 })
+
+test('Under start, a client registers itself, as MCP clients do that have no document, and the development login signs in for it (RFC 7591)', async () => {
+  const metadata = await send(authUrl, { path: '/.well-known/oauth-authorization-server' })
+  expect(metadata.json().registration_endpoint).toBe(`${authUrl}/oauth/register`)
+  const registered = await send(authUrl, {
+    method: 'POST',
+    path: '/oauth/register',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'Inspector', redirect_uris: [REDIRECT_URI] }),
+  })
+  const { client_id: id } = registered.json() as { client_id: string }
+  const browser = new Browser()
+  const request = { client_id: id, redirect_uri: REDIRECT_URI, response_type: 'code', resource: mcpUrl, ...PKCE }
+  await browser.open(`${authUrl}/oauth/authorize?${encode(request)}`)
+  const code = parameterOf(movingTo(await browser.signIn()), 'code')
+  const exchange = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, code_verifier: CODE_VERIFIER }
+  const tokens = (await post('/oauth/token', { ...exchange, client_id: id })).json()
+  expect(tokens).toMatchObject({ token_type: 'Bearer', scope: 'notes.read notes.write' })
+})
