@@ -4,6 +4,8 @@
  */
 
 import type { Kind } from '../../src/store/postgres/connection/connection.ts'
+import { READ_SHARDS } from '../../src/store/postgres/connection/machines.ts'
+import { FIND_FORGETFUL } from '../../src/store/postgres/connection/server.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 
 /**
@@ -131,7 +133,12 @@ ${every.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n'
 
 Clients, keys and the tables that have one row for the whole service.
 
-${local.map(({ kind, sql }) => section('', kind, sql)).join('\n')}`
+${local.map(({ kind, sql }) => section('', kind, sql)).join('\n')}
+## Of a node itself, on Citus
+
+Every five seconds a node reads which machine has each shard. At its start and every ten seconds it checks the settings of every machine.
+
+${[READ_SHARDS, FIND_FORGETFUL].map((sql) => section('', 'read', sql)).join('\n')}`
 }
 
 function section(name: string, kind: Kind, sql: string): string {

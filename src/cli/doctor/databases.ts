@@ -20,22 +20,39 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
   if (databaseUrl.kind === 'sqlite') return checkSqliteFile(databaseUrl.path)
   const at = now()
   const servers = await inspectServers(databaseUrl)
-  const found = servers.flatMap((server): Found[] => {
-    const name = `PostgreSQL at ${server.host}:${server.port}`
-    if ('facts' in server)
-      return [
-        ...serverFaults(name, server.facts, databaseUrl),
-        ...checkDatabaseClock({ clocks: [{ name, now: server.facts.now }], at }),
-      ]
-    const problem = `${name} cannot be used: ${printable(server.problem)}`
-    const remedy = 'Check that the server runs, and the user, password and TLS of GRANTOR_DATABASE_URL.'
-    // One of several servers may be away, if another one accepts writes.
-    return [servers.length > 1 ? warning(problem, remedy) : wrong(problem, remedy)]
-  })
-  const usable = servers.filter((server) => 'facts' in server && !server.facts.inRecovery)
+  const found = servers.flatMap((server) => serverFindings(server, databaseUrl, at))
+  const usable = servers.filter((server) => 'facts' in server && !server.ofCluster && !server.facts.inRecovery)
   if (usable.length === 0)
     found.push(wrong('no server of GRANTOR_DATABASE_URL accepts writes', 'Start or promote one of the servers.'))
   return found
+}
+
+function serverFindings(server: Inspected, url: PostgresUrl, at: number): Found[] {
+  const name = `PostgreSQL at ${printable(server.host)}:${server.port}`
+  if ('facts' in server) {
+    const { facts, ofCluster } = server
+    const clocks = checkDatabaseClock({ clocks: [{ name, now: facts.now }], at })
+    if (ofCluster && facts.inRecovery)
+      return [
+        wrong(
+          `${name} is a standby, and the Citus cluster uses it as a primary`,
+          'Promote it, or correct the address with citus_update_node.',
+        ),
+        ...clocks,
+      ]
+    return [...serverFaults(name, facts, url), ...clocks]
+  }
+  const problem = `${name} cannot be used: ${printable(server.problem)}`
+  if (server.ofCluster)
+    return [
+      wrong(
+        problem,
+        'Check that this machine of the Citus cluster runs, and that every machine may log in to it (pg_hba.conf, .pgpass).',
+      ),
+    ]
+  const remedy = 'Check that the server runs, and the user, password and TLS of GRANTOR_DATABASE_URL.'
+  // One of several servers may be away, if another one accepts writes.
+  return [url.servers.length > 1 ? warning(problem, remedy) : wrong(problem, remedy)]
 }
 
 /** The faults of one server, or one finding that the server is set up correctly. */

@@ -1,5 +1,6 @@
-/** What `grantor doctor` reads about each server of the settings. The store refuses some of these servers; this file describes them. */
+/** What `grantor doctor` reads about each server of the settings, and about each machine of their Citus cluster. The store refuses some of these servers; this file describes them. */
 import { toStoreError } from './connection/errors.ts'
+import { askEveryMachine, type Reply } from './connection/every-machine.ts'
 import { type PostgresAddress, queryUnchecked } from './connection/server.ts'
 
 export type PostgresFacts = {
@@ -33,23 +34,43 @@ const INSPECT = `
            - coalesce(current_setting('reserved_connections', true)::integer, 0) AS connections,
          (SELECT count(*)::integer FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections_in_use,
          current_setting('default_transaction_isolation') AS isolation,
+         EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
          extract(epoch FROM clock_timestamp())::double precision AS now`
 
-export type Inspected = { host: string; port: number } & ({ facts: PostgresFacts } | { problem: string })
+const INSPECT_MACHINES = askEveryMachine(`SELECT row_to_json(facts) FROM (${INSPECT}) AS facts`)
 
-/** Each server of the address, in its order. */
-export function inspectPostgres(address: PostgresAddress): Promise<Inspected[]> {
-  return Promise.all(
-    address.servers.map(async ({ host, port }) => {
-      try {
-        const [row = {}] = await queryUnchecked(address, { host, port }, INSPECT)
-        return { host, port, facts: factsOf(row) }
-      } catch (error) {
-        const failure = toStoreError(error)
-        return { host, port, problem: failure instanceof Error ? failure.message : 'unknown error' }
-      }
-    }),
-  )
+/** `ofCluster`: a machine of the Citus cluster that the settings do not name. */
+export type Inspected = { host: string; port: number; ofCluster: boolean } & ({ facts: PostgresFacts } | { problem: string })
+
+/** Each server of the address, in its order, and after them the other machines if the database is on a Citus cluster. */
+export async function inspectPostgres(address: PostgresAddress): Promise<Inspected[]> {
+  const found = await Promise.all(address.servers.map((at) => inspectServer(address, at)))
+  const servers = found.map(({ server }) => server)
+  const machines = found.find((each) => each.machines.length > 0)?.machines ?? []
+  const isNamed = ({ host, port }: Inspected) => servers.some((server) => server.host === host && server.port === port)
+  return [...servers, ...machines.filter((machine) => !isNamed(machine))]
+}
+
+/** One server, and the other machines of its cluster as this server sees them. */
+async function inspectServer(
+  address: PostgresAddress,
+  at: { host: string; port: number },
+): Promise<{ server: Inspected; machines: Inspected[] }> {
+  try {
+    const [row = {}] = await queryUnchecked(address, at, INSPECT)
+    const replies = row.citus ? ((await queryUnchecked(address, at, INSPECT_MACHINES)) as Reply[]) : []
+    const machines = replies.filter(({ is_here }) => !is_here).map(machineOf)
+    return { server: { ...at, ofCluster: false, facts: factsOf(row) }, machines }
+  } catch (error) {
+    const failure = toStoreError(error)
+    const problem = failure instanceof Error ? failure.message : 'unknown error'
+    return { server: { ...at, ofCluster: false, problem }, machines: [] }
+  }
+}
+
+function machineOf({ host, port, success, result }: Reply): Inspected {
+  const at = { host, port, ofCluster: true }
+  return success ? { ...at, facts: factsOf(JSON.parse(result) as Record<string, unknown>) } : { ...at, problem: result }
 }
 
 function factsOf(row: Record<string, unknown>): PostgresFacts {

@@ -24,6 +24,8 @@ const READ_ONLY_FOR_MS = 1000
 const ROWS_AT_ONCE = 8
 /** How often a node reads on which machine each shard lies. */
 const SHARDS_EVERY_MS = 5000
+/** How often a node checks the settings of every machine, which costs each machine a new connection. */
+const MACHINES_EVERY_MS = 10_000
 
 /**
  * - `read`: changes nothing
@@ -87,6 +89,7 @@ export class Connection {
   readonly #rows = new RowQueues()
   readonly #machines: Machines
   #shardsReadAt = Number.NEGATIVE_INFINITY
+  #machinesCheckedAt = Number.NEGATIVE_INFINITY
   #statements = 0
   #server: Server | null = null
   #search: Promise<Server> | null = null
@@ -245,7 +248,10 @@ export class Connection {
       let server: Server | null = null
       try {
         server = this.#server ?? (await this.#findServer())
-        if (server.hasShards) this.#readShardsIfDue(server)
+        if (server.hasShards) {
+          this.#readShardsIfDue(server)
+          this.#checkMachinesIfDue(server)
+        }
         const rows = await send<Row>(server, query, deadline)
         machine?.succeeded()
         return rows
@@ -271,6 +277,14 @@ export class Connection {
       (shards) => this.#machines.update(shards),
       () => undefined,
     )
+  }
+
+  /** If a machine is not fit any more, the server is not used until a search finds every machine fit. */
+  #checkMachinesIfDue(server: Server): void {
+    const now = performance.now()
+    if (now - Math.max(this.#machinesCheckedAt, server.since) < MACHINES_EVERY_MS) return
+    this.#machinesCheckedAt = now
+    server.checkMachines().catch(() => this.#leave(server))
   }
 
   #succeeded(side: Side): void {
@@ -316,7 +330,10 @@ export class Connection {
     if (failure === 'not_sent' && server.isConnected) return server.openNoMore()
     const isGone = failure === 'not_sent' || failure === 'stale' || isSilence(error) || (failure === 'lost' && attempt > 1)
     const isDemoted = failure === 'read_only' && performance.now() - server.since > READ_ONLY_FOR_MS
-    if (!isGone && !isDemoted) return
+    if (isGone || isDemoted) this.#leave(server)
+  }
+
+  #leave(server: Server): void {
     if (this.#server === server) this.#server = null
     void server.close()
   }

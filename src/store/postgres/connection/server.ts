@@ -6,7 +6,8 @@ import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import { LATE_BY_AT_MOST } from '../../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { NotSent } from './errors.ts'
+import { failureOf, NotSent } from './errors.ts'
+import { askEveryMachine, type Reply } from './every-machine.ts'
 
 /** Where the database is. The same shape as the setting `GRANTOR_DATABASE_URL` is read into. */
 export type PostgresAddress = {
@@ -47,6 +48,7 @@ export async function findServer(address: PostgresAddress, purpose: Purpose = 's
   const attempts = servers.map(async (server) => {
     const client = await server.acquire()
     client.release()
+    if (server.hasShards) await server.checkMachines()
     return server
   })
   try {
@@ -135,6 +137,19 @@ export class Server {
       client.release(true)
       throw error
     }
+  }
+
+  /**
+   * Rejects with `NotSent` if a machine of the cluster is forgetful. A machine that does not answer is not judged: it changes no rows until
+   * it answers, and is checked again then.
+   */
+  async checkMachines(): Promise<void> {
+    const replies = await this.use(({ query }) => query<Reply>(FIND_FORGETFUL)).catch((error: unknown) => {
+      if (failureOf(error) === 'defect') throw error
+      return []
+    })
+    const found = replies.find(({ success, result }) => success && result === 't')
+    if (found) throw new NotSent(forgetful(`the PostgreSQL at ${found.host}:${found.port}`))
   }
 
   /** Resolves with a connection that is fit. Rejects with `NotSent`, also if there is none before the deadline. */
@@ -267,12 +282,20 @@ function catchUnreadable(stream: Socket): void {
   }
 }
 
+/** Whether a server acknowledges before it has stored, or without its synchronous standby: a promotion would forget what it acknowledged. */
+const IS_FORGETFUL = `
+  current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
+    current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '')`
+
+/** On Citus: which machines are forgetful. */
+export const FIND_FORGETFUL = askEveryMachine(`SELECT ${IS_FORGETFUL}`)
+
+const forgetful = (server: string) =>
+  new StoreUnavailable(`${server} acknowledges before it has stored: turn fsync and synchronous_commit on`)
+
 type State = { read_only: boolean; forgetful: boolean; citus: boolean; other_engine: boolean }
 
-/**
- * Applies the settings of a connection. Refuses a server that takes no writes, one that acknowledges before it has stored, and
- * one that does not wait for its synchronous standby: a promotion would forget what it acknowledged.
- */
+/** Applies the settings of a connection. Refuses a server that takes no writes, and one that is forgetful. */
 async function checkFitness(
   client: pg.ClientBase,
   target: PostgresAddress['target'],
@@ -280,8 +303,7 @@ async function checkFitness(
 ): Promise<State> {
   const { rows } = await client.query<State>(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS read_only,
-            current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
-              current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '') AS forgetful,
+            ${IS_FORGETFUL} AS forgetful,
             EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
             version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS other_engine,
             (SELECT count(set_config(key, value, false)) FROM json_each_text($1)
@@ -290,8 +312,7 @@ async function checkFitness(
   )
   const [state = { read_only: true, forgetful: true, citus: false, other_engine: true }] = rows
   if (target === 'read-write' && state.read_only) throw new StoreUnavailable('no PostgreSQL server takes writes')
-  if (state.forgetful)
-    throw new StoreUnavailable('this PostgreSQL acknowledges before it has stored: turn fsync and synchronous_commit on')
+  if (state.forgetful) throw forgetful('this PostgreSQL')
   return state
 }
 
