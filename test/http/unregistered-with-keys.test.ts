@@ -6,7 +6,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { aClientHost } from '../support/client-host.ts'
-import { newClientKey } from '../support/client-key.ts'
+import { newClientKey, post } from '../support/client-key.ts'
+import { newDpopKey, proofOf } from '../support/dpop.ts'
+import { createPostgresDatabase } from '../support/postgres.ts'
 import { requestObjectOf } from '../support/pushed.ts'
 import { authenticatedBy, registerWithKeys, SELF_REGISTERED_REDIRECT_URI } from '../support/self-registered.ts'
 import { type Grantor, type StartOptions, startGrantor } from '../support/start.ts'
@@ -229,6 +231,28 @@ test('The client assertions of all unregistered clients of a network stop at its
   for (let n = 0; n < 8; n++) expect((await authenticatedBy(grantor, registered.id, key)).status).toBe(200)
 })
 
+test('The DPoP proofs of unregistered clients of a network count towards the limit of their assertions, before a row is stored', async () => {
+  const grantor = await start({ limits: { uses: 2 } })
+  const host = await aClientHost((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ client_id: `${host.origin}${request.url}`, redirect_uris: [SELF_REGISTERED_REDIRECT_URI] }))
+  })
+  const pushWithProof = async (clientId: string) => {
+    const dpop = await proofOf(grantor, newDpopKey(), { htu: `${grantor.authUrl}/oauth/par` })
+    return (await post(grantor, '/oauth/par', { client_id: clientId, ...pushBody }, { dpop })).status
+  }
+  const statuses = []
+  for (let n = 0; n < 4; n++) statuses.push(await pushWithProof(`${host.origin}/${n}.json`))
+  expect(statuses).toEqual([201, 201, 429, 429])
+  expect((await grantor.rows()).spent).toHaveLength(2)
+  const registered = await grantor.createClient({
+    type: 'public',
+    redirectUris: [SELF_REGISTERED_REDIRECT_URI],
+    scopes: ['openid'],
+  })
+  expect(await pushWithProof(registered.id)).toBe(201)
+})
+
 test('Failures of all unregistered clients of a network count towards one limit, so that further ids give no further attempts', async () => {
   const grantor = await start({ failureLimit: 5 })
   const host = await aClientHost(respondsWithKeys)
@@ -238,4 +262,19 @@ test('Failures of all unregistered clients of a network count towards one limit,
   for (const id of ids) statuses.push((await authenticatedBy(grantor, id, stranger)).status)
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
   expect((await authenticatedBy(grantor, ids[0] ?? '', key)).status, 'a correct assertion is accepted').toBe(200)
+})
+
+test('On PostgreSQL too, pushed requests and client assertions of unregistered clients stop at the limits of the network before a row is stored', async () => {
+  const database = await createPostgresDatabase()
+  onTestFinished(() => database.drop())
+  const grantor = await start({ postgres: database.address, limits: { pushes: 3, uses: 6 } })
+  const host = await aClientHost(respondsWithKeys)
+  const ids = await Promise.all(times(2, () => registerWithKeys(grantor, `${host.origin}/jwks.json`)))
+  const statuses = []
+  for (let n = 0; n < 5; n++) statuses.push((await authenticatedBy(grantor, ids[n % 2] ?? '', key, pushes)).status)
+  for (let n = 0; n < 3; n++) statuses.push((await authenticatedBy(grantor, ids[n % 2] ?? '', key)).status)
+  expect(statuses).toEqual([201, 201, 201, 429, 429, 200, 429, 429])
+  const [rows] =
+    await database.sql`SELECT (SELECT count(*) FROM pushed_requests) AS pushed, (SELECT count(*) FROM spent) AS spent`
+  expect(rows).toEqual({ pushed: 3, spent: 6 })
 })
