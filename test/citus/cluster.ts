@@ -36,11 +36,16 @@ const SETTINGS = {
   log_filename: "'server.log'",
 }
 
-export async function startCluster(workerCount = 3, settings: Record<string, string> = {}): Promise<Cluster> {
+/** Starts a server with the extension that is in no cluster yet. */
+export async function startMachine(settings: Record<string, string> = {}): Promise<PostgresServer> {
   const bin = process.env.TEST_CITUS_PG_BIN
   if (!bin) throw new Error('TEST_CITUS_PG_BIN names no PostgreSQL with Citus')
-  const start = () => startPostgres({ ...SETTINGS, ...settings }, bin)
-  const [coordinator, ...workers] = (await Promise.all(Array.from({ length: workerCount + 1 }, start))) as [PostgresServer]
+  return startPostgres({ ...SETTINGS, ...settings }, bin)
+}
+
+export async function startCluster(workerCount = 3, settings: Record<string, string> = {}): Promise<Cluster> {
+  const starts = Array.from({ length: workerCount + 1 }, () => startMachine(settings))
+  const [coordinator, ...workers] = (await Promise.all(starts)) as [PostgresServer]
   const servers = [coordinator, ...workers] as PostgresServer[]
   const logs = () => servers.map(({ folder }) => readFileSync(join(folder, 'log/server.log'), 'utf8'))
   let read = servers.map(() => 0)

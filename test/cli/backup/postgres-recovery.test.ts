@@ -1,15 +1,15 @@
 /** Recovery of PostgreSQL from a base backup and its write-ahead log, as docs/operating/recover.md describes: `npm run test:backup`. */
-import { chownSync, cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { startLoad } from '../../support/acknowledged.ts'
 import { type App, startApp } from '../../support/app.ts'
-import { freePorts } from '../../support/free-ports.ts'
 import { machineIn } from '../../support/operations-page.ts'
 import { addressOf } from '../../support/postgres.ts'
-import { configure, type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { giveTo, recoverServer, waitForRow } from '../../support/recovery.ts'
 import { hangUp, send } from '../../support/send.ts'
 import { type Grantor, startGrantor, TEST_SECRET } from '../../support/start.ts'
 import { Walk } from '../../support/walk.ts'
@@ -39,35 +39,6 @@ async function startOn(server: PostgresServer): Promise<App> {
   const app = await startApp({ postgres: addressOf(server.urlOf('postgres')), lifetimes: PATIENT })
   onTestFinished(() => app.close())
   return app
-}
-
-/** Makes a data folder with the commands of the page, and starts a server on this folder as PostgreSQL's user. */
-async function recover(lost: PostgresServer, machine: Machine, folder: string, prepare?: (data: string) => void) {
-  expect(machine.paste('recover-postgres')).toMatchObject({ exit: 0, err: '' })
-  const data = join(folder, 'var/lib/postgresql/grantor')
-  prepare?.(data)
-  giveTo(lost, folder)
-  const [port = 0] = await freePorts(1)
-  configure(data, { port })
-  const recovered = serverIn(lost.machine, data, port)
-  onTestFinished(() => recovered.remove())
-  await recovered.start()
-  await waitForRow(recovered, 'SELECT 1 WHERE NOT pg_is_in_recovery()')
-  return recovered
-}
-
-function giveTo({ machine: { identity } }: PostgresServer, folder: string): void {
-  const { uid, gid } = identity
-  if (uid === undefined || gid === undefined) return
-  for (const entry of readdirSync(folder, { recursive: true })) chownSync(join(folder, String(entry)), uid, gid)
-  chownSync(folder, uid, gid)
-}
-
-/** Repeats a query until the query returns a row. */
-async function waitForRow(server: PostgresServer, query: string): Promise<void> {
-  const sql = postgres(server.urlOf('postgres'), { max: 1, onnotice: () => undefined, fetch_types: false })
-  while ((await sql.unsafe(query)).length === 0) await pause(20)
-  await sql.end()
 }
 
 /** Starts a service on the recovered database, without `migrate --restored`, at the ports of the earlier service. */
@@ -116,7 +87,7 @@ test.skipIf(!process.env.TEST_BACKUP)(
     await closeApp(app)
     rmSync(server.folder, { recursive: true })
 
-    const recovered = await recover(server, machine, folder)
+    const recovered = await recoverServer(server, { machine, folder })
     await load.check(await startAgain(app, recovered))
 
     // The recovered server can be protected in the same way.
@@ -151,7 +122,7 @@ test.skipIf(!process.env.TEST_BACKUP)(
     await load.stop()
     await closeApp(app)
 
-    const older = await recover(server, machine, folder)
+    const older = await recoverServer(server, { machine, folder })
     const grantor = await startAgain(app, older)
     const refresh = async () => (await new Walk(grantor).refresh(app.client, early.refresh_token)).status
     expect(await refresh(), 'without migrate --restored the revoked grant is valid again').toBe(200)
@@ -163,9 +134,13 @@ test.skipIf(!process.env.TEST_BACKUP)(
     await grantor.close()
     await older.remove()
 
-    const whole = await recover(server, machine, folder, (data) => {
-      for (const name of readdirSync(join(server.folder, 'pg_wal')).filter((each) => /^[0-9A-F]{24}$/.test(each)))
-        cpSync(join(server.folder, 'pg_wal', name), join(data, 'pg_wal', name))
+    const whole = await recoverServer(server, {
+      machine,
+      folder,
+      prepare(data) {
+        for (const name of readdirSync(join(server.folder, 'pg_wal')).filter((each) => /^[0-9A-F]{24}$/.test(each)))
+          cpSync(join(server.folder, 'pg_wal', name), join(data, 'pg_wal', name))
+      },
     })
     const complete = await startAgain(app, whole)
     await load.check(complete)
