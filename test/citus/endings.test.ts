@@ -5,10 +5,11 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { endAllowed, endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
+import { Connection } from '../../src/store/postgres/connection/connection.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
 import { seeded } from '../chaos/random.ts'
-import { livingGrant, NOW, rotationOf, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
+import { livingGrant, NOW, rotationOf, someClient, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
@@ -91,4 +92,38 @@ test('No statement of a request or of an ending needs a two-phase commit', async
   await store.restorations.confirmRestoration(number, NOW)
   expect(cluster.log()).toContain('UPDATE')
   expect(cluster.log().match(/PREPARE TRANSACTION.*/g)).toBeNull()
+})
+
+/** The texts that each session of the servers has run since the log was forgotten, by its process. */
+function statementsBySession(): string[] {
+  const entries = cluster.log().split(/^(?=\d{4}-\d\d-\d\d .*? \[\d+\] )/m)
+  const sessions = Map.groupBy(entries, (entry) => /\[(\d+)\]/.exec(entry)?.[1] ?? '')
+  return [...sessions.values()].map((texts) => texts.join(''))
+}
+
+test('The change of a client and of the revision are one commit; what Citus prepares on the coordinator itself changes no row', async () => {
+  cluster.forgetLog()
+  const client = someClient()
+  await store.clients.insertClient(client)
+  await store.clients.changeClient(client.id, (present) => ({ ...present, name: 'other' }))
+  await store.clients.deleteClient(client.id)
+  const prepared = statementsBySession().filter((texts) => texts.includes('PREPARE TRANSACTION'))
+  expect(prepared.length).toBeGreaterThan(0)
+  for (const texts of prepared) {
+    // The rows that the statement returned so far, copied for its other part.
+    expect(texts).toContain('COPY')
+    expect(texts).not.toMatch(/\b(INSERT|UPDATE|DELETE)\b/)
+  }
+})
+
+test('The settings of a connection do not reach the workers', async () => {
+  const connection = new Connection(database.address, 'given')
+  onTestFinished(() => connection.close())
+  expect(await connection.prepare('read', 'SHOW enable_seqscan')()).toEqual([{ enable_seqscan: 'off' }])
+  cluster.forgetLog()
+  const { ids } = await grantsOf()
+  expect((await store.grants.endGrants(ids, { reason: 'revoked', at: NOW, attemptId: 'a' } as never)).length).toBe(GRANTS)
+  const onWorkers = statementsBySession().filter((texts) => /UPDATE public\.grants_\d+/.test(texts))
+  expect(onWorkers.length).toBeGreaterThan(0)
+  for (const texts of onWorkers) expect(texts).not.toMatch(/enable_seqscan|jit|statement_timeout/)
 })
