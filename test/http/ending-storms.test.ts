@@ -38,8 +38,7 @@ async function expectAllEnded(answers: Answer[]): Promise<void> {
     if (answer.status !== 200) expect(answer.json().error).toBe('invalid_grant')
     else expect(await app.isActive(tokensOf(answer).access_token)).toBe(false)
   }
-  const living = { clientId: app.client.id, living: true, at: app.grantor.clock.now(), limit: 100 }
-  expect(await app.grantor.store.grants.listGrants(living)).toEqual([])
+  expect(await app.grantor.store.grants.listGrants({ clientId: app.client.id, unended: true, limit: 100 })).toEqual([])
 }
 
 test('After fifty code exchanges during the ending of their app, no token is active and no grant is valid', async () => {

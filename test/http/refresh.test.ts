@@ -47,8 +47,7 @@ describe('The refresh grant (RFC 6749 §6)', () => {
   })
 
   test('A hundred refreshes add no grant to the store, and raise the generation of the one grant to 100', async ({ app }) => {
-    const count = async (): Promise<number> =>
-      (await app.grantor.store.grants.listGrants({ at: app.grantor.clock.now(), limit: 1000 })).length
+    const count = async (): Promise<number> => (await app.grantor.store.grants.listGrants({ limit: 1000 })).length
     let tokens = await app.freshTokens()
     const before = await count()
     for (let step = 1; step <= 100; step++) tokens = await refresh(app, tokens.refresh_token)

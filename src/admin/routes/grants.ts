@@ -2,12 +2,13 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { endGrantsOfWallet, endOneGrant, endSession } from '../../domain/consent/end-grants.ts'
+import { type GrantPlace, readGrantPage } from '../../domain/consent/list-grants.ts'
 import { openReceipt } from '../../domain/consent/receipt.ts'
 import type { Grant, Session } from '../../domain/model/records.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
 import { addOperation } from '../operation.ts'
-import { createPaging } from '../paging.ts'
+import { createPaging, createPlacedPaging } from '../paging.ts'
 import { notFound } from '../problem.ts'
 import { grantRecord, sessionRecord } from '../records.ts'
 import { endedSchema, grantSchema, idParams, pageOf, pageQuery, receiptSchema, sessionSchema, walletSchema } from '../schemas.ts'
@@ -26,7 +27,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
 
 function addListGrants(server: FastifyInstance, admin: Admin): void {
   const { store, deps } = admin
-  const pageGrants = createPaging<Pick<Grant, 'id' | 'createdAt'>>(admin, 'grants')
+  const pageGrants = createPlacedPaging<GrantPlace>(admin, 'grants')
 
   addOperation(
     server,
@@ -36,7 +37,9 @@ function addListGrants(server: FastifyInstance, admin: Admin): void {
       path: '/v1/grants',
       id: 'listGrants',
       tag: 'grants',
-      summary: 'Lists grants, newest first.',
+      summary: 'Lists grants, newest first; the active grants of a wallet by client, and newest first within a client.',
+      description:
+        'A page can have fewer items than `limit`, even none, if few grants match. The list ends with the page whose `next` is null.',
       scope: 'admin.read',
       query: Type.Object(
         {
@@ -51,17 +54,9 @@ function addListGrants(server: FastifyInstance, admin: Admin): void {
     },
     async ({ query }) => {
       const at = deps.now()
-      const filter = {
-        ...(query.wallet === undefined ? {} : { wallet: walletOf(query.wallet) }),
-        ...(query.client_id === undefined ? {} : { clientId: query.client_id }),
-        living: query.active === true,
-        at,
-      }
-      const { items, next } = await pageGrants(
-        query,
-        (limit, after) => store.grants.listGrants({ ...filter, limit, after }),
-        ({ id, createdAt }) => ({ id, createdAt }),
-      )
+      const wallet = query.wallet === undefined ? undefined : walletOf(query.wallet)
+      const wanted = { wallet, clientId: query.client_id, living: query.active === true, at }
+      const { items, next } = await pageGrants(query, (limit, after) => readGrantPage(store.grants, wanted, { limit, after }))
       return { items: items.map((grant) => grantRecord(grant, at)), next }
     },
   )

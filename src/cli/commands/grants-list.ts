@@ -1,18 +1,18 @@
-import type { GrantLists } from '../../domain/model/operator-store.ts'
-import type { GrantFilter } from '../../domain/model/pages.ts'
+import { type GrantPlace, type GrantQuery, readGrantPage } from '../../domain/consent/list-grants.ts'
 import type { Grant } from '../../domain/model/records.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { growingColumns, time } from '../terminal/print.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'
 
-/** Rows of one read. The grants of a wallet are sorted for each read, so fewer and larger reads are made. */
-const [PAGE, PAGE_OF_WALLET] = [500, 10_000]
+/** Rows of one read. */
+const PAGE = 500
 
 export const grantsList = defineCommand({
   name: 'grants list',
-  words: 'Lists grants (wallet, client, scopes), the newest first.',
+  words: 'Lists grants (wallet, client, scopes), the newest first; the living grants of a wallet by client.',
   about: [
     'Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
   ],
@@ -32,16 +32,10 @@ export const grantsList = defineCommand({
   program: 'grants',
   async run({ options }, environment) {
     const at = environment.now()
-    const wallet = walletFrom(options.wallet)
-    const filter = {
-      ...(wallet ? { wallet } : {}),
-      ...(options.client === undefined ? {} : { clientId: options.client }),
-      ...(options.living ? { living: true } : {}),
-      limit: limitFrom(options),
-      at,
-    }
-    await withStore(settingsFor('grants', environment, options.data), environment, async ({ grants }) => {
-      const pages = pagesOf(grants, filter)
+    const query = { wallet: walletFrom(options.wallet), clientId: options.client, living: options.living, at }
+    const limit = limitFrom(options)
+    await withStore(settingsFor('grants', environment, options.data), environment, async (store) => {
+      const pages = pagesOf(store, query, limit)
       await (options.json ? printJson(pages, at, environment) : printTable(pages, at, environment))
     })
     return EXIT.done
@@ -57,15 +51,14 @@ function limitFrom({ limit: text, all }: { limit: string | undefined; all: boole
 }
 
 /** At most `limit` grants, one page at a time; a page is read when the one before it was consumed. */
-async function* pagesOf(grants: GrantLists, filter: GrantFilter): AsyncGenerator<Grant[]> {
-  let after: Grant | undefined
-  const size = filter.wallet === undefined ? PAGE : PAGE_OF_WALLET
-  for (let left = filter.limit; left > 0; left -= size) {
-    const limit = Math.min(left, size)
-    const page = await grants.listGrants({ ...filter, limit, after })
-    if (page.length > 0) yield page
-    if (page.length < limit) return
-    after = page.at(-1)
+async function* pagesOf({ grants }: Store, query: GrantQuery, limit: number): AsyncGenerator<Grant[]> {
+  let after: GrantPlace | undefined
+  for (let left = limit; left > 0; ) {
+    const { items, next } = await readGrantPage(grants, query, { limit: Math.min(left, PAGE), after })
+    if (items.length > 0) yield items
+    if (next === null) return
+    left -= items.length
+    after = next
   }
 }
 

@@ -200,16 +200,21 @@ export async function endOneGrant(
 /**
  * Ends all grants of a client, oldest first, so that grants that are created meanwhile end too. Yields how many grants ended after each
  * page, so that the caller can report the progress and stop.
+ *
+ * The second pass ends the grants of codes that were issued before the first pass and redeemed behind it: on SQLite the list is sorted by
+ * id, and the id of a grant is as old as the code.
  */
 export async function* endGrantsOfClient(
   store: Store,
   clientId: string,
   ending: { reason: EndReason; at: number },
 ): AsyncGenerator<number> {
-  const all = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, order: 'oldest', at: ending.at, ...page }))
-  for await (const page of selected(all, ({ endedAt }) => endedAt === null)) {
-    const ids = page.map(({ id }) => id)
-    yield (await store.grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
+  for (const _ of ['first pass', 'second pass']) {
+    const unended = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, unended: true, order: 'oldest', ...page }))
+    for await (const page of unended) {
+      const ids = page.map(({ id }) => id)
+      yield (await store.grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
+    }
   }
 }
 

@@ -14,7 +14,8 @@ export type { KeyRecord }
 export interface GrantLists {
   /**
    * A page of grants, newest first unless the filter has another order. The store sorts by creation time or by id, which begins with
-   * a time (`grant-id.ts`), depending on the index. The same filter always uses the same order.
+   * a time (`grant-id.ts`), depending on the index. Each list is read in the order of an index, so the cost of a page does not depend on
+   * the length of the list.
    */
   listGrants(filter: GrantFilter): Promise<Grant[]>
   /** The number of grants of a client, or of a wallet, that have not ended; `atMost` if there are more. Expired grants are included. */

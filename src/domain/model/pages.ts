@@ -4,16 +4,12 @@ import type { Grant, Receipt, Session } from './records.ts'
 
 // In each of these types, `after` is the last row of the previous page.
 
-/** The default of `order` is `newest`. */
-export type GrantFilter = {
-  wallet?: Address
-  clientId?: string
-  living?: boolean
-  order?: 'newest' | 'oldest'
-  at: number
-  limit: number
-  after?: Pick<Grant, 'id' | 'createdAt'> | undefined
-}
+/** A page of all grants, of the grants of a wallet, or of those of a client; of a client also only those that have not ended. */
+export type GrantFilter = { limit: number; after?: Pick<Grant, 'id' | 'createdAt'> | undefined } & (
+  | { wallet?: Address; clientId?: never; unended?: never; order?: never }
+  | { wallet?: never; clientId: string; unended?: false; order?: never }
+  | { wallet?: never; clientId: string; unended: true; order?: 'newest' | 'oldest' }
+)
 
 /** Whose grants: those of a wallet, or those of a client. */
 export type GrantOwner = { wallet: Address } | { clientId: string }

@@ -2,7 +2,9 @@
 
 import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { GrantFilter } from '../../domain/model/pages.ts'
+import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
+import { newestOf } from '../newest-of.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
@@ -13,6 +15,10 @@ const UNENDED = `
 
 const GRANTS = { table: 'grants' } as const
 
+/** As in the indexes `grants_by_wallet` and `grants_by_client`. */
+const IS_UNENDED = 'coalesce(ended_at, 0) = 0'
+const IS_ENDED = '(CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END)'
+
 // A cursor before the first row of each order, so that the first page is read by the same statement as every other page.
 const LAST_TEXT = '\u{10FFFF}'
 const FIRST = {
@@ -21,7 +27,7 @@ const FIRST = {
 }
 
 const listUnended = (place: string) => `
-  SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND coalesce(ended_at, 0) = 0 AND ${place}
+  SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_UNENDED} AND ${place}
   ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`
 const LIST_OF_WALLET = listUnended('(client_id, created_at, id) < (:clientId, :madeAt::bigint, :id)')
 const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
@@ -34,18 +40,22 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
     parameters: { id: 'text', reason: 'text', attemptId: 'text' },
     place: { table: 'grants', key: 'id' },
   })
+  async function list(filter: GrantFilter, isEnded: 0 | 1): Promise<Grant[]> {
+    const { wallet, clientId, order = 'newest', limit, after = FIRST[order] } = filter
+    const rows = connection.prepare<GrantRow>('read', listOf(filter, isEnded), GRANTS)
+    return (await rows({ wallet, clientId, limit, afterMadeAt: after.createdAt, afterId: after.id })).map(grantOf)
+  }
+
   return {
-    async listGrants({ after, ...filter }) {
-      const { createdAt, id } = after ?? FIRST[filter.order ?? 'newest']
-      const rows = await connection.prepare<GrantRow>(
-        'read',
-        list(filter),
-        GRANTS,
-      )({ ...filter, afterMadeAt: createdAt, afterId: id })
-      return rows.map(grantOf)
+    async listGrants(filter) {
+      const unended = await list(filter, 0)
+      if (filter.clientId === undefined || filter.unended) return unended
+      // Read last: a grant that ends in between is in both lists, and never in none.
+      const ended = await list(filter, 1)
+      return newestOf({ unended, ended }, filter.limit, (a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
     },
     async countUnendedGrants(of, atMost) {
-      const unended = 'wallet' in of ? 'coalesce(ended_at, 0) = 0' : 'ended_at IS NULL'
+      const unended = 'wallet' in of ? IS_UNENDED : `${IS_ENDED} = 0`
       const rows = `SELECT id FROM grants WHERE ${[...whoseGrants(of), unended].join(' AND ')} LIMIT :atMost`
       const count = connection.prepare<{ number: number }>('read', `SELECT count(*) AS number FROM (${rows}) AS unended`, GRANTS)
       return (await count({ ...of, atMost }))[0]?.number ?? 0
@@ -61,18 +71,21 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
 }
 
 /** The conditions of the filter and no others, so that PostgreSQL uses the index of a wallet or of a client. */
-function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string }): string[] {
+function whoseGrants({ wallet, clientId }: { wallet?: string | undefined; clientId?: string | undefined }): string[] {
   return [...(wallet === undefined ? [] : ['wallet = :wallet']), ...(clientId === undefined ? [] : ['client_id = :clientId'])]
 }
 
-// The grants of a wallet or of a client have an index by age. All grants together have only the primary key, which begins with the time.
-function list({ living, order = 'newest', ...whose }: GrantFilter): string {
-  const conditions = whoseGrants(whose)
+/**
+ * The lists of a wallet and of a client are sorted by creation time, because PostgreSQL would read the order of ids from the primary key,
+ * and skip the grants of all others. `isEnded` is a part of the index of a client only: the other lists contain both.
+ */
+function listOf({ wallet, clientId, order = 'newest' }: GrantFilter, isEnded: 0 | 1): string {
+  const owner = whoseGrants({ wallet, clientId })
   const [direction, beyond] = order === 'newest' ? ['DESC', '<'] : ['ASC', '>']
   const [place, by] =
-    conditions.length === 0
+    owner.length === 0
       ? [`id ${beyond} :afterId`, `id ${direction}`]
       : [`(created_at, id) ${beyond} (:afterMadeAt::bigint, :afterId)`, `created_at ${direction}, id ${direction}`]
-  const all = [...conditions, place, ...(living ? ['ended_at IS NULL', 'refresh_expires_at > :at'] : [])]
+  const all = [...owner, ...(clientId === undefined ? [] : [`${IS_ENDED} = ${isEnded}`]), place]
   return `SELECT ${COLUMNS} FROM grants WHERE ${all.join(' AND ')} ORDER BY ${by} LIMIT :limit`
 }

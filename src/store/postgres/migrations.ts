@@ -297,6 +297,19 @@ export const MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    number: 14,
+    name: 'lists of grants',
+    // A large table accepts no writes while its indexes are built. The lists of an earlier server sort the grants of the client.
+    oldest: 11,
+    // Each list has the order of an index; only the grants of one second are sorted by id. With the id in place of the time, the planner
+    // would read the primary key, and skip the grants of all others.
+    sql: `
+      CREATE INDEX grants_of_wallet ON grants (wallet, created_at);
+      CREATE INDEX grants_by_client ON grants (client_id, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END), created_at);
+      DROP INDEX grants_by_client_and_age;
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

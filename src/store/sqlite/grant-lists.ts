@@ -4,6 +4,7 @@ import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { GrantFilter, UnendedPage } from '../../domain/model/pages.ts'
 import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
+import { newestOf } from '../newest-of.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
@@ -11,6 +12,10 @@ import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 const END = `
   UPDATE grants SET ended_at = coalesce(ended_at, :at), end_reason = :reason, attempt_id = :attemptId
   WHERE id = :id AND (ended_at IS NULL OR attempt_id = :attemptId)`
+
+/** As in the indexes `grants_by_wallet` and `grants_by_client`. */
+const IS_UNENDED = 'coalesce(ended_at, 0) = 0'
+const IS_ENDED = '(CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END)'
 
 type Named = Record<string, string | number>
 
@@ -26,11 +31,16 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       return (statement.all(named) as unknown as GrantRow[]).map(grantOf)
     })
   return {
-    listGrants: (filter) => list(listOf(filter)),
+    async listGrants(filter) {
+      if (filter.clientId === undefined || filter.unended) return list(listOf(filter, 0))
+      // Requested in one turn, so both lists are of the same moment.
+      const [unended, ended] = await Promise.all([list(listOf(filter, 0)), list(listOf(filter, 1))])
+      return newestOf({ unended, ended }, filter.limit, (a, b) => (a.id < b.id ? 1 : -1))
+    },
     countUnendedGrants: (of, atMost) =>
       connection.read(() => {
         const { conditions, named } = whoseGrants(of)
-        const unended = 'wallet' in of ? 'coalesce(ended_at, 0) = 0' : 'ended_at IS NULL'
+        const unended = 'wallet' in of ? IS_UNENDED : `${IS_ENDED} = 0`
         const rows = `SELECT 1 FROM grants WHERE ${[...conditions, unended].join(' AND ')} LIMIT :atMost`
         const statement = connection.prepareRead(`SELECT count(*) AS number FROM (${rows})`)
         statement.setReturnArrays(true)
@@ -43,7 +53,10 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
 }
 
 /** Includes only the conditions of the filter, so that the index by wallet or by client finds the rows. */
-function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string }): { conditions: string[]; named: Named } {
+function whoseGrants({ wallet, clientId }: { wallet?: string | undefined; clientId?: string | undefined }): {
+  conditions: string[]
+  named: Named
+} {
   return {
     conditions: [
       ...(wallet === undefined ? [] : ['wallet = :wallet']),
@@ -53,25 +66,18 @@ function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string 
   }
 }
 
-/**
- * A wallet's grants are sorted by age. The grants of a client, or all grants, are sorted by id: an id begins with a
- * time, and the table and the index by client have that order.
- */
-function listOf(filter: GrantFilter): { sql: string; named: Named } {
-  const { wallet, living, order = 'newest', at, limit, after } = filter
-  const { conditions, named } = whoseGrants(filter)
+/** `isEnded` is a part of the index of a client only: the lists of a wallet and of all grants contain both. */
+function listOf(filter: GrantFilter, isEnded: 0 | 1): { sql: string; named: Named } {
+  const { wallet, clientId, order = 'newest', limit, after } = filter
+  const { conditions, named } = whoseGrants({ wallet, clientId })
   const [direction, beyond] = order === 'newest' ? ['DESC', '<'] : ['ASC', '>']
+  if (clientId !== undefined) conditions.push(`${IS_ENDED} = ${isEnded}`)
   if (after) {
-    conditions.push(wallet === undefined ? `id ${beyond} :afterId` : `(created_at, id) ${beyond} (:afterMadeAt, :afterId)`)
-    Object.assign(named, { afterId: after.id }, wallet === undefined ? {} : { afterMadeAt: after.createdAt })
-  }
-  if (living) {
-    conditions.push('ended_at IS NULL', 'refresh_expires_at > :at')
-    named.at = at
+    conditions.push(`id ${beyond} :afterId`)
+    named.afterId = after.id
   }
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  const by = wallet === undefined ? `id ${direction}` : `created_at ${direction}, id ${direction}`
-  return { sql: `SELECT ${COLUMNS} FROM grants ${where} ORDER BY ${by} LIMIT :limit`, named: { ...named, limit } }
+  return { sql: `SELECT ${COLUMNS} FROM grants ${where} ORDER BY id ${direction} LIMIT :limit`, named: { ...named, limit } }
 }
 
 function unendedOf({ wallet, clientId, limit, after = FIRST }: UnendedPage): { sql: string; named: Named } {
@@ -80,7 +86,7 @@ function unendedOf({ wallet, clientId, limit, after = FIRST }: UnendedPage): { s
       ? '(client_id, created_at, id) < (:clientId, :madeAt, :id)'
       : 'client_id = :clientId AND (created_at, id) < (:madeAt, :id)'
   return {
-    sql: `SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND coalesce(ended_at, 0) = 0 AND ${place}
+    sql: `SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_UNENDED} AND ${place}
       ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`,
     named: { wallet, clientId: clientId ?? after.clientId, madeAt: after.createdAt, id: after.id, limit },
   }

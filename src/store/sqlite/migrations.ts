@@ -292,6 +292,18 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    number: 14,
+    name: 'lists of grants',
+    // A large table accepts no writes while its indexes are built.
+    oldest: 11,
+    // SQLite appends the primary key. The ids begin with a time, so each list has the order of an index.
+    sql: `
+      CREATE INDEX grants_of_wallet ON grants (wallet);
+      DROP INDEX grants_by_client;
+      CREATE INDEX grants_by_client ON grants (client_id, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END));
+    `,
+  },
 ]
 
 /** The steps that this file has taken, in order. */

@@ -29,7 +29,7 @@ async function prepare(grantor: Grantor) {
   const auditor = new ConsoleBrowser(grantor, OTHER)
   await owner.signIn()
   await auditor.signIn()
-  const [grant] = await grantor.store.grants.listGrants({ clientId: client.id, at: grantor.clock.now(), limit: 1 })
+  const [grant] = await grantor.store.grants.listGrants({ clientId: client.id, limit: 1 })
   const [session] = await grantor.store.sessions.listSessions(USER.address as `0x${string}`, {
     at: grantor.clock.now(),
     limit: 1,
@@ -69,7 +69,7 @@ async function state({ store, clock }: Grantor): Promise<unknown> {
   return [
     await store.clients.listClients(),
     await store.resources.listResources(),
-    (await store.grants.listGrants({ at, limit: 100 })).map(({ id, endedAt }) => [id, endedAt]),
+    (await store.grants.listGrants({ limit: 100 })).map(({ id, endedAt }) => [id, endedAt]),
     await store.sessions.listSessions(USER.address as `0x${string}`, { at, limit: 10 }).then((sessions) => sessions.length),
     (await store.keys.listKeys()).map(({ id, retiredAt }) => [id, retiredAt]),
     await store.lists.readList('operators'),
@@ -129,11 +129,9 @@ test('An auditor gets a reason in place of each form, and changes nothing by pos
   prepared,
 }) => {
   const { auditor, forms } = prepared
-  const at = grantor.clock.now()
-  const [own] = await grantor.store.grants.listGrants({
+  const [own] = await grantor.store.grants.listUnendedGrants({
     wallet: OTHER.address as `0x${string}`,
     clientId: CONSOLE_CLIENT_ID,
-    at,
     limit: 1,
   })
   const before = await state(grantor)

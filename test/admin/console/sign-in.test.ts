@@ -114,12 +114,8 @@ test('A wallet that is not an operator gets no session, and its grant ends', asy
   expect(answer.status).toBe(403)
   expect(answer.body).toContain('not an operator')
   expect(stranger.cookies.get(SESSION)).toBeUndefined()
-  const grants = await grantor.store.grants.listGrants({
-    wallet: testWallet(2).address as `0x${string}`,
-    clientId: CONSOLE_CLIENT_ID,
-    at: grantor.clock.now(),
-    limit: 5,
-  })
+  const all = await grantor.store.grants.listGrants({ wallet: testWallet(2).address as `0x${string}`, limit: 5 })
+  const grants = all.filter(({ clientId }) => clientId === CONSOLE_CLIENT_ID)
   expect(grants.map(({ endedAt }) => endedAt !== null)).toEqual([true])
 })
 

@@ -37,7 +37,7 @@ export function codesContract(subject: Subject): void {
       expect(await other.grants.readGrant(grant.id)).toMatchObject({ ...basis, sessionReceiptId: grant.sessionReceiptId })
       const rotated = await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))
       expect(rotated).toMatchObject({ kind: 'rotated', grant: basis })
-      const [listed] = await other.grants.listGrants({ wallet: grant.wallet, at: NOW, limit: 1 })
+      const [listed] = await other.grants.listGrants({ wallet: grant.wallet, limit: 1 })
       expect(listed).toMatchObject(basis)
     }
   })

@@ -1,6 +1,7 @@
 /** Ending grants, one or many, and listing them. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { type GrantPage, type GrantPlace, readGrantPage } from '../../../src/domain/consent/list-grants.ts'
 import { newGrantId } from '../../../src/domain/model/grant-id.ts'
 import { PAGE } from '../../../src/domain/model/pages.ts'
 import type { EndReason, Grant } from '../../../src/domain/model/records.ts'
@@ -127,7 +128,7 @@ export function endingsContract(subject: Subject): void {
     for (; !progress.over; between++) await livingGrant(other)
     expect(await ended).toBe(grants.length)
     expect(between).toBeGreaterThan(2)
-    expect(await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })).toEqual([])
+    expect(await store.grants.countUnendedGrants('clientId' in of ? { clientId } : { wallet }, 1)).toBe(0)
   })
 
   test('The unended grants of a wallet or of a client are counted, up to a bound', async () => {
@@ -185,19 +186,28 @@ export function endingsContract(subject: Subject): void {
     const ended = await makeGrants(NOW + 4, { wallet, clientId })
     await store.grants.endGrant(ended, 'revoked', NOW + 5)
 
-    const list = async (filter: object) =>
-      (await store.grants.listGrants({ at: NOW + 6, limit: 100, ...filter })).map(({ id }) => id)
+    const ids = (grants: Grant[]) => grants.map(({ id }) => id)
+    const list = async (filter: object) => ids(await store.grants.listGrants({ limit: 100, ...filter }))
     expect(await list({})).toEqual([ended, both, clientOnly, walletOnly, idle])
     expect(await list({ limit: 2 })).toEqual([ended, both])
     expect(await list({ wallet })).toEqual([ended, both, walletOnly, idle])
     expect(await list({ clientId })).toEqual([ended, both, clientOnly, idle])
-    expect(await list({ clientId, order: 'oldest' })).toEqual([idle, clientOnly, both, ended])
-    expect(await list({ wallet, order: 'oldest', limit: 2 })).toEqual([idle, walletOnly])
-    expect(await list({ wallet, clientId })).toEqual([ended, both, idle])
-    expect(await list({ wallet, clientId, living: true })).toEqual([both, idle])
-    expect(await list({ wallet, living: true, at: NOW + DAY }), 'what lies idle lives no longer').toEqual([both, walletOnly])
+    expect(await list({ clientId, limit: 2 })).toEqual([ended, both])
+    expect(await list({ clientId, unended: true })).toEqual([both, clientOnly, idle])
+    expect(await list({ clientId, unended: true, order: 'oldest' })).toEqual([idle, clientOnly, both])
+    expect(await list({ clientId, unended: true, order: 'oldest', limit: 1, after: { id: idle, createdAt: NOW } })).toEqual([
+      clientOnly,
+    ])
     expect(await list({ wallet: someWallet() })).toEqual([])
-    expect((await store.grants.listGrants({ wallet, at: NOW, limit: 1 }))[0]).toEqual(await store.grants.readGrant(ended))
+    expect((await store.grants.listGrants({ wallet, limit: 1 }))[0]).toEqual(await store.grants.readGrant(ended))
+
+    const page = async (query: object, at = NOW + 6) =>
+      ids((await readGrantPage(store.grants, { living: false, at, ...query }, { limit: 100 })).items)
+    expect(await page({ wallet, clientId })).toEqual([ended, both, idle])
+    expect(await page({ wallet, clientId, living: true })).toEqual([both, idle])
+    expect(await page({ clientId, living: true }, NOW + DAY), 'an expired grant is not active').toEqual([both, clientOnly])
+    expect((await page({ wallet, living: true }, NOW + DAY)).toSorted()).toEqual([both, walletOnly].toSorted())
+    expect(await page({ living: true }, NOW + DAY)).toEqual([both, clientOnly, walletOnly])
   })
 
   test('A list of grants read page by page has no duplicates and no gaps if grants are created and ended meanwhile', async () => {
@@ -210,21 +220,26 @@ export function endingsContract(subject: Subject): void {
     await Promise.all(
       Array.from({ length: 40 }, (_, index) => makeGrants(NOW + Math.floor(index / 15), whose[index % 4] as object)),
     )
-    for (const filter of whose.flatMap((of) => [of, { ...of, living: true }])) {
-      const all = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 100 })
-      expect(
-        all.map(({ createdAt }) => createdAt),
-        'the newest first',
-      ).toEqual(all.map(({ createdAt }) => createdAt).toSorted((a, b) => b - a))
+    for (const query of whose.flatMap((of) => [
+      { ...of, living: false, at: NOW + 9 },
+      { ...of, living: true, at: NOW + 9 },
+    ])) {
+      const all = (await readGrantPage(store.grants, query, { limit: 100 })).items
+      const ages = all.filter(({ clientId }, _, [first]) => clientId === first?.clientId).map(({ createdAt }) => createdAt)
+      expect(ages, 'the newest first').toEqual(ages.toSorted((a, b) => b - a))
       const paged: Grant[] = []
-      for (let page = all.slice(0, 4); page.length > 0; paged.push(...page)) {
-        page = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 4, after: paged.at(-1) })
+      for (let after: GrantPlace | null | undefined; after !== null; ) {
+        const page: GrantPage = await readGrantPage(store.grants, query, { limit: 4, after })
+        paged.push(...page.items)
+        after = page.next
         await Promise.all([
           makeGrants(NOW + 5, { wallet, clientId }),
-          page[0] && other.grants.endGrant(page[0].id, 'operator', NOW + 6),
+          page.items[0] && other.grants.endGrant(page.items[0].id, 'operator', NOW + 6),
         ])
       }
-      expect(paged.map(({ id }) => id)).toEqual(all.map(({ id }) => id))
+      const listed = paged.map(({ id }) => id)
+      expect(new Set(listed).size, 'no duplicates').toBe(listed.length)
+      expect(listed.filter((id) => all.some((grant) => grant.id === id))).toEqual(all.map(({ id }) => id))
     }
   })
 }

@@ -185,7 +185,7 @@ export async function endAll(
 ): Promise<number> {
   const pages = pagesOf<Grant>((page) =>
     wallet === undefined
-      ? grants.listGrants({ clientId: clientId ?? '', order: 'oldest', at, ...page })
+      ? grants.listGrants({ clientId: clientId ?? '', unended: true, order: 'oldest', ...page })
       : grants.listUnendedGrants({ wallet, clientId, ...page }),
   )
   let ended = 0

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
 import type { Place } from '../../../src/store/postgres/connection/machines.ts'
 import { type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
-import { NOW, someWallet } from '../contract/subject.ts'
+import { someWallet } from '../contract/subject.ts'
 
 export type Statement = { kind: Kind; sql: string; place: Place | undefined }
 
@@ -35,11 +35,8 @@ export async function everyStatement(address: PostgresAddress): Promise<{ statem
   }
   const store = storeOn(new Recording(address, 'given'))
   const [wallet, clientId] = [someWallet(), 'c']
-  for (const of of [{ wallet }, { clientId }, { wallet, clientId }, {}]) {
-    await store.grants.listGrants({ ...of, at: NOW, limit: 1 })
-    await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })
-  }
-  await store.grants.listGrants({ clientId, order: 'oldest', at: NOW, limit: 1 })
+  for (const of of [{ wallet }, { clientId }, {}]) await store.grants.listGrants({ ...of, limit: 1 })
+  for (const order of ['newest', 'oldest'] as const) await store.grants.listGrants({ clientId, unended: true, order, limit: 1 })
   for (const of of [{ wallet }, { clientId }]) await store.grants.countUnendedGrants(of, 1)
   for (const of of [{}, { clientId }]) {
     await store.grants.listUnendedGrants({ wallet, ...of, limit: 1 })

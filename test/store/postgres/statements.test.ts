@@ -13,17 +13,7 @@ import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
 import { createWalletStore } from '../../../src/store/postgres/wallets.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
-import {
-  endAll,
-  livingGrant,
-  NOW,
-  newGrant,
-  rotationOf,
-  someClient,
-  someReceipt,
-  someSession,
-  someWallet,
-} from '../contract/subject.ts'
+import { livingGrant, NOW, newGrant, rotationOf, someClient, someReceipt, someSession, someWallet } from '../contract/subject.ts'
 
 /** Records the statements that it prepares and runs. */
 class RecordingConnection extends Connection {
@@ -196,7 +186,7 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
 })
 
 /** How each table is scanned: the kind of scan and its index, one line each. */
-async function planOf(sql: string): Promise<string[]> {
+async function planOf(sql: string, lines = /(Seq |Index |Bitmap |Index Only )Scan/): Promise<string[]> {
   const { text } = compile(sql, 'given')
   const name = `s${randomUUID().replaceAll('-', '')}`
   await database.sql.unsafe(`PREPARE ${name} AS ${text}`)
@@ -208,9 +198,7 @@ async function planOf(sql: string): Promise<string[]> {
   await database.sql.unsafe('SET plan_cache_mode = force_generic_plan')
   const nulls = count === 0 ? '' : `(${Array.from({ length: count }, () => 'NULL').join(', ')})`
   const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) EXECUTE ${name}${nulls}`)
-  return rows
-    .map((row) => String(row['QUERY PLAN']).trim().replace(/^-> +/, ''))
-    .filter((line) => /(Seq |Index |Bitmap |Index Only )Scan/.test(line))
+  return rows.map((row) => String(row['QUERY PLAN']).trim().replace(/^-> +/, '')).filter((line) => lines.test(line))
 }
 
 test("On PostgreSQL, each statement on a request's path finds its row by the primary key of its table", async () => {
@@ -318,7 +306,28 @@ test("On PostgreSQL, a page of a wallet's grants, sessions or receipts is read i
   }
 })
 
-test('On PostgreSQL, listing the grants of a new client reads its own grants only, however many others there are', async () => {
+test('On PostgreSQL, a page of any list of grants is read in the order of an index, and only the grants of one second are sorted', async () => {
+  const recording = new RecordingConnection(database.address, 'given')
+  const { grants } = storesOn(recording)
+  const before = recording.prepared.length
+  await grants.listGrants({ limit: 50 })
+  await grants.listGrants({ wallet: someWallet(), limit: 50 })
+  await grants.listGrants({ clientId: 'c', limit: 50 })
+  await grants.listGrants({ clientId: 'c', unended: true, order: 'oldest', limit: 50 })
+  const pages = recording.prepared.slice(before)
+  await recording.close()
+  const plans = await Promise.all(pages.map((sql) => planOf(sql, /Sort$|Scan|Presorted/)))
+  const sorted = ['Incremental Sort', 'Presorted Key: created_at']
+  expect(plans).toEqual([
+    ['Index Scan Backward using grants_pkey on grants'],
+    [...sorted, 'Index Scan Backward using grants_of_wallet on grants'],
+    [...sorted, 'Index Scan Backward using grants_by_client on grants'],
+    [...sorted, 'Index Scan Backward using grants_by_client on grants'],
+    [...sorted, 'Index Scan using grants_by_client on grants'],
+  ])
+})
+
+test('On PostgreSQL, listing the grants of a wallet or a client reads its own grants only, however many others there are or have ended', async () => {
   const fresh = await createPostgresDatabase()
   const recording = new RecordingConnection(fresh.address, 'given')
   try {
@@ -326,19 +335,34 @@ test('On PostgreSQL, listing the grants of a new client reads its own grants onl
     // Ids begin with their time, so the newest grants are the last.
     await fresh.sql.unsafe(`
       INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
-                          refresh_key_id, rotated_at, attempt_id)
-        SELECT to_char(n, '000000'), CASE WHEN n > 28500 THEN 'young' ELSE 'old' END, 'w' || n, '[]', '[]', n, n, n, 0, 'k', n, 'a'
+                          refresh_key_id, rotated_at, attempt_id, ended_at)
+        SELECT to_char(n, '000000'), CASE WHEN n > 28500 THEN 'young' ELSE 'old' END, CASE WHEN n > 28500 THEN 'young' ELSE 'old' END,
+               '[]', '[]', n, n, n, 0, 'k', n, 'a', CASE WHEN n % 300 = 0 THEN NULL ELSE n END
         FROM generate_series(1, 30000) AS n;
       ANALYZE`)
-    const ledger = createGrantStore(recording)
-    expect(await endAll({ grants: ledger }, { clientId: 'young' }, 'client_deleted', NOW)).toBe(1500)
-    const { text, valuesOf } = compile(recording.prepared.at(-1) ?? '', 'given')
-    const values = valuesOf({ clientId: 'young', afterMadeAt: 0, afterId: '', limit: 100 })
+    const { grants } = storesOn(recording)
+    const before = recording.prepared.length
+    for (const name of ['old', 'young']) {
+      await grants.listGrants({ wallet: name as `0x${string}`, limit: 100 })
+      await grants.listGrants({ clientId: name, limit: 100 })
+      await grants.listGrants({ clientId: name, unended: true, order: 'oldest', limit: 100 })
+    }
+    const pages = recording.prepared.slice(before)
+    expect(pages).toHaveLength(8)
     for (const mode of ['force_generic_plan', 'force_custom_plan']) {
       await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
-      const rows = await fresh.sql.unsafe(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values as never[])
-      const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
-      expect(plan, `under ${mode}`).toMatch(/Limit .*rows=100[^]*Index Scan using grants_by_client_and_age on grants .*rows=10\d/)
+      for (const [index, sql] of pages.entries()) {
+        const name = index < 4 ? 'old' : 'young'
+        const { text, valuesOf } = compile(sql, 'given')
+        const isFirst = sql.includes('id) >')
+        const after = { afterMadeAt: isFirst ? 0 : 9e9, afterId: isFirst ? '' : '~' }
+        const values = valuesOf({ clientId: name, wallet: name, ...after, limit: 100 })
+        const rows = await fresh.sql.unsafe(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values as never[])
+        const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+        expect(plan, `under ${mode}`).toMatch(/Index Scan (Backward )?using grants_(of_wallet|by_client) on grants/)
+        expect(plan, `under ${mode}`).not.toMatch(/-> +Sort|Rows Removed/)
+        expect(plan, `under ${mode}`).toMatch(/Index Scan .* rows=(\d\d?|1[0-6]\d)\./)
+      }
     }
   } finally {
     await recording.close()

@@ -68,35 +68,40 @@ test("On SQLite, each statement on a request's path finds its row by the primary
   }
 })
 
-test('On SQLite, the grants of a wallet or of a client are listed through an index', async () => {
+test('On SQLite, a page of any list of grants is read in the order of an index, without a sort', async () => {
   const connection = await openRecording()
   const grants = createGrantStore(connection)
-  const [wallet, clientId] = [someWallet(), 'client']
+  const [wallet, clientId, after] = [someWallet(), 'client', { id: newGrant().id, createdAt: NOW }]
   connection.sql.clear()
-  for (const of of [{ wallet }, { clientId }, { wallet, clientId }]) await grants.listGrants({ ...of, at: NOW, limit: 10 })
-  const statements = [...connection.sql]
-  expect(statements).toHaveLength(3)
-  const byIndex = expect.stringMatching(/^SEARCH grants USING INDEX grants_by_(wallet|client) /)
-  for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
-})
-
-test("On SQLite, a page of all grants or of a client's grants is read in the order of an index, without a sort", async () => {
-  const connection = await openRecording()
-  const grants = createGrantStore(connection)
-  connection.sql.clear()
-  const after = { id: newGrant().id, createdAt: NOW }
-  for (const page of [{}, { after }, { clientId: 'client' }, { clientId: 'client', after }, { clientId: 'client', living: true }])
-    await grants.listGrants({ ...page, at: NOW, limit: 10 })
-  const statements = [...connection.sql]
-  expect(statements).toHaveLength(5)
-  for (const sql of statements) {
-    const steps = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
-    const inOrder = /^(SCAN grants|SEARCH grants USING (PRIMARY KEY|INDEX grants_by_client) \(.*\))$/
-    expect(
-      steps.filter(({ detail }) => !inOrder.test(detail)),
-      `plan of ${sql}`,
-    ).toEqual([])
+  for (const page of [{ limit: 10 }, { limit: 10, after }]) {
+    await grants.listGrants(page)
+    await grants.listGrants({ wallet, ...page })
+    await grants.listGrants({ clientId, ...page })
+    await grants.listGrants({ clientId, unended: true, order: 'oldest', ...page })
   }
+  await grants.countUnendedGrants({ wallet }, 10)
+  await grants.countUnendedGrants({ clientId }, 10)
+  const statements = [...connection.sql]
+  expect(statements, 'five lists with and without a place, and two counts').toHaveLength(12)
+  const plans = statements.map((sql) => {
+    const steps = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+    const sorts = steps.filter(({ detail }) => detail.includes('TEMP B-TREE'))
+    expect(sorts, `plan of ${sql}`).toEqual([])
+    return planOf(connection, sql)[0]
+  })
+  expect(new Set(plans)).toEqual(
+    new Set([
+      'SCAN grants',
+      'SEARCH grants USING COVERING INDEX grants_by_client (client_id=? AND <expr>=?)',
+      'SEARCH grants USING COVERING INDEX grants_by_wallet (wallet=? AND <expr>=?)',
+      'SEARCH grants USING INDEX grants_by_client (client_id=? AND <expr>=? AND id<?)',
+      'SEARCH grants USING INDEX grants_by_client (client_id=? AND <expr>=? AND id>?)',
+      'SEARCH grants USING INDEX grants_by_client (client_id=? AND <expr>=?)',
+      'SEARCH grants USING INDEX grants_of_wallet (wallet=? AND id<?)',
+      'SEARCH grants USING INDEX grants_of_wallet (wallet=?)',
+      'SEARCH grants USING PRIMARY KEY (id<?)',
+    ]),
+  )
 })
 
 test("On SQLite, a page of a wallet's grants, sessions or receipts is read in the order of one index, without a sort", async () => {

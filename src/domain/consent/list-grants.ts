@@ -1,0 +1,73 @@
+/** Lists of grants for operators, page by page. */
+import type { Address } from '../../wallet/address.ts'
+import type { GrantLists } from '../model/operator-store.ts'
+import type { Grant } from '../model/records.ts'
+import type { GrantStore } from '../model/request-store.ts'
+
+export type GrantQuery = {
+  wallet?: Address | undefined
+  clientId?: string | undefined
+  /** true: only grants that have neither ended nor expired at `at` */
+  living: boolean
+  at: number
+}
+
+/** The last row that a page has read. */
+export type GrantPlace = Pick<Grant, 'id' | 'clientId' | 'createdAt'>
+
+/** `next` is null on the last page. */
+export type GrantPage = { items: Grant[]; next: GrantPlace | null }
+
+/** The most rows that are read for one page. */
+const READ_AT_MOST = 1000
+/** The fewest rows that are read at once. */
+const STEP = 50
+
+/**
+ * A page of grants: newest first; the active grants of a wallet by client, and newest first within a client.
+ *
+ * No index has the time at which a refresh token expires, because each refresh changes it, and none has a wallet's ended grants at one
+ * client. So the rows are selected here. A page reads at most `READ_AT_MOST` rows, and has fewer items than `limit`, even none, if few of
+ * them match. Otherwise the request would read all rows of a client whose grants have expired.
+ */
+export async function readGrantPage(
+  grants: GrantLists & Pick<GrantStore, 'listUnendedGrants'>,
+  query: GrantQuery,
+  { limit, after }: { limit: number; after?: GrantPlace | undefined },
+): Promise<GrantPage> {
+  const items: Grant[] = []
+  const step = Math.max(STEP, limit + 1)
+  let last = after
+  for (let read = 0; read < READ_AT_MOST; read += step) {
+    const rows = await readRows(grants, query, { limit: step, after: last })
+    for (const grant of rows.filter((row) => matches(row, query))) {
+      if (items.length === limit) return { items, next: placeOf(items.at(-1)) }
+      items.push(grant)
+    }
+    if (rows.length < step) return { items, next: null }
+    last = rows.at(-1)
+  }
+  return { items, next: placeOf(last) }
+}
+
+type Rows = { limit: number; after: GrantPlace | undefined }
+
+function readRows(
+  grants: GrantLists & Pick<GrantStore, 'listUnendedGrants'>,
+  { wallet, clientId, living }: GrantQuery,
+  page: Rows,
+): Promise<Grant[]> {
+  if (wallet !== undefined)
+    return living ? grants.listUnendedGrants({ wallet, clientId, ...page }) : grants.listGrants({ wallet, ...page })
+  if (clientId === undefined) return grants.listGrants(page)
+  return living ? grants.listGrants({ clientId, unended: true, ...page }) : grants.listGrants({ clientId, ...page })
+}
+
+function matches(grant: Grant, { clientId, living, at }: GrantQuery): boolean {
+  if (clientId !== undefined && grant.clientId !== clientId) return false
+  return !living || (grant.endedAt === null && grant.refreshExpiresAt > at)
+}
+
+function placeOf(grant: GrantPlace | undefined): GrantPlace | null {
+  return grant === undefined ? null : { id: grant.id, clientId: grant.clientId, createdAt: grant.createdAt }
+}
