@@ -4,23 +4,25 @@ import { join } from 'node:path'
 export const CHECKOUT = join(import.meta.dirname, '..')
 
 /** A module of the built package, such as `store/sqlite/index.js`. */
-export function importBuilt(path: string): Promise<unknown> {
+export function importBuilt(path: string, home = CHECKOUT): Promise<unknown> {
   // oxlint-disable-next-line no-dynamic-require
-  return import(join(CHECKOUT, 'dist/src', path))
+  return import(join(home, 'dist/src', path))
 }
 
 /** What the bench uses of a store beside its own interface. */
 export type BuiltStore = { close(): Promise<void> }
 
 /** Opens a database with the built package. */
-export async function openBuiltStore(url: string): Promise<BuiltStore> {
+export async function openBuiltStore(url: string, home = CHECKOUT): Promise<BuiltStore> {
   if (url.startsWith('sqlite:')) {
-    const { openSqliteStore } = (await importBuilt('store/sqlite/index.js')) as { openSqliteStore(path: string): BuiltStore }
+    const { openSqliteStore } = (await importBuilt('store/sqlite/index.js', home)) as {
+      openSqliteStore(path: string): BuiltStore
+    }
     return openSqliteStore(url.slice('sqlite:'.length))
   }
-  const { openPostgresStore } = (await importBuilt('store/postgres/index.js')) as {
+  const { openPostgresStore } = (await importBuilt('store/postgres/index.js', home)) as {
     openPostgresStore(address: unknown): Promise<BuiltStore>
   }
-  const { databaseUrl } = (await importBuilt('config/database-url.js')) as { databaseUrl(text: string): { value: unknown } }
+  const { databaseUrl } = (await importBuilt('config/database-url.js', home)) as { databaseUrl(text: string): { value: unknown } }
   return openPostgresStore(databaseUrl(url).value)
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { measureAppends } from './appends.ts'
 import { atExit } from './at-exit.ts'
 import { measureAudit } from './audit.ts'
 import { CHECKOUT } from './built.ts'
@@ -20,6 +21,7 @@ import { checksTable, measuredTable, serversTable } from './tables.ts'
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
   if (args[0] === 'audit') return measureAudit(args.slice(1))
+  if (args[0] === 'appends') return measureAppends(args.slice(1))
   if (args[0] === 'jobs') return measureJobs(args.slice(1))
   if (args[0] === 'soak') return measureSoak(args.slice(1))
   const options = parseOptions(args)

@@ -42,6 +42,7 @@ type Audit = {
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
   const trail = createAuditTrail({
     store: store.audit,
+    now,
     pause: (milliseconds) => pauseFor(milliseconds),
     note(fault) {
       log(faultEvent(fault))

@@ -1,7 +1,7 @@
 /** What is recorded in the audit trail, before the line has a number and a hash. */
 import { randomUUID } from 'node:crypto'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
-import type { AuditLine } from '../model/audit-store.ts'
+import type { UnplacedLine } from '../model/audit-store.ts'
 import { textIdOf } from '../model/text-id.ts'
 
 export type AuditEntry = {
@@ -36,16 +36,15 @@ export function newEntry(entry: NewEntry): AuditEntry {
   return { ...entry, id: randomUUID(), result: entry.result ?? 'done' }
 }
 
-/** The line of an entry at its place in the chain, still without a hash. Members without a value are left out of the text. */
-export function lineOf(entry: AuditEntry, seq: number): Omit<AuditLine, 'hash'> {
+/** The line of an entry, still without its place in the chain. Members without a value are left out of the text. */
+export function lineOf(entry: AuditEntry): UnplacedLine {
   const { id, at, result, wallet, details } = entry
   const event = bounded(entry.event) ?? ''
   const reason = bounded(entry.reason)
   const operator = bounded(entry.operator)
   const clientId = bounded(entry.clientId === undefined ? undefined : textIdOf(entry.clientId))
   const grantId = bounded(entry.grantId)
-  const line = JSON.stringify({
-    seq,
+  const text = JSON.stringify({
     id,
     at,
     event,
@@ -62,7 +61,6 @@ export function lineOf(entry: AuditEntry, seq: number): Omit<AuditLine, 'hash'> 
     details: details && boundedDetails(details),
   })
   return {
-    seq,
     at,
     event,
     reason: reason ?? null,
@@ -70,7 +68,7 @@ export function lineOf(entry: AuditEntry, seq: number): Omit<AuditLine, 'hash'> 
     grantId: grantId ?? null,
     wallet: wallet ?? null,
     operator: operator ?? null,
-    line,
+    rest: text.slice(1),
   }
 }
 

@@ -39,6 +39,7 @@ export type AuditTrail = {
 
 export type TrailOptions = {
   store: AuditStore
+  now: () => number
   /** reports that lines wait, or are lost */
   note: (fault: TrailFault) => void
   pause: (milliseconds: number) => Promise<void>
@@ -79,8 +80,8 @@ class LineQueue {
   #isFull = false
   #isGivenUp = false
 
-  constructor({ store, note, pause, waitingAtMost = WAITING_AT_MOST }: TrailOptions) {
-    this.#writer = new ChainWriter(store)
+  constructor({ store, now, note, pause, waitingAtMost = WAITING_AT_MOST }: TrailOptions) {
+    this.#writer = new ChainWriter(store, now)
     this.#note = note
     this.#pause = pause
     this.#waitingAtMost = waitingAtMost

@@ -6,8 +6,8 @@
  */
 import { type FindKey, openAuditHead } from '../../keys/audit-head.ts'
 import { shortenAddress } from '../../wallet/address.ts'
+import { hashOfLine } from '../model/audit-chain.ts'
 import { type AuditHead, type AuditLine, NO_LINE } from '../model/audit-store.ts'
-import { hashOfLine } from './chain.ts'
 import { shortenIfWallet } from './entry.ts'
 import { HEAD_SIGNED, LINES_DELETED } from './own-events.ts'
 

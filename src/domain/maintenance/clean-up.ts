@@ -91,5 +91,6 @@ function retentionTimes(lifetimes: Pick<Lifetimes, 'session'>): Record<SweptKind
     keys: RETIRED_KEY_KEPT_FOR,
     spent: USE_KEPT_FOR,
     pushed_requests: PUSHED_REQUEST_KEPT_FOR,
+    audit_writers: KEPT_FOR,
   }
 }

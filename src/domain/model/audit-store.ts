@@ -1,6 +1,6 @@
 /**
  * The audit trail in the store: numbered lines, each with a hash over its text and the hash of the line before. `domain/audit` decides
- * what is a line and computes the hashes. The store decides which of several simultaneous appends comes first.
+ * what is a line. The store decides which of several simultaneous appends comes first, and computes numbers and hashes.
  */
 import type { Address } from '../../wallet/address.ts'
 
@@ -29,6 +29,19 @@ export type AuditLine = {
   hash: string
 }
 
+/** A line before its place in the chain is known. `rest` is the text after the number: the text is `{"seq":N,` and `rest`. */
+export type UnplacedLine = Omit<AuditLine, 'seq' | 'line' | 'hash'> & { rest: string }
+
+export type AuditBatch = {
+  /** a random id of the writer, which appends one batch at a time */
+  writer: string
+  /** counts the batches of the writer, from 1; a repeated attempt has the number of the first */
+  number: number
+  lines: readonly UnplacedLine[]
+  /** epoch seconds */
+  at: number
+}
+
 /** `until` is exclusive. Several conditions must all hold. */
 export type AuditFilter = {
   wallet?: Address | undefined
@@ -47,10 +60,11 @@ export type AuditPage = { limit: number; before?: Pick<AuditLine, 'at' | 'seq'> 
 export interface AuditStore {
   readHead(): Promise<AuditHead>
   /**
-   * Appends the lines if the chain still ends at `head`; otherwise nothing is stored. If the call throws, the lines may have been stored. The
-   * same lines at the same head can be appended again: at most one attempt stores them.
+   * Appends the lines to the end of the chain. Simultaneous appends wait for each other. If the call throws, the lines may have been stored.
+   * The same batch can be appended again: at most one attempt stores it, also if the first attempt reaches the store last, after later batches
+   * of the writer.
    */
-  append(head: AuditHead, lines: readonly AuditLine[]): Promise<'appended' | 'moved'>
+  append(batch: AuditBatch): Promise<void>
   /** The lines after the line with number `after`, in the order of the chain. */
   readLines(page: { after: number; limit: number }): Promise<AuditLine[]>
   /** A page of the lines that match, newest first. */

@@ -1,4 +1,7 @@
-/** The audit trail on PostgreSQL. One statement compares the head and inserts the lines, so a repeated attempt changes nothing more. */
+/**
+ * The audit trail on PostgreSQL. The function `append_audit_lines` of the schema locks the head, computes the chain from there and inserts the
+ * lines (`append-audit-lines.ts`). Simultaneous appends wait for the row of the head, in the order in which they came.
+ */
 import type { AuditHead, AuditLine, AuditStore } from '../../domain/model/audit-store.ts'
 import { LINE_COLUMNS, searchOf } from '../audit-search.ts'
 import type { Connection } from './connection/connection.ts'
@@ -16,18 +19,6 @@ type LineRow = {
   hash: string
 }
 
-// The row of the head is locked until the commit, so simultaneous appends wait for each other, and only the first one finds the head.
-const APPEND = `
-  WITH moved AS (
-    UPDATE audit_head SET seq = :lastSeq::bigint, hash = :lastHash
-    WHERE id = 1 AND seq = :headSeq::bigint AND hash = :headHash RETURNING id
-  )
-  INSERT INTO audit_lines (${LINE_COLUMNS})
-  SELECT ${LINE_COLUMNS} FROM jsonb_to_recordset(:lines::jsonb) AS line(
-    seq bigint, at bigint, event text, reason text, client_id text, grant_id text, wallet text, operator text, line text, hash text)
-  WHERE EXISTS (SELECT FROM moved)
-  RETURNING seq`
-
 // The numbers have no gaps.
 const DELETE = `
   WITH removed AS (
@@ -38,7 +29,7 @@ const DELETE = `
 
 export function createAuditStore(connection: Connection): AuditStore {
   const head = connection.prepare<AuditHead>('read', 'SELECT seq, hash FROM audit_head WHERE id = 1')
-  const append = connection.prepare('move', APPEND)
+  const append = connection.prepare('move', 'SELECT append_audit_lines(:writer, :number::bigint, :at, :lines::jsonb)')
   const read = connection.prepare<LineRow>(
     'read',
     `SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :limit`,
@@ -50,17 +41,8 @@ export function createAuditStore(connection: Connection): AuditStore {
       if (!row) throw new Error('the audit trail has no head')
       return row
     },
-    async append(before, lines) {
-      const last = lines.at(-1)
-      if (!last) return 'appended'
-      const appended = await append({
-        lastSeq: last.seq,
-        lastHash: last.hash,
-        headSeq: before.seq,
-        headHash: before.hash,
-        lines: lines.map(rowOf),
-      })
-      return appended.length > 0 ? 'appended' : 'moved'
+    async append({ lines, ...batch }) {
+      await append({ ...batch, lines })
     },
     readLines: async (page) => (await read(page)).map(lineOf),
     async searchLines(filter, page) {
@@ -76,8 +58,4 @@ export function createAuditStore(connection: Connection): AuditStore {
 
 function lineOf({ client_id: clientId, grant_id: grantId, wallet, ...row }: LineRow): AuditLine {
   return { ...row, clientId, grantId, wallet: wallet as AuditLine['wallet'] }
-}
-
-function rowOf({ clientId, grantId, ...line }: AuditLine): LineRow {
-  return { ...line, client_id: clientId, grant_id: grantId }
 }

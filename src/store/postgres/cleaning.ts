@@ -10,6 +10,7 @@ const OVER: Record<SweptKind, string> = {
   keys: 'retired_at',
   spent: 'expires_at',
   pushed_requests: 'coalesce(spent_at + 3600, expires_at)',
+  audit_writers: 'used_at',
 }
 
 /**
@@ -50,6 +51,7 @@ export function createCleaning(connection: Connection): CleaningStore {
     keys: sweeping(connection, 'keys'),
     spent: sweeping(connection, 'spent'),
     pushed_requests: sweeping(connection, 'pushed_requests'),
+    audit_writers: sweeping(connection, 'audit_writers'),
   }
   const take = connection.prepare(
     'move',

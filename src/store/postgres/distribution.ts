@@ -34,6 +34,7 @@ export const ON_COORDINATOR = [
   'lists',
   'audit_head',
   'audit_lines',
+  'audit_writers',
   'webhooks',
 ] as const
 

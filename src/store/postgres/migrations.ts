@@ -1,6 +1,7 @@
 /** The schema, as numbered steps with the same numbers as SQLite's. A released step never changes; changes are new steps. */
 import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
+import { APPEND_AUDIT_LINES } from './append-audit-lines.ts'
 import { codeOf } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
 import { distribute, prepareToDistribute } from './distribution.ts'
@@ -310,6 +311,22 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP INDEX grants_by_client_and_age;
     `,
   },
+  {
+    number: 15,
+    name: 'writers of the audit trail',
+    oldest: 13,
+    // One row for each process, which changes with each of its appends. `used_at` changes once an hour, so the other changes write no index.
+    sql: `
+      CREATE TABLE audit_writers (
+        id text COLLATE "C" PRIMARY KEY,
+        number bigint NOT NULL,
+        previous bigint NOT NULL,
+        used_at bigint NOT NULL
+      ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+      CREATE INDEX audit_writers_by_end ON audit_writers (used_at);
+      ${APPEND_AUDIT_LINES};
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.
@@ -384,7 +401,7 @@ async function takeSteps(session: Session, at: number): Promise<Migration[]> {
   await session.query('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
   for (const { number, name, oldest, sql: step } of pending) {
     // One statement at a time: Citus cannot pass a text of several statements to other machines.
-    for (const statement of step.split(/;\s*$/m)) if (statement.trim() !== '') await session.query(statement)
+    for (const statement of statementsOf(step)) await session.query(statement)
     await session.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
       number,
       name,
@@ -393,4 +410,15 @@ async function takeSteps(session: Session, at: number): Promise<Migration[]> {
     ])
   }
   return pending
+}
+
+/** The statements of a step. Each ends with a semicolon at the end of a line, except within the body of a function, between two `$$`. */
+function statementsOf(step: string): string[] {
+  const statements = ['']
+  for (const [index, part] of step.split('$$').entries()) {
+    const isBody = index % 2 === 1
+    const [rest = '', ...next] = isBody ? [`$$${part}$$`] : part.split(/;\s*$/m)
+    statements.push(`${statements.pop()}${rest}`, ...next)
+  }
+  return statements.filter((statement) => statement.trim() !== '')
 }

@@ -1,4 +1,5 @@
-/** The audit trail on SQLite. An append compares the head and inserts the lines in one transaction. */
+/** The audit trail on SQLite. An append reads the head and inserts the lines in one transaction, so another process waits for its commit. */
+import { placeAfter } from '../../domain/model/audit-chain.ts'
 import type { AuditHead, AuditLine, AuditStore } from '../../domain/model/audit-store.ts'
 import { LINE_COLUMNS, searchOf } from '../audit-search.ts'
 import type { Connection } from './connection.ts'
@@ -18,7 +19,13 @@ type LineRow = {
 
 export function createAuditStore(connection: Connection): AuditStore {
   const head = connection.prepareRead('SELECT seq, hash FROM audit_head')
-  const moveHead = connection.prepareWrite('UPDATE audit_head SET seq = ?, hash = ? WHERE seq = ? AND hash = ?')
+  const present = connection.prepareWrite('SELECT seq, hash FROM audit_head')
+  const moveHead = connection.prepareWrite('UPDATE audit_head SET seq = ?, hash = ?')
+  // A repeated batch, or one that arrives after later ones of its writer, finds its number taken.
+  const note = connection.prepareWrite(`
+    INSERT INTO audit_writers (id, number, previous, used_at) VALUES (:writer, :number, 0, :usedAt)
+    ON CONFLICT (id) DO UPDATE SET number = excluded.number, previous = number, used_at = excluded.used_at
+    WHERE number < excluded.number`)
   const insert = connection.prepareWrite(`
     INSERT INTO audit_lines (${LINE_COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
@@ -27,14 +34,15 @@ export function createAuditStore(connection: Connection): AuditStore {
     DELETE FROM audit_lines WHERE seq IN (SELECT seq FROM audit_lines WHERE seq <= ? ORDER BY seq LIMIT ?)`)
   return {
     readHead: () => connection.read(() => head.get() as AuditHead),
-    append: (before, lines) =>
+    append: ({ writer, number, at, lines }) =>
       connection.write(() => {
-        const last = lines.at(-1)
-        if (!last) return 'appended'
-        if (moveHead.run(last.seq, last.hash, before.seq, before.hash).changes === 0) return 'moved'
-        for (const { seq, at, event, reason, clientId, grantId, wallet, operator, line, hash } of lines)
+        // By the hour, so that an append does not change the index.
+        if (note.run({ writer, number, usedAt: at - (at % 3600) }).changes === 0) return
+        const placed = placeAfter(present.get() as AuditHead, lines)
+        const last = placed.at(-1)
+        if (last) moveHead.run(last.seq, last.hash)
+        for (const { seq, at, event, reason, clientId, grantId, wallet, operator, line, hash } of placed)
           insert.run(seq, at, event, reason, clientId, grantId, wallet, operator, line, hash)
-        return 'appended'
       }),
     readLines: ({ after, limit }) => connection.read(() => (read.all(after, limit) as unknown as LineRow[]).map(lineOf)),
     searchLines(filter, page) {

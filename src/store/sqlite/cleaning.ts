@@ -9,6 +9,7 @@ const OVER: Record<SweptKind, { key: string; since: string }> = {
   keys: { key: 'id', since: 'retired_at' },
   spent: { key: '(hash, kind)', since: 'expires_at' },
   pushed_requests: { key: 'id', since: 'coalesce(spent_at + 3600, expires_at)' },
+  audit_writers: { key: 'id', since: 'used_at' },
 }
 
 export function createCleaning(connection: Connection): CleaningStore {
@@ -26,6 +27,7 @@ export function createCleaning(connection: Connection): CleaningStore {
     keys: sweeping('keys'),
     spent: sweeping('spent'),
     pushed_requests: sweeping('pushed_requests'),
+    audit_writers: sweeping('audit_writers'),
   }
   const take = connection.prepareWrite(`
     INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :at + :lifetime)

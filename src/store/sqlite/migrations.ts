@@ -304,6 +304,20 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX grants_by_client ON grants (client_id, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END));
     `,
   },
+  {
+    number: 15,
+    name: 'writers of the audit trail',
+    oldest: 13,
+    sql: `
+      CREATE TABLE audit_writers (
+        id TEXT PRIMARY KEY,
+        number INTEGER NOT NULL,
+        previous INTEGER NOT NULL,
+        used_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX audit_writers_by_end ON audit_writers (used_at);
+    `,
+  },
 ]
 
 /** The steps that this file has taken, in order. */

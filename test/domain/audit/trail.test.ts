@@ -1,9 +1,9 @@
 /** The queue of the audit trail in one process, on a SQLite store that can fail. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { hashOfLine } from '../../../src/domain/audit/chain.ts'
 import { newEntry } from '../../../src/domain/audit/entry.ts'
 import { createAuditTrail, type TrailFault, type TrailOptions } from '../../../src/domain/audit/trail.ts'
+import { hashOfLine } from '../../../src/domain/model/audit-chain.ts'
 import { type AuditStore, NO_LINE } from '../../../src/domain/model/audit-store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
@@ -22,17 +22,17 @@ async function trailOnSqlite(options: Partial<Pick<TrailOptions, 'pause' | 'wait
   const appended: number[] = []
   const audit: AuditStore = {
     ...store.audit,
-    async append(head, lines) {
+    async append(batch) {
       if (failing.how === 'before') throw new StoreUnavailable('away')
-      const outcome = await store.audit.append(head, lines)
+      await store.audit.append(batch)
       if (failing.how === 'after') throw new StoreUnavailable('the response was lost')
-      appended.push(lines.length)
-      return outcome
+      appended.push(batch.lines.length)
     },
   }
   const faults: TrailFault[] = []
   const trail = createAuditTrail({
     store: audit,
+    now: () => NOW,
     note: (fault) => faults.push(fault),
     // Shorter than in a service: the pauses between attempts, and the time for which a process that stops tries.
     pause: (milliseconds) => pauseFor(milliseconds === 2000 ? 500 : Math.min(milliseconds, 5)),

@@ -1,13 +1,14 @@
 /** Changes of the trail in the database are found: by the chain itself, by its signed heads, or by a head that was noted elsewhere. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { ChainWriter, hashOfLine } from '../../../src/domain/audit/chain.ts'
+import { ChainWriter } from '../../../src/domain/audit/chain.ts'
 import { newEntry } from '../../../src/domain/audit/entry.ts'
 import { exportedLine, linePages, parseExportedLine } from '../../../src/domain/audit/export.ts'
 import { createLineDeletion } from '../../../src/domain/audit/retention.ts'
 import { searchAudit } from '../../../src/domain/audit/search.ts'
 import { createHeadSigner } from '../../../src/domain/audit/signed-heads.ts'
 import { type ChainFault, columnsAgree, type VerifyOptions, verifyChain } from '../../../src/domain/audit/verify.ts'
+import { hashOfLine } from '../../../src/domain/model/audit-chain.ts'
 import { keysOfJwkSet, signAuditHead } from '../../../src/keys/audit-head.ts'
 import { KeyRing } from '../../../src/keys/key-ring.ts'
 import { newSigningMaterial, openSigningKey } from '../../../src/keys/signing-key.ts'
@@ -34,9 +35,9 @@ async function newTrail() {
     await store.close()
   })
   const ring = await newRing('aaaaaaaaaa')
-  const writer = new ChainWriter(store.audit)
   const clock = { at: NOW }
   const now = () => clock.at
+  const writer = new ChainWriter(store.audit, now)
   const faults: ChainFault[] = []
   const parts = {
     store: store.audit,
@@ -254,7 +255,7 @@ test('A deletion that was interrupted is finished by the next one without a seco
 test('The search columns of a line agree with its text, and a client id of any length is found', async () => {
   const trail = await newTrail()
   const clientId = `grd.${'x'.repeat(1500)}`
-  await new ChainWriter(trail.store.audit).append([
+  await new ChainWriter(trail.store.audit, () => NOW).append([
     newEntry({ at: NOW, event: 'session_started', clientId, grantId: 'g', operator: someWallet(), wallet: someWallet() }),
   ])
   const [line] = await searchAudit(trail.store.audit, { clientId }, { limit: 1 })

@@ -37,6 +37,9 @@ beforeAll(async () => {
   await sql.unsafe(`
     INSERT INTO pushed_requests (id, client_id, request, expires_at)
     SELECT gen_random_uuid(), 'client', '{}', ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe(`
+    INSERT INTO audit_writers (id, number, previous, used_at)
+    SELECT gen_random_uuid(), 1, 0, ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
   await sql.unsafe('ANALYZE')
 }, 60_000)
 afterAll(() => database.drop())
@@ -55,7 +58,7 @@ test('On PostgreSQL, each sweep finds expired rows by an index, without a table 
     const connection = new RecordingConnection(database.address, clock)
     createCleaning(connection)
     const sweeps = connection.sql.filter((sql) => !sql.includes('leases'))
-    expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 6 }, () => ['SELECT', 'WITH']).flat())
+    expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 7 }, () => ['SELECT', 'WITH']).flat())
     for (const sweep of sweeps) {
       const { text, valuesOf } = compile(sweep, clock)
       const values = valuesOf({ at: NOW + ROWS, overFor: 100, limit: 50, first: NOW, last: NOW + 50 })

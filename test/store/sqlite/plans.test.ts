@@ -148,12 +148,12 @@ test('On SQLite, expired rows are found through an index on their expiry, and de
   const connection = await openRecording()
   createCleaning(connection)
   const statements = [...connection.sql].filter((sql) => /^\s*DELETE/.test(sql))
-  expect(statements).toHaveLength(6)
+  expect(statements).toHaveLength(7)
   for (const sql of statements) {
     const [byKey, byEnd, ...more] = planOf(connection, sql)
     expect(byKey, `plan of ${sql}`).toMatch(/^SEARCH \w+ USING (PRIMARY KEY|COVERING INDEX sqlite_autoindex_keys_1) /)
     expect(byEnd, `plan of ${sql}`).toMatch(
-      /^SEARCH \w+ USING (COVERING )?INDEX \w+_by_end \((<expr>|expires_at|retired_at)<\?\)$/,
+      /^SEARCH \w+ USING (COVERING )?INDEX \w+_by_end \((<expr>|expires_at|retired_at|used_at)<\?\)$/,
     )
     expect(more).toEqual([])
     const sorts = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
