@@ -8,7 +8,7 @@ export function hashOfLine(previous: string, line: string): string {
 }
 
 /** The text of a line at its place. */
-export function textAt(seq: number, rest: string): string {
+function textAt(seq: number, rest: string): string {
   return `{"seq":${seq},${rest}`
 }
 
