@@ -9,7 +9,7 @@ import type { ServiceNode } from './nodes.ts'
 import type { Random } from './random.ts'
 import type { RecordedChain, Wallet } from './recorded-chain.ts'
 import type { AppClient, Person, RecordedClient } from './recorded-client.ts'
-import { retryUntilAnswered } from './retry.ts'
+import { retryUntilAnswered, type Settle } from './retry.ts'
 import { WalletInUse } from './wallet-in-use.ts'
 
 export type Place = {
@@ -20,8 +20,7 @@ export type Place = {
   clients: readonly AppClient[]
   /** how many requests take part in a race */
   racers: number
-  /** milliseconds for which the service may still process a request that got no response */
-  settling: number
+  settle: Settle
 }
 
 /** The number of grants that one user keeps at a time. */
@@ -101,7 +100,7 @@ export class Actor {
 
   /** Repeats a request until it gets a response. Each attempt may go to another node. */
   #sendWithRetries(ask: () => Promise<Entry>): Promise<Entry> {
-    return retryUntilAnswered(ask, this.#random, this.#place.settling)
+    return retryUntilAnswered(ask, this.#random, this.#place.settle)
   }
 
   async #code(client: AppClient): Promise<string | null> {
@@ -154,7 +153,8 @@ export class Actor {
     const all = await this.#atOnce(count, () => this.#place.recorded.refresh(this.#node(), client, refresh))
     const won = all.find(({ response }) => isTokens(response))
     if (!won) return this.#refresh(held)
-    if (all.some(({ response }) => response.kind === 'lost')) await pause(this.#place.settling)
+    const lost = all.filter(({ response }) => response.kind === 'lost')
+    if (lost.length > 0) await this.#place.settle(lost)
     storeTokens(held, won.response)
   }
 

@@ -16,6 +16,7 @@ import {
   mayHaveEndedByTransfer,
   possibleEndings,
   type Rules,
+  settledAt,
   successorUsedBefore,
 } from './endings.ts'
 import { type Entry, precedes, type RecordedRequest } from './history.ts'
@@ -169,7 +170,9 @@ function codeViolations(lineages: Lineage[], history: readonly Entry[], rules: R
     }
     if (first?.response.kind !== 'refused' || !certainlyWithin(lineage.issue, first, rules.codeLifetime)) return []
     const used = redemptions(lineage).some((other) => other !== first && other.begin < first.end)
-    const raised = raising.some((each) => each.begin < first.end && each.end + rules.settling > lineage.issue.begin)
+    const raised = raising.some(
+      (each) => each.begin < first.end && Math.max(each.end + rules.settling, settledAt(each, rules)) > lineage.issue.begin,
+    )
     const changed = ownerChanges(lineage).some((each) => each.begin < first.end && mayHaveEndedByTransfer(lineage, each, rules))
     return used || raised || changed
       ? []

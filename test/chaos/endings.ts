@@ -28,7 +28,7 @@ export function certainlyUnexpired(entry: Entry, expiresAt: number): boolean {
 
 /** The time after which a request changes nothing any more. */
 export function settledAt(entry: Entry, { settling }: Rules): number {
-  return entry.response.kind === 'lost' ? entry.end + settling : entry.end
+  return entry.response.kind === 'lost' ? Math.max(entry.end + settling, entry.settled ?? 0) : entry.end
 }
 
 /** The entries after whose end the grant has certainly ended. */

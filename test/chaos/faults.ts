@@ -55,12 +55,25 @@ export const breakChain: Fault = {
 export const lockFile: Fault = {
   name: 'file locked',
   async inject({ random, databaseUrl }) {
-    const database = new DatabaseSync(databaseUrl.replace(/^sqlite:/, ''), { timeout: 1000 })
+    const database = new DatabaseSync(databaseUrl.replace(/^sqlite:/, ''), { timeout: 0 })
     try {
-      database.exec('BEGIN IMMEDIATE')
+      while (!isLockTaken(database)) await pause(1)
       await pause(200 + random.below(2300))
     } finally {
       database.close()
     }
   },
 }
+
+/** False if another connection holds the lock. SQLite's own wait would block this process, which also sends the requests. */
+function isLockTaken(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE')
+    return true
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return false
+    throw error
+  }
+}
+
+const SQLITE_BUSY = 5

@@ -58,6 +58,8 @@ export type Entry = {
   /** epoch milliseconds, of one monotonic clock */
   begin: number
   end: number
+  /** of a request that got no response: when the service had certainly stopped processing it, if the client waited for that */
+  settled?: number
   /** the error of the node's clock in seconds, at the beginning and at the end */
   offset: readonly [number, number]
 }

@@ -9,6 +9,7 @@ import { freePorts } from '../support/free-ports.ts'
 import { serverIn, startPostgres } from '../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../support/postgres-standby.ts'
 import type { Fault, Scene } from './run.ts'
+import { waitForStatements } from './statements-ended.ts'
 
 export type PostgresPair = {
   /** an empty database, at an address that names both servers */
@@ -19,6 +20,7 @@ export type PostgresPair = {
   killStandby: Fault
   /** kill -9 of the standby for longer than any statement may take, then of the primary, and promotion of the standby */
   promoteAfterAbsence: Fault
+  statementsEnded(): Promise<void>
   close(): Promise<void>
 }
 
@@ -84,6 +86,7 @@ export async function setUpPair(): Promise<PostgresPair> {
         await promoteAndFollow(scene)
       },
     },
+    statementsEnded: () => waitForStatements(() => primary.urlOf('postgres')),
     close,
   }
 }

@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import type { Fault } from './run.ts'
+import { waitForStatements } from './statements-ended.ts'
 
 export type PostgresScene = {
   /** creates an empty database, and returns its address at the proxy */
@@ -12,6 +13,7 @@ export type PostgresScene = {
   killServer: Fault
   /** connections are cut before a statement arrives, or after its commit and before the node receives the result */
   cutStatements: Fault
+  statementsEnded(): Promise<void>
   close(): Promise<void>
 }
 
@@ -43,6 +45,7 @@ export async function setUpPostgres(): Promise<PostgresScene> {
         }
       },
     },
+    statementsEnded: () => waitForStatements(() => server.urlOf('postgres')),
     async close() {
       await proxy.close()
       await server.remove()

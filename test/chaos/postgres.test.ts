@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, test } from 'vitest'
 import { breakChain, cutConnections, jumpClock, killNode } from './faults.ts'
 import { type PostgresScene, setUpPostgres } from './postgres-scene.ts'
-import { prove, seconds } from './prove.ts'
+import { PATIENCE_MS, prove, seconds } from './prove.ts'
 import type { Fault } from './run.ts'
 
 /** A statement of a node that was killed may still wait in the server for other statements. */
@@ -23,9 +23,10 @@ afterAll(() => scene.close())
 
 test.for(runs)(
   'Load and failures on PostgreSQL: $name',
-  { timeout: (seconds + 90) * 1000 },
+  { timeout: seconds * 1000 + PATIENCE_MS },
   async ({ name, faults }, { annotate }) => {
     const databaseUrl = await scene.newDatabase(`chaos_${runs.findIndex((run) => run.name === name)}`)
-    await prove({ name, nodes: 3, databaseUrl, faults: faults(), settling: SETTLING }, annotate)
+    const { statementsEnded } = scene
+    await prove({ name, nodes: 3, databaseUrl, faults: faults(), settling: SETTLING, statementsEnded }, annotate)
   },
 )

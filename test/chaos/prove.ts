@@ -5,8 +5,14 @@ import { explain, recoveryTimes, summarize } from './report.ts'
 import { performRun, type Run } from './run.ts'
 
 const seed = readSeed()
-/** Twice the promised ten seconds of recovery, because tests share their machine with other work. */
-const MAX_RECOVERY_SECONDS = 20
+/**
+ * The service promises ten seconds. The figures of a run show its recovery times, and docs/evidence/reliability.md those of a quiet machine.
+ * This bound finds a service that does not recover by itself, and not a busy machine.
+ */
+const MAX_RECOVERY_SECONDS = 120
+
+/** Milliseconds that a test may take beside its load. They only end what hangs. */
+export const PATIENCE_MS = 600_000
 
 /** The duration of the load of one run in seconds: TEST_CHAOS_SECONDS, or 2. */
 export const seconds = readSeconds(process.env.TEST_CHAOS_SECONDS)

@@ -22,7 +22,8 @@ export type ResourceServer = { id: string; secret: string }
 /** A wallet with a session in one browser. */
 export type Person = { wallet: TestWallet; session: string; cookie: string }
 
-const REQUEST_TIMEOUT_MS = 15_000
+/** The service responds earlier, with 503 if it must. This only ends what hangs. */
+const REQUEST_TIMEOUT_MS = 60_000
 const FORM = 'application/x-www-form-urlencoded'
 
 export class RecordedClient {

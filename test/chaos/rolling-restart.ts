@@ -6,6 +6,7 @@ import { freePorts } from '../support/free-ports.ts'
 import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'
 import { type Answer, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { owner } from '../support/wallet-contracts.ts'
+import { DATABASE_AWAY } from './nodes.ts'
 
 export type RollingRestart = {
   databaseUrl: string
@@ -49,10 +50,12 @@ export async function restartInTurn(options: RollingRestart): Promise<RestartOut
   }
   const running = new Map<number, Running>()
   const start = async (port: number) => {
-    const node = launch(['serve', ...(options.argv ?? [])], { ...env, GRANTOR_LISTEN: `127.0.0.1:${port}` })
-    running.set(port, node)
-    await Promise.race([balancer.until(port, 'in'), failedStart(node)])
-    return node
+    for (;;) {
+      const node = launch(['serve', ...(options.argv ?? [])], { ...env, GRANTOR_LISTEN: `127.0.0.1:${port}` })
+      running.set(port, node)
+      const isReady = await Promise.race([balancer.until(port, 'in').then(() => true), failedStart(node)])
+      if (isReady) return node
+    }
   }
   try {
     const client = await prepare(env)
@@ -67,8 +70,10 @@ export async function restartInTurn(options: RollingRestart): Promise<RestartOut
   }
 }
 
-async function failedStart(node: Running): Promise<never> {
+/** Resolves to false if the database did not respond in time: the node is then started again. */
+async function failedStart(node: Running): Promise<false> {
   const { code } = await node.ended()
+  if (node.err().startsWith(DATABASE_AWAY)) return false
   throw new Error(`a node ended with ${code}: ${node.out().slice(-2000)}${node.err()}`)
 }
 

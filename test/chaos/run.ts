@@ -11,10 +11,11 @@ import { Actor, type Place } from './actor.ts'
 import { checkHistory, type Violation } from './check-history.ts'
 import type { Rules } from './endings.ts'
 import { type Entry, now } from './history.ts'
-import { createNodes, type ServiceNode } from './nodes.ts'
+import { createNodes, DATABASE_AWAY, type ServiceNode } from './nodes.ts'
 import { type Random, seeded } from './random.ts'
 import { type RecordedChain, startRecordedChain, type Wallet } from './recorded-chain.ts'
 import { type AppClient, RecordedClient, type ResourceServer } from './recorded-client.ts'
+import type { Settle } from './retry.ts'
 
 export type Fault = {
   name: string
@@ -49,6 +50,8 @@ export type Run = {
   faults: readonly Fault[]
   /** milliseconds for which the service may still process a request that got no response */
   settling?: number
+  /** resolves when every statement that had begun at the database before has ended; a busy machine may need longer than `settling` */
+  statementsEnded?(): Promise<void>
 }
 
 export type Outcome = {
@@ -91,7 +94,7 @@ export async function performRun(run: Run): Promise<Outcome> {
   try {
     await Promise.all(nodes.map((node) => node.start()))
     const settling = run.settling ?? 50
-    const place: Place = { recorded, chain, nodes, clients, racers: run.racers, settling }
+    const place: Place = { recorded, chain, nodes, clients, racers: run.racers, settle: settleAfter(settling, run) }
     const wallets = await walletsOf(run, chain)
     const people = await Promise.all(
       wallets.map((wallet, index) => Actor.signIn(place, random.stream(`person ${index} of ${run.seed}`), wallet)),
@@ -125,6 +128,14 @@ export async function performRun(run: Run): Promise<Outcome> {
     await Promise.all(nodes.map((node) => node.close()))
     await chain.close()
     if (process.env.TEST_KEEP_CHAOS !== '1') rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function settleAfter(settling: number, { statementsEnded }: Pick<Run, 'statementsEnded'>): Settle {
+  return async (lost) => {
+    await pause(settling)
+    await statementsEnded?.()
+    for (const entry of lost) entry.settled = now()
   }
 }
 
@@ -207,7 +218,7 @@ type LogLine = { level: number | string; event?: string; alarm?: boolean; err?: 
 function alarmsIn(log: string): string[] {
   return log.split('\n').filter((line) => {
     if (line === '') return false
-    if (!line.startsWith('{')) return true
+    if (!line.startsWith('{')) return !line.startsWith(DATABASE_AWAY)
     const { level, event, alarm, err } = JSON.parse(line) as LogLine
     if (event !== undefined && EXPECTED_EVENTS.has(event)) return false
     const severe = typeof level === 'number' ? level >= 50 : level === 'error' || level === 'fatal'

@@ -1,7 +1,7 @@
 /** Fault-injection runs on SQLite, with one process and with two. docs/evidence/reliability.md says how to run and repeat them. */
 import { test } from 'vitest'
 import { breakChain, cutConnections, jumpClock, killNode, lockFile } from './faults.ts'
-import { prove, seconds } from './prove.ts'
+import { PATIENCE_MS, prove, seconds } from './prove.ts'
 
 const runs = [
   { name: 'SQLite, one process, races', nodes: 1, faults: [] },
@@ -11,6 +11,6 @@ const runs = [
   { name: 'SQLite, two processes, clock jumps', nodes: 2, faults: [jumpClock, jumpClock, cutConnections, breakChain] },
 ]
 
-test.for(runs)('Load and failures on SQLite: $name', { timeout: (seconds + 60) * 1000 }, (run, { annotate }) =>
+test.for(runs)('Load and failures on SQLite: $name', { timeout: seconds * 1000 + PATIENCE_MS }, (run, { annotate }) =>
   prove(run, annotate),
 )

@@ -132,7 +132,7 @@ function running({ home, bin, identity }: Machine, folder: string, port: number)
       // By default the driver multiplies its back-off by three after each refusal, which soon takes longer than any start.
       const quietly = { max: 1, onnotice: () => undefined, fetch_types: false, backoff: () => 0 }
       const sql = postgres(urlOf(port, 'postgres'), quietly)
-      for (let left = 200; ; left--) {
+      for (let left = 3600; ; left--) {
         try {
           await sql`SELECT 1`
           break

@@ -18,7 +18,8 @@ export const FOLLOWED = {
   wal_retrieve_retry_interval: "'200ms'",
 }
 
-const PATIENCE_MS = 30_000
+/** It only ends what hangs. */
+const PATIENCE_MS = 180_000
 
 /**
  * Makes a stopped server the standby of a running one, replaces its data, and starts it. Resolves when every commit of the primary
@@ -40,7 +41,7 @@ export async function follow(primary: PostgresServer, standby: PostgresServer): 
 
 /** Promotes a standby to primary. Resolves when the new primary accepts writes. It does not wait for a standby. */
 export async function promote(standby: PostgresServer): Promise<void> {
-  const [answer] = await asking(standby, (sql) => sql<{ done: boolean }[]>`SELECT pg_promote(true, 30) AS done`)
+  const [answer] = await asking(standby, (sql) => sql<{ done: boolean }[]>`SELECT pg_promote(true, 180) AS done`)
   if (!answer?.done) throw new Error('the standby was not promoted in time')
 }
 
@@ -92,8 +93,9 @@ async function waitForIt(primary: PostgresServer): Promise<void> {
     await sql`ALTER SYSTEM SET synchronous_standby_names = '*'`
     await sql`SELECT pg_reload_conf()`
     await until(sql, (sql) => sql`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)
-    // Another process of the server applies the setting a moment later. Commits before that have not waited.
+    // The checkpointer applies the setting a moment later. Commits before that have not waited. It reads its settings before a checkpoint.
     await pause(100)
+    await sql`CHECKPOINT`
     const [now] = await sql<{ lsn: string }[]>`SELECT pg_current_wal_flush_lsn()::text AS lsn`
     await until(sql, (sql) => sql`SELECT 1 FROM pg_stat_replication WHERE flush_lsn >= ${now?.lsn ?? ''}::pg_lsn`)
   })
