@@ -15,6 +15,8 @@ export type Admin = {
   keyKeeping: KeyKeeping
   /** the origin of the admin server */
   adminUrl: string
+  /** true for `grantor start` */
+  isDevelopment: boolean
   logger: FastifyBaseLogger
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   tracing?: Tracing | undefined

@@ -2,13 +2,14 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { adminScopes } from '../domain/operators/roles.ts'
+import { recordSchemas, subjects } from '../operations/all.ts'
 import type { Admin } from './admin.ts'
-import { namedSchemas } from './schemas.ts'
+import { problemSchema } from './answers.ts'
 
 /** Call it before the operations are added. */
 export async function describeOperations(server: FastifyInstance, { adminUrl, deps }: Admin): Promise<void> {
   const { authUrl } = deps.settings
-  for (const schema of namedSchemas) server.addSchema(schema)
+  for (const schema of [problemSchema, ...recordSchemas]) server.addSchema(schema)
   await server.register(swagger, {
     // A schema has the same name in the document as in `schemas.ts`.
     refResolver: { buildLocalReference: (json) => json.$id as string },
@@ -22,16 +23,7 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: adminUrl }],
-      tags: [
-        { name: 'clients', description: 'Registered clients' },
-        { name: 'resources', description: 'Registered resources' },
-        { name: 'operators', description: 'Who may use this API' },
-        { name: 'grants', description: 'What users allowed' },
-        { name: 'sessions', description: 'Browsers in which users are signed in' },
-        { name: 'keys', description: 'Keys of the service' },
-        { name: 'jobs', description: 'Long work' },
-        { name: 'audit', description: 'The audit trail' },
-      ],
+      tags: subjects.map(({ name, words: description }) => ({ name, description })),
       components: {
         securitySchemes: {
           oauth: {

@@ -6,19 +6,15 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
+import { Refusal, type RefusalCode } from '../operations/refusal.ts'
 import { MalformedHost } from '../ops/malformed-http.ts'
 import type { Admin } from './admin.ts'
 
 export type ProblemCode =
+  | RefusalCode
   | 'malformed_request'
-  | 'invalid_request'
   | 'unauthorized'
-  | 'forbidden'
-  | 'not_found'
   | 'method_not_allowed'
-  | 'conflict'
-  | 'changed_meanwhile'
-  | 'idempotency_key_reused'
   | 'too_large'
   | 'path_too_long'
   | 'unsupported_media_type'
@@ -44,7 +40,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   defect: 500,
 }
 
-/** A refusal of the admin API. `detail` and `faults` are sent to the caller. */
+/** A refusal of an HTTP request. `detail` and `faults` are sent to the caller. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
@@ -56,8 +52,6 @@ export class Problem extends Error {
     this.faults = faults
   }
 }
-
-export const notFound = (what: string): Problem => new Problem('not_found', `There is no such ${what}.`)
 
 const PROBLEM_HEADERS = {
   'content-type': 'application/problem+json; charset=utf-8',
@@ -93,6 +87,7 @@ export function replyWithProblem(admin: Admin, error: unknown, request: FastifyR
 
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
+  if (error instanceof Refusal) return new Problem(error.code, error.message, error.faults)
   if (error instanceof OAuthError)
     return error.status === 403
       ? new Problem('forbidden', 'The access token or the role of the operator does not allow this.')

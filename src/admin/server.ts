@@ -2,6 +2,8 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
 import { ADMIN_SCOPES } from '../domain/operators/roles.ts'
+import { operations } from '../operations/all.ts'
+import type { Service } from '../operations/service.ts'
 import { limitHeaders } from '../ops/header-limits.ts'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
 import { addProbeRoute } from '../ops/probe.ts'
@@ -10,24 +12,21 @@ import { recordRouteMethods } from '../ops/route-methods.ts'
 import { withTls } from '../ops/tls.ts'
 import { endUnusedConnections } from '../ops/unused-connections.ts'
 import type { Admin } from './admin.ts'
-import { consoleRoutes } from './console/routes.ts'
 import { describeOperations, openapiRoute } from './openapi.ts'
-import { notFound, Problem, replyWithProblem } from './problem.ts'
-import { auditRoutes } from './routes/audit.ts'
-import { clientRoutes } from './routes/clients.ts'
-import { grantRoutes, sessionRoutes } from './routes/grants.ts'
-import { jobRoutes } from './routes/jobs.ts'
-import { keyRoutes } from './routes/keys.ts'
-import { operatorRoutes } from './routes/operators.ts'
-import { resourceRoutes } from './routes/resources.ts'
+import { Problem, replyWithProblem } from './problem.ts'
+import { addRoute } from './route.ts'
+import { serviceOf } from './service.ts'
 import { compileSchema } from './validate.ts'
+
+type AddConsole = (server: FastifyInstance, admin: Admin, service: Service) => void
 
 /** Enough for the JWK Set of one client. */
 const BODY_AT_MOST = 65_536
 /** Longer parameters than the schemas allow get a response that lists the faults. */
 const PARAMETER_AT_MOST = 4000
 
-export function createAdminServer(admin: Admin): FastifyInstance {
+/** `addConsole` adds the pages for operators, on the same listener. */
+export function createAdminServer(admin: Admin, addConsole: AddConsole): FastifyInstance {
   const { logger, metrics, trustedProxies, tls, deps } = admin
   const malformed = malformedHttp({ now: deps.now })
   const server: FastifyInstance = Fastify({
@@ -60,6 +59,7 @@ export function createAdminServer(admin: Admin): FastifyInstance {
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff')
   })
 
+  const service = serviceOf(admin)
   addProbeRoute(server, { service: 'admin', origin: admin.adminUrl, secrets: admin.loginSecrets, now: deps.now })
 
   void server.register(async (scope) => {
@@ -70,16 +70,9 @@ export function createAdminServer(admin: Admin): FastifyInstance {
     scope.setSerializerCompiler(() => JSON.stringify)
     protectedResourceRoute(scope, admin)
     openapiRoute(scope)
-    clientRoutes(scope, admin)
-    resourceRoutes(scope, admin)
-    operatorRoutes(scope, admin)
-    grantRoutes(scope, admin)
-    sessionRoutes(scope, admin)
-    keyRoutes(scope, admin)
-    jobRoutes(scope, admin)
-    auditRoutes(scope, admin)
+    for (const operation of operations) addRoute(scope, admin, service, operation)
   })
-  void server.register(async (scope) => consoleRoutes(scope, admin))
+  void server.register(async (scope) => addConsole(scope, admin, service))
   return server
 }
 
@@ -102,7 +95,7 @@ function refuseOthers(server: FastifyInstance): void {
     if (!request.is404) return
     const [path = ''] = request.url.split('?', 1)
     const methods = methodsOf(path)
-    if (!methods) throw notFound('address')
+    if (!methods) throw new Problem('not_found', 'There is no such address.')
     void reply.header('allow', methods.join(', '))
     throw new Problem('method_not_allowed', `Use ${methods.join(' or ')} here.`)
   })

@@ -1,28 +1,16 @@
 /** Validation of requests by their schemas. */
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { compileCheck } from '../operations/check-input.ts'
 import { Problem } from './problem.ts'
 
-/** A response lists at most this many faults. */
-const FAULTS_AT_MOST = 20
-
 export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const compiled = Compile(schema)
+  const check = compileCheck(schema, (pointer) => placeOf(httpPart, pointer))
   return (data: unknown) => {
     const value = httpPart === 'querystring' ? readQuery(schema, data) : data
-    const withNul = membersWithNul(value)
-    if (compiled.Check(value) && withNul.length === 0) return { value }
-    const faults = compiled.Errors(value).map(({ instancePath, message }) => `${placeOf(httpPart, instancePath)} ${message}.`)
-    faults.push(...withNul.map((name) => `${placeOf(httpPart, `/${name}`)} contains NUL.`))
-    return { error: new Problem('invalid_request', 'The request has faults.', [...new Set(faults)].slice(0, FAULTS_AT_MOST)) }
+    const faults = check(value)
+    return faults.length === 0 ? { value } : { error: new Problem('invalid_request', 'The request has faults.', faults) }
   }
-}
-
-/** PostgreSQL cannot store NUL. Texts further inside of a body have rules of their own. */
-function membersWithNul(value: unknown): string[] {
-  const members = typeof value === 'object' && value !== null ? Object.entries(value) : []
-  return members.filter(([, text]) => typeof text === 'string' && text.includes('\0')).map(([name]) => name)
 }
 
 /** The values of a query are texts. Texts that are numbers or booleans in JSON are converted. The schema refuses any other text. */
@@ -38,7 +26,7 @@ function valueOf(type: string | undefined, value: unknown): unknown {
   return value
 }
 
-function placeOf(part: string | undefined, path: string): string {
+function placeOf(part: string | undefined, pointer: string): string {
   const where = part === 'querystring' ? 'query' : part === 'params' ? 'path' : (part ?? 'body')
-  return path === '' ? `The ${where}` : `${path.slice(1)} in the ${where}`
+  return pointer === '' ? `The ${where}` : `${pointer.slice(1)} in the ${where}`
 }

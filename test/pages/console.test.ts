@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { counted, exact, named, pathTo, table } from '../../src/pages/console/parts.ts'
+import { counted } from '../../src/operations/words.ts'
+import { exact, named, pathTo, table } from '../../src/pages/console/parts.ts'
 import { plot } from '../../src/pages/console/plot.ts'
 import { scripts } from '../../src/pages/inline.ts'
 

@@ -1,4 +1,4 @@
-import { exportConfiguration, KIND_NAMES, kinds } from '../../domain/configuration/plan.ts'
+import { exportConfiguration, KIND_NAMES, kinds } from '../../operations/configuration/plan.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { writeConfiguration } from '../configuration/write-configuration.ts'

@@ -143,13 +143,16 @@ async function composeServers(settings: AuthServiceSettings, runtime: AuthServic
   const live = createLiveState(now)
   return {
     server: createAuthServer({ ...parts, limits, metrics: live.observe(metrics), isStopping }),
-    admin: await composeAdmin({ ...parts, store, keyKeeping, adminUrl, metrics, live }),
+    admin: await composeAdmin({ ...parts, store, keyKeeping, adminUrl, metrics, live, isDevelopment: settings.allowLoopback }),
   }
 }
 
 /** The admin server, which does not listen yet, and its background task. Imported only if the admin API is on. */
 async function composeAdmin(admin: Admin) {
-  const { createAdminServer } = await import('../../admin/server.ts')
+  const [{ createAdminServer }, { consoleRoutes }] = await Promise.all([
+    import('../../admin/server.ts'),
+    import('../../console/routes.ts'),
+  ])
   const { deps, store } = admin
   const note = ({ kind, clientId, startedBy, grantsEnded }: Job): void =>
     deps.audit({
@@ -159,7 +162,7 @@ async function composeAdmin(admin: Admin) {
       details: { grants: grantsEnded },
     })
   return {
-    server: createAdminServer(admin),
+    server: createAdminServer(admin, consoleRoutes),
     workOnJobs: createJobWorker({ store, now: deps.now, note, pause: (milliseconds) => pauseFor(milliseconds) }),
   }
 }

@@ -1,7 +1,7 @@
 /** Prints a plan, for people and as JSON. */
-import type { PlannedChange } from '../../domain/configuration/configuration.ts'
-import type { MemberChange } from '../../domain/configuration/members.ts'
-import type { Plan } from '../../domain/configuration/plan.ts'
+import type { PlannedChange } from '../../operations/configuration/configuration.ts'
+import type { Plan } from '../../operations/configuration/plan.ts'
+import type { MemberChange } from '../../operations/members/member.ts'
 import { counted, shorten } from '../terminal/print.ts'
 
 /** In characters. A longer value is shortened. */

@@ -16,10 +16,10 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { nearest } from '../../config/nearest.ts'
-import { entryOfMetadata, metadataMembers } from '../../domain/configuration/client-metadata-entry.ts'
-import type { Entry } from '../../domain/configuration/configuration.ts'
-import type { Member, Members, Shape } from '../../domain/configuration/members.ts'
-import { type Configuration, KIND_NAMES, kinds } from '../../domain/configuration/plan.ts'
+import { entryOfMetadata, metadataMembers } from '../../operations/configuration/client-metadata-entry.ts'
+import type { Entry } from '../../operations/configuration/configuration.ts'
+import { type Configuration, KIND_NAMES, kinds } from '../../operations/configuration/plan.ts'
+import type { Member, Members, Shape } from '../../operations/members/member.ts'
 import { UsageError } from '../terminal/command.ts'
 import { shorten } from '../terminal/print.ts'
 
@@ -141,22 +141,24 @@ function readSection(name: (typeof KIND_NAMES)[number], node: Node | null | unde
     faults.push(`${place(node)}: ${name} has ${node.items.length} entries; at most ${atMost} are read`)
     return null
   }
+  const table = Object.values(members)
   return node.items.map((item, index) => {
     const path = `${name}[${index}]`
-    const entry: Members = isMap(item) ? readEntry(item, path, members, reading) : {}
-    if (!isMap(item)) faults.push(`${place(item)}: ${path} must be an entry with members such as ${Object.keys(members)[1]}`)
+    const entry: Members = isMap(item) ? readEntry(item, path, table, reading) : {}
+    if (!isMap(item)) faults.push(`${place(item)}: ${path} must be an entry with members such as ${table[1]?.name}`)
     return { place: `${place(item)}: ${path}`, members: entry }
   })
 }
 
-function readEntry(map: YAMLMap, path: string, table: Readonly<Record<string, Member>>, reading: Reading): Members {
-  const pairs = pairsOf(map, path, Object.keys(table), reading)
+function readEntry(map: YAMLMap, path: string, table: readonly Member[], reading: Reading): Members {
+  const known = table.map(({ name }) => name)
+  const pairs = pairsOf(map, path, known, reading)
   const members: Record<string, unknown> = {}
   for (const [name, node] of pairs) {
-    const member = table[name]
+    const member = table.find((each) => each.name === name)
     if (member) members[name] = readValue(node, { path: `${path}.${name}`, member, reading })
   }
-  for (const [name, { required }] of Object.entries(table))
+  for (const { name, required } of table)
     if (required && !pairs.has(name)) reading.faults.push(`${reading.place(map)}: ${path} needs ${name}`)
   return members
 }
@@ -218,13 +220,15 @@ function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): u
       return isSeq(node) && node.items.every((item) => isMap(item))
         ? node.items.map((item, index) => readEntry(item, `${path}[${index}]`, SCOPE, reading))
         : fault('must be a list of entries with name and description')
+    default:
+      return fault('cannot be read from a file')
   }
 }
 
-const SCOPE = {
-  name: { key: 'name', shape: { kind: 'text' }, required: true },
-  description: { key: 'description', shape: { kind: 'text' }, required: true },
-} as const satisfies Record<string, Member>
+const SCOPE: readonly Member[] = [
+  { name: 'name', shape: { kind: 'text' }, required: true },
+  { name: 'description', shape: { kind: 'text' }, required: true },
+]
 
 function isText(node: unknown): node is { value: string } {
   return isScalar(node) && typeof node.value === 'string'

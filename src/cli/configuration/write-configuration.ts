@@ -1,6 +1,6 @@
 /** Writes a configuration as `readConfiguration` reads it. */
 import { stringify } from 'yaml'
-import type { Members } from '../../domain/configuration/members.ts'
+import type { Members } from '../../operations/members/member.ts'
 
 const HEAD = `# Written by grantor export. grantor apply reads it. It contains no secrets.
 `

@@ -24,6 +24,8 @@ type OperatorDeps = { deps: Deps; lists: ListStore; adminUrl: string }
 
 export type Authorized = {
   operator: Operator
+  /** those of the access token */
+  scopes: readonly string[]
   /** Checks the same again when the body has arrived: a caller who sends the body slowly may have lost access meanwhile. */
   checkAgain: () => Promise<Operator>
 }
@@ -41,7 +43,7 @@ export async function authorizeOperator(
   const proof = readProofOfToken(deps, claims, presented)
   const operator = await check()
   if (proof) await spendProof(deps, proof, claims.client_id)
-  return { operator, checkAgain: check }
+  return { operator, scopes: claims.scope.split(' '), checkAgain: check }
 }
 
 async function requireAccess(

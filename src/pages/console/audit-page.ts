@@ -1,9 +1,7 @@
+import type { AuditLineRecord } from '../../operations/audit.ts'
 import { type Html, html } from '../html.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
 import { exact, type Fact, facts, link, moment, nextLink, pathTo, titleRow } from './parts.ts'
-
-/** A line of the trail as the admin API returns it. */
-export type AuditLine = { seq: number; at: number; event: string; result: string; [member: string]: unknown }
 
 export const AUDIT_FIELDS = [
   ['wallet', 'Wallet', '0x…'],
@@ -18,7 +16,7 @@ export type AuditView = {
   frame: Frame
   entered: Readonly<Record<string, string>>
   fault?: string | undefined
-  lines: AuditLine[]
+  lines: AuditLineRecord[]
   next: string | null
   /** its id is in lines of sign-ins, but it is in no list of clients */
   consoleClientId: string
@@ -60,7 +58,7 @@ const LINKS: Readonly<Record<string, (value: string) => string>> = {
   grant_id: (id) => pathTo('grants', id),
 }
 
-function lineItem(line: AuditLine, consoleClientId: string): Html {
+function lineItem(line: AuditLineRecord & { [member: string]: unknown }, consoleClientId: string): Html {
   const who = line.operator ?? line.wallet ?? line.client_id
   return html`<li><details><summary><span class="when">${moment(line.at)}</span> <span class="event"><code>${line.event}</code>${line.result === 'refused' && html` <span class="tag warn">refused</span>`}${typeof line.reason === 'string' && html` <code class="reason">${line.reason}</code>`}</span> <span class="by">${typeof who === 'string' && exact(who)}</span></summary>
 ${facts([['seq', String(line.seq)], ['result', line.result], ...Object.entries(line).flatMap(([name, value]) => factOf(name, value, consoleClientId))])}

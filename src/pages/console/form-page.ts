@@ -16,11 +16,21 @@ export type Field = {
 )
 export type Choice = { value: string; label: string }
 
-export type FormView = { title: string; intro: string; fields: Field[]; button: string; back: string; more?: [string, string][] }
+export type FormView = {
+  title: string
+  intro: string
+  fields: Field[]
+  /** the page to return to without a change */
+  back: string
+  /** hidden fields */
+  more: [string, string][]
+  frame: Frame
+  faults: string[]
+  action: string
+  formToken: string
+}
 
-type Shown = FormView & { frame: Frame; faults: string[]; action: string; formToken: string }
-
-export function formPage({ title, intro, fields, button, back, more = [], frame, faults, action, formToken }: Shown): string {
+export function formPage({ title, intro, fields, back, more, frame, faults, action, formToken }: FormView): string {
   const rare = fields.filter(({ isRare }) => isRare)
   return consoleLayout({
     title: faults.length > 0 ? `Problem: ${title}` : title,
@@ -34,7 +44,7 @@ ${faults.length > 0 && html`<div class="message problem" role="alert" id="faults
 ${more.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${fields.filter(({ isRare }) => !isRare).map(fieldOf)}
 ${rare.length > 0 && html`<details class="fold"${faults.length > 0 && html` open`}><summary>More settings</summary><div class="fields">${rare.map(fieldOf)}</div></details>`}
-<p class="actions"><button class="button" id="continue">${button}</button>
+<p class="actions"><button class="button" id="continue">Continue</button>
 <a class="button quiet" href="${back}">Cancel</a></p>
 </form>
 </article></div>`,

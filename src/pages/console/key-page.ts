@@ -1,28 +1,8 @@
+import { type KeyRecord, KIND_WORDS } from '../../operations/keys.ts'
 import { type Html, html } from '../html.ts'
 import { day, fromNow } from '../times.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
 import { buttonLink, doneMessage, moment, pathTo, section, table, tag, titleRow } from './parts.ts'
-
-/** A key as the admin API returns it. */
-export type KeyRecord = {
-  key_id: string
-  kind: string
-  algorithm: string
-  state: 'announced' | 'makes' | 'opens' | 'retired'
-  created_at: number
-  starts_at: number
-  opens_until: number | null
-  retired_at: number | null
-}
-
-export const KIND_WORDS: Readonly<Record<string, string>> = {
-  sign: 'Access tokens and metadata',
-  sign_es256: 'ID tokens, ES256',
-  sign_rs256: 'ID tokens, RS256',
-  sign_eddsa: 'ID tokens, EdDSA',
-  seal: 'Sealed codes, challenges and receipts',
-  mac: 'Refresh tokens',
-}
 
 const STATES = {
   announced: ['announced', 'plain'],

@@ -1,8 +1,9 @@
+import { number } from '../../operations/words.ts'
 import { type Html, html } from '../html.ts'
 import { fromNow } from '../times.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
 import { type JobView, jobsTable } from './job-page.ts'
-import { facts, link, number, section, table, tag, titleRow } from './parts.ts'
+import { facts, link, section, table, tag, titleRow } from './parts.ts'
 import { plot } from './plot.ts'
 
 type Percentiles = { p50: number | null; p95: number | null; p99: number | null }

@@ -4,18 +4,7 @@ import { displayName } from '../words.ts'
 
 /** Pieces that the pages of the console share. */
 
-const NUMBER = new Intl.NumberFormat('en-GB')
 const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
-
-/** "1,204". */
-export function number(value: number): string {
-  return NUMBER.format(value)
-}
-
-/** "1 grant", "1,204 grants". `atMost`: the count stopped there. */
-export function counted(count: number, noun: string, atMost = Number.POSITIVE_INFINITY): string {
-  return `${number(count)}${count >= atMost ? ' or more' : ''} ${noun}${count === 1 ? '' : 's'}`
-}
 
 /** "20 Dec 2026, 14:03:21 UTC". Epoch seconds. */
 export function moment(at: number): Html {
@@ -33,6 +22,11 @@ export function named(name: string, otherwise: string): Html {
 /** A value that may contain invisible characters, such as one from the audit trail. */
 export function exact(value: string): Html {
   return html`<code>${visibleText(value) === value ? value : JSON.stringify(value)}</code>`
+}
+
+/** The same for a text in which invisible characters are unlikely. */
+export function readable(value: string): Fillable {
+  return visibleText(value) === value ? value : exact(value)
 }
 
 export function titleRow(title: Html | string, actions: Html | false = false): Html {

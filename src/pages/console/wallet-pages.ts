@@ -1,10 +1,12 @@
+import type { GrantRecord, ReceiptRecord } from '../../operations/grants.ts'
+import type { SessionRecord } from '../../operations/sessions.ts'
+import { counted } from '../../operations/words.ts'
 import { type Html, html } from '../html.ts'
 import { type Scope, scopeWords } from '../parts.ts'
 import { fromNow } from '../times.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
 import {
   buttonLink,
-  counted,
   doneMessage,
   exact,
   facts,
@@ -19,22 +21,7 @@ import {
   titleRow,
 } from './parts.ts'
 
-export type GrantView = {
-  id: string
-  clientId: string
-  clientName: string
-  wallet: string
-  scopes: Scope[]
-  resources: string[]
-  state: string
-  createdAt: number
-  refreshedAt: number
-  expiresAt: number
-  endedAt: number | null
-  endReason: string | null
-}
-
-export type SessionView = { id: string; method: string; signedInAt: number; lastSeenAt: number; expiresAt: number }
+export type GrantView = GrantRecord & { clientName: string; scopeWords: Scope[] }
 
 export type WalletView = {
   frame: Frame
@@ -46,7 +33,7 @@ export type WalletView = {
     grants: GrantView[]
     moreGrants: string | null
     unended: { count: number; atMost: number }
-    sessions: SessionView[]
+    sessions: SessionRecord[]
     moreSessions: string | null
   }
   mayEnd: boolean
@@ -87,12 +74,18 @@ ${section(
   html`${table(
     'Sessions',
     [
-      { name: 'Signed in', cell: ({ signedInAt }) => fromNow(signedInAt, now), kind: 'main' },
+      { name: 'Signed in', cell: ({ signed_in_at: at }) => fromNow(at, now), kind: 'main' },
       { name: 'Proof', cell: ({ method }) => (method === 'signature' ? 'signature' : 'the login server vouched') },
-      { name: 'Last seen', cell: ({ lastSeenAt }) => fromNow(lastSeenAt, now) },
-      { name: 'Ends', cell: ({ expiresAt }) => fromNow(expiresAt, now) },
+      { name: 'Last seen', cell: ({ last_seen_at: at }) => fromNow(at, now) },
+      { name: 'Ends', cell: ({ expires_at: at }) => fromNow(at, now) },
       ...(mayEnd
-        ? [{ name: 'End', cell: ({ id }: SessionView) => buttonLink(pathTo('sessions', id, 'end'), 'End', 'danger') }]
+        ? [
+            {
+              name: 'End',
+              cell: ({ session_id: id }: SessionRecord) =>
+                buttonLink(`${pathTo('sessions', id, 'end')}?wallet=${wallet}`, 'End', 'danger'),
+            },
+          ]
         : []),
     ],
     sessions,
@@ -109,17 +102,17 @@ function grantsTable(grants: GrantView[], { mayEnd, now }: { mayEnd: boolean; no
     [
       {
         name: 'App',
-        cell: ({ id, clientName, clientId }) => link(pathTo('grants', id), named(clientName, clientId)),
+        cell: ({ grant_id: id, clientName, client_id: clientId }) => link(pathTo('grants', id), named(clientName, clientId)),
         kind: 'main',
       },
-      { name: 'It may', cell: ({ scopes }) => scopesList(scopes) },
-      { name: 'Since', cell: ({ createdAt }) => fromNow(createdAt, now) },
+      { name: 'It may', cell: ({ scopeWords }) => scopesList(scopeWords) },
+      { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
       { name: 'State', cell: (grant) => stateOf(grant) },
       ...(mayEnd
         ? [
             {
               name: 'End',
-              cell: ({ id, state }: GrantView) =>
+              cell: ({ grant_id: id, state }: GrantView) =>
                 state === 'ended' ? '–' : buttonLink(pathTo('grants', id, 'end'), 'End', 'danger'),
             },
           ]
@@ -134,17 +127,15 @@ function scopesList(scopes: Scope[]): Html {
   return html`<ul class="plain">${scopes.map((scope) => html`<li>${scopeWords(scope)}</li>`)}</ul>`
 }
 
-function stateOf({ state, endReason }: GrantView): Html {
+function stateOf({ state, end_reason: endReason }: GrantView): Html {
   if (state === 'active') return tag('active', 'good')
   return html`${tag(state, state === 'ended' ? 'plain' : 'warn')}${endReason !== null && html` <code>${endReason}</code>`}`
 }
 
-export type ReceiptView = { issuedAt: number; expiresAt: number; withdrawnAt: number | null; message: string; signature: string }
-
-type GrantPageView = { frame: Frame; grant: GrantView; receipt: ReceiptView | null; mayEnd: boolean; done?: string | undefined }
+type GrantPageView = { frame: Frame; grant: GrantView; receipt: ReceiptRecord | null; mayEnd: boolean; done?: string | undefined }
 
 export function grantPage({ frame, grant, receipt, mayEnd, done }: GrantPageView): string {
-  const { id, wallet, clientId } = grant
+  const { grant_id: id, wallet, client_id: clientId } = grant
   const atClient = `${pathTo('wallet', wallet, 'end')}?client_id=${encodeURIComponent(clientId)}`
   return consoleLayout({
     title: 'Grant',
@@ -157,7 +148,7 @@ ${section(
   html`${facts([
     ['Wallet', link(`/console/wallet?wallet=${encodeURIComponent(wallet)}`, html`<code>${wallet}</code>`)],
     ['Client', html`<code>${clientId}</code>`],
-    ['It may', scopesList(grant.scopes)],
+    ['It may', scopesList(grant.scopeWords)],
     ['At', html`<ul class="plain">${grant.resources.map((uri) => html`<li>${exact(uri)}</li>`)}</ul>`],
   ])}`,
 )}
@@ -165,10 +156,10 @@ ${section(
   'State',
   facts([
     ['State', stateOf(grant)],
-    ['Since', moment(grant.createdAt)],
-    ['Refreshed', moment(grant.refreshedAt)],
-    ['Expires', moment(grant.expiresAt)],
-    grant.endedAt !== null && ['Ended', moment(grant.endedAt)],
+    ['Since', moment(grant.created_at)],
+    ['Refreshed', moment(grant.refreshed_at)],
+    ['Expires', moment(grant.expires_at)],
+    grant.ended_at !== null && ['Ended', moment(grant.ended_at)],
     ['Grant id', html`<code>${id}</code>`],
     frame.mayReadAudit && ['Audit', link(`/console/audit?grant_id=${encodeURIComponent(id)}`, 'What happened to this grant')],
   ]),
@@ -179,9 +170,9 @@ ${section(
   receipt === null
     ? html`<p class="lead">There is no receipt: the login server vouched for the wallet, a session was sufficient, or the key that sealed the receipt is retired.</p>`
     : html`${facts([
-        ['Signed', moment(receipt.issuedAt)],
-        ['Valid until', moment(receipt.expiresAt)],
-        receipt.withdrawnAt !== null && ['Withdrawn', moment(receipt.withdrawnAt)],
+        ['Signed', moment(receipt.issued_at)],
+        ['Valid until', moment(receipt.expires_at)],
+        receipt.withdrawn_at !== null && ['Withdrawn', moment(receipt.withdrawn_at)],
       ])}
 <pre class="paper" id="message" role="group" aria-label="The text that the wallet signed" tabindex="0">
 ${receipt.message}</pre>

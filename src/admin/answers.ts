@@ -1,0 +1,83 @@
+/** The answers and the refusals of an operation, for the OpenAPI document. */
+import { type TSchema, Type } from 'typebox'
+import type { Operation } from '../operations/operation.ts'
+import { named, refTo } from '../operations/schemas.ts'
+
+export const problemSchema = named(
+  'Problem',
+  Type.Object(
+    {
+      type: Type.String(),
+      title: Type.String(),
+      status: Type.Integer(),
+      code: Type.String({ description: 'For programs.' }),
+      detail: Type.String({ description: 'For people.' }),
+      faults: Type.Optional(Type.Array(Type.String())),
+      request_id: Type.String(),
+    },
+    { description: 'RFC 9457' },
+  ),
+)
+
+const parserRefusalSchema = Type.Object({ error: Type.String(), error_description: Type.String() })
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'The request cannot be read.',
+  401: 'The access token is missing, invalid, expired or revoked.',
+  403: 'The scopes of the access token or the role of the operator do not allow the operation.',
+  404: 'There is no such record.',
+  409: 'The state of the record does not allow the change.',
+  412: 'The record was changed since it was read (If-Match).',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  414: 'The path is too long.',
+  422: 'The request has faults. The member `faults` lists them.',
+  431: 'The header fields or the address are too long.',
+  503: 'The store cannot be reached. Nothing was changed, or the change can be repeated.',
+}
+
+type Given = { hasId: boolean; hasBody: boolean; hasInput: boolean }
+
+export function answersOf(operation: Operation, given: Given): Record<number, object> {
+  const { answers, output } = operation
+  const successes = [
+    [output === null ? 204 : 200, answers.done],
+    [201, answers.created],
+    [202, answers.started],
+  ] as const
+  return Object.fromEntries([
+    ...successes.flatMap(([status, words]) => (words === undefined ? [] : [[status, answer(words, output)]])),
+    ...refusalsOf(operation, given).map((status) => [status, refusal(status)]),
+  ]) as Record<number, object>
+}
+
+function refusalsOf({ checksState, mayConflict }: Operation, { hasId, hasBody, hasInput }: Given): number[] {
+  return [
+    400,
+    401,
+    403,
+    ...(hasId ? [404] : []),
+    ...(mayConflict ? [409] : []),
+    ...(checksState ? [412] : []),
+    ...(hasBody ? [413, 415] : []),
+    ...(hasInput || hasId ? [422] : []),
+    ...(hasId ? [414] : []),
+    431,
+    503,
+  ]
+}
+
+function answer(description: string, schema: TSchema | null): object {
+  return schema === null ? { type: 'null', description } : { description, content: { 'application/json': { schema } } }
+}
+
+function refusal(status: number): object {
+  return {
+    description: REFUSALS[status],
+    content: {
+      'application/problem+json': { schema: refTo(problemSchema) },
+      // The HTTP parser refuses the head of a request before any route is known.
+      ...(status === 431 && { 'application/json': { schema: parserRefusalSchema } }),
+    },
+  }
+}

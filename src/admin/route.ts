@@ -1,0 +1,157 @@
+/** The route of an operation: its path, its validation, its access check, its answers and its entry of the OpenAPI document. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import { type Authorized, authorizeOperator } from '../domain/operators/authorize-operator.ts'
+import { currentNonce } from '../domain/tokens/dpop.ts'
+import { presentedToken } from '../oauth/bearer-token.ts'
+import { OAuthError } from '../oauth/oauth-error.ts'
+import { subjectOf } from '../operations/all.ts'
+import { cursorOf, placeIn } from '../operations/cursor.ts'
+import type { Members } from '../operations/members/member.ts'
+import {
+  type Call,
+  etagOf,
+  type Kind,
+  type Listed,
+  matcher,
+  type Operation,
+  perform,
+  type Result,
+} from '../operations/operation.ts'
+import { inputSchema, USUAL_LIMIT } from '../operations/schemas.ts'
+import type { Service } from '../operations/service.ts'
+import { headerFields } from '../ops/header-fields.ts'
+import type { Admin } from './admin.ts'
+import { answersOf } from './answers.ts'
+import { Problem } from './problem.ts'
+
+const METHODS = { list: 'GET', get: 'GET', create: 'POST', change: 'PATCH', set: 'PUT', delete: 'DELETE', act: 'POST' } as const
+const CLOSED = { additionalProperties: false } as const
+const NONE = Type.Object({}, CLOSED)
+const ID = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }, CLOSED)
+const URI = Type.Object({ id: Type.String({ minLength: 1, maxLength: 2000, description: 'The URI, percent-encoded.' }) }, CLOSED)
+
+/** The path of an operation; null if another operation of the API does the same. */
+function pathOf({ subject, kind, path }: Operation): string | null {
+  if (path === null) return null
+  const rest = path ?? (kind === 'list' || kind === 'create' ? '' : ':id')
+  return `/v1/${subject}${rest === '' ? '' : `/${rest}`}`
+}
+
+/** Adds the route of the operation, which runs only for an operator whose token and role have the scope. */
+export function addRoute(server: FastifyInstance, admin: Admin, service: Service, operation: Operation): void {
+  const url = pathOf(operation)
+  if (url === null) return
+  const authorized = new WeakMap<FastifyRequest, Authorized>()
+  server.route({
+    method: METHODS[operation.kind],
+    url,
+    schema: schemaOf(operation, url),
+    // Runs before the body is read, so the body of a caller without access is never parsed.
+    onRequest: async (request, reply) => void authorized.set(request, await authorize(admin, operation, request, reply)),
+    handler: async (request, reply) => {
+      const caller = authorized.get(request)
+      if (!caller) throw new Error('the request has no operator')
+      const { id, role } = isRead(operation.kind) ? caller.operator : await caller.checkAgain()
+      const actor = { kind: 'listed', id, role, scopes: caller.scopes } as const
+      const result = await perform(operation, { ...callOf(service, operation, request), service, actor })
+      return send(reply, service, operation, result)
+    },
+  })
+}
+
+const isRead = (kind: Kind): boolean => kind === 'list' || kind === 'get'
+const hasQuery = (kind: Kind): boolean => isRead(kind) || kind === 'delete'
+
+function schemaOf(operation: Operation, url: string) {
+  const { id, subject, summary, description, scope, kind, checksState, isRepeatable } = operation
+  const params = url.includes(':id') ? { params: subjectOf(subject).hasUris ? URI : ID } : {}
+  const input = inputSchema(operation)
+  const body = input && !hasQuery(kind) ? { body: input } : {}
+  const headers = { ...(checksState && IF_MATCH), ...(isRepeatable && IDEMPOTENCY_KEY) }
+  return {
+    operationId: id,
+    tags: [subject],
+    summary,
+    ...(description && { description }),
+    security: [{ oauth: [scope] }],
+    ...params,
+    querystring: (hasQuery(kind) && input) || NONE,
+    ...body,
+    ...((checksState || isRepeatable) && { headers: Type.Object(headers) }),
+    response: answersOf(operation, { hasId: 'params' in params, hasBody: 'body' in body, hasInput: input !== null }),
+  }
+}
+
+const IF_MATCH: Record<string, TSchema> = {
+  'if-match': Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'The ETag of the record as it was read. The change is refused if the record has changed since.',
+    }),
+  ),
+}
+const IDEMPOTENCY_KEY: Record<string, TSchema> = {
+  'idempotency-key': Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{16,100}$',
+      description:
+        'A random text. A request that is repeated with the same key creates nothing more and has the same result, for as long as the service keeps its key for refresh tokens.',
+    }),
+  ),
+}
+
+type Query = Members & { limit?: number; after?: string }
+
+function callOf(service: Service, operation: Operation, request: FastifyRequest): Omit<Call, 'service' | 'actor'> {
+  const { limit = USUAL_LIMIT, after, ...query } = request.query as Query
+  const key = request.headers['idempotency-key']
+  return {
+    id: (request.params as { id?: string }).id ?? '',
+    input: hasQuery(operation.kind) ? query : ((request.body ?? {}) as Members),
+    page: { limit, after: placeIn(service.keys().ring, operation, after) },
+    requireMatch: matcher(operation.checksState && request.headers['if-match']),
+    idempotencyKey: typeof key === 'string' ? key : undefined,
+  }
+}
+
+function send(reply: FastifyReply, service: Service, operation: Operation, { output, record, isNew }: Result): FastifyReply {
+  const { answers, isPaged } = operation
+  if (record) void reply.header('etag', etagOf(record))
+  if (answers.started) {
+    const { job_id: id } = output as { job_id: string }
+    return reply.code(202).header('location', `/v1/jobs/${id}`).send(output)
+  }
+  if (operation.output === null) return reply.code(204).send()
+  void reply.code(isNew && answers.created ? 201 : 200)
+  if (!isPaged) return reply.send(output)
+  const { items, next } = output as Listed
+  return reply.send({ items, next: cursorOf(service.keys().ring, operation, next) })
+}
+
+async function authorize(
+  { deps, store, adminUrl }: Admin,
+  { scope }: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Authorized> {
+  const nonce = request.headers.dpop === undefined ? null : currentNonce(deps)
+  if (nonce !== null) void reply.header('dpop-nonce', nonce)
+  const presented = presentedToken(headerFields(request, 'authorization'), null)
+  if (presented.kind !== 'token') throw new Problem('unauthorized', 'Present one access token in the header Authorization.')
+  const { scheme, token } = presented
+  const [path = ''] = request.url.split('?', 1)
+  const proof = { proofs: headerFields(request, 'dpop'), method: request.method, path, origin: adminUrl, network: null }
+  async function withScheme<Checked>(check: () => Promise<Checked>): Promise<Checked> {
+    try {
+      return await check()
+    } catch (error) {
+      if (error instanceof OAuthError) error.tokenScheme = scheme
+      throw error
+    }
+  }
+  const { checkAgain, ...caller } = await withScheme(async () =>
+    authorizeOperator({ deps, lists: store.lists, adminUrl }, { scheme, token, presented: proof }, scope),
+  )
+  return { ...caller, checkAgain: async () => withScheme(checkAgain) }
+}

@@ -1,0 +1,54 @@
+/**
+ * Forms of the console. A post is accepted only from a page of the console: browsers send the origin of the page, and the form contains a
+ * sealed token that names the session and the address of the form. So a page of another site, another operator's form and a form for another
+ * change are all refused.
+ */
+import type { FastifyRequest } from 'fastify'
+import type { Admin } from '../admin/admin.ts'
+import { Problem } from '../admin/problem.ts'
+import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
+import { type Form, parseForm } from '../oauth/form.ts'
+
+type FormOf = { grantId: string; path: string }
+const TOKEN: SealedFormat<FormOf> = sealedFormat('consoleForm')
+
+export function formTokenOf({ deps }: Admin, form: FormOf): string {
+  return TOKEN.seal(deps.keys, form)
+}
+
+/** Throws unless the request is a form that `formTokenOf` made for this session and this address. */
+export function requirePost(admin: Admin, request: FastifyRequest, expected: FormOf): Fields {
+  const { origin, 'sec-fetch-site': site } = request.headers
+  if (origin !== admin.adminUrl || (site !== undefined && site !== 'same-origin'))
+    throw new Problem('forbidden', 'The form did not come from a page of this console.')
+  const fields = fieldsOf(request)
+  const token = TOKEN.open(admin.deps.keys, fields.text('form_token'))
+  if (token?.grantId !== expected.grantId || token.path !== expected.path)
+    throw new Problem(
+      'forbidden',
+      'The form belongs to another session or to another page. Open the page again and repeat the change.',
+    )
+  return fields
+}
+
+/** The fields of a form or of a query. A missing field is the empty text. */
+export type Fields = {
+  text(name: string): string
+  all(name: string): string[]
+  names(): string[]
+}
+
+function fieldsOf(request: FastifyRequest): Fields {
+  if (!(request.body instanceof Map)) throw new Problem('unsupported_media_type', 'The body is not a form.')
+  return fieldsIn(request.body as Form)
+}
+
+export function queryFieldsOf(request: FastifyRequest): Fields {
+  const [, query = ''] = request.url.split('?', 2)
+  return fieldsIn(parseForm(query))
+}
+
+function fieldsIn(form: Form): Fields {
+  const all = (name: string): string[] => (form.get(name) ?? []).map(({ text }) => (text ?? '').replaceAll('\r\n', '\n'))
+  return { all, text: (name) => (all(name)[0] ?? '').trim(), names: () => [...form.keys()] }
+}

@@ -1,0 +1,54 @@
+/** The console: pages for operators, on the listener of the admin API. */
+import type { FastifyInstance } from 'fastify'
+import type { Admin } from '../admin/admin.ts'
+import { Problem, problemOf, STATUS } from '../admin/problem.ts'
+import { parseForm } from '../oauth/form.ts'
+import { OAuthError } from '../oauth/oauth-error.ts'
+import type { Service } from '../operations/service.ts'
+import { problemPage } from '../pages/console/problem-page.ts'
+import { auditPages } from './audit.ts'
+import { jobPages } from './jobs.ts'
+import { keyPages } from './keys.ts'
+import { overviewPage } from './overview.ts'
+import { recordPages } from './records.ts'
+import { redirectTo, sendPage } from './replies.ts'
+import { signInRoutes } from './sign-in.ts'
+import { addPage, type Console, frameOfRequest } from './visit.ts'
+import { walletPages } from './wallets.ts'
+
+export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Service): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, parseForm(body as Buffer)),
+  )
+  replyWithPages(server, admin)
+  signInRoutes(server, admin)
+  const console: Console = { admin, service, server }
+  overviewPage(console)
+  recordPages(console)
+  jobPages(console)
+  walletPages(console)
+  keyPages(console)
+  auditPages(console)
+  server.get('/console/', async (_request, reply) => redirectTo(reply, '/console'))
+  addPage(console, '/console/*', async () => {
+    throw new Problem('not_found', 'There is no such page.')
+  })
+}
+
+/** A refusal is a page that says why. */
+function replyWithPages(server: FastifyInstance, admin: Admin): void {
+  server.setErrorHandler((error, request, reply) => {
+    const problem = problemOf(error)
+    const status = STATUS[problem.code]
+    if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
+    const reason = error instanceof OAuthError ? error.reason : problem.code
+    if (error instanceof OAuthError) admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id })
+    admin.metrics?.countRefusal('console', reason)
+    const { message: detail, faults, code } = problem
+    return sendPage(
+      reply.code(status),
+      problemPage({ code, detail, faults: [...faults], requestId: request.id, frame: frameOfRequest(request) }),
+    )
+  })
+}

@@ -1,0 +1,163 @@
+/** One request of a signed-in operator, and the pages that such requests get. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Admin } from '../admin/admin.ts'
+import { Problem } from '../admin/problem.ts'
+import type { AdminScope } from '../domain/operators/roles.ts'
+import { subjectOf } from '../operations/all.ts'
+import { checkInput } from '../operations/check-input.ts'
+import { cursorOf, placeIn } from '../operations/cursor.ts'
+import type { Members } from '../operations/members/member.ts'
+import {
+  type Call,
+  type Listed,
+  matcher,
+  type Operation,
+  perform,
+  type Question,
+  type Result,
+  recordIn,
+  type Subject,
+} from '../operations/operation.ts'
+import { notFound } from '../operations/refusal.ts'
+import { USUAL_LIMIT } from '../operations/schemas.ts'
+import { type Actor, mayUse, type Service } from '../operations/service.ts'
+import type { Frame } from '../pages/console/console-layout.ts'
+import { signInPage } from '../pages/console/sign-in-page.ts'
+import { type Fields, formTokenOf, queryFieldsOf } from './form.ts'
+import { sendPage } from './replies.ts'
+import { readVisitor } from './session.ts'
+
+export type Console = { admin: Admin; service: Service; server: FastifyInstance }
+
+/** What a page gives to an operation. */
+export type Given = { id?: string; input?: Members; limit?: number; after?: string; etag?: string; key?: string }
+
+export type Visit = {
+  request: FastifyRequest
+  reply: FastifyReply
+  frame: Frame
+  /** the parameters of the path */
+  params: Record<string, string>
+  query: Fields
+  actor: Actor
+  /** epoch seconds */
+  now: number
+  may(scope: AdminScope): boolean
+  formToken(path: string): string
+  /** Runs the operation as this operator. */
+  run<Output>(operation: Operation<never, Output>, given?: Given): Promise<Result<Output>>
+  /** What the operation would do. */
+  ask(operation: Operation, given: Given): Promise<Question>
+}
+
+/** Adds a page. Visitors who are not signed in get the sign-in page. */
+export function addPage(console: Console, path: string, render: (visit: Visit) => Promise<string>): void {
+  console.server.get(path, async (request, reply) => {
+    const visit = await visitOf(console, request, reply)
+    return visit ? sendPage(reply, await render(visit)) : reply
+  })
+}
+
+/** A page of a list, and the path of the next page with the query of this one; null after the last page. */
+export async function readList<Item>(console: Console, visit: Visit, operation: Operation<never, Listed<Item>>, given: Given) {
+  const { items, next } = (await visit.run(operation, given)).output
+  return { items, next: cursorOf(console.service.keys().ring, operation, next) }
+}
+
+/** The record of the path, as the operation `get` returns it, or as it is in the list of a kind without that operation. */
+export async function readRecord(visit: Visit, { operations, ...subject }: Subject, id: string): Promise<Members> {
+  const get = operations.find(({ kind }) => kind === 'get')
+  if (get) {
+    const { output } = await visit.run(get, { id })
+    return { ...(output as Members), ...recordIn({ operations, ...subject }, output) }
+  }
+  const list = operations.find(({ kind }) => kind === 'list')
+  const items = list ? ((await visit.run(list)).output as Listed).items : []
+  const found = items.find((item) => item[subject.idName] === id)
+  if (!found) throw notFound(subject.name, id)
+  return found
+}
+
+const frames = new WeakMap<FastifyRequest, Frame>()
+
+/** The frame of the page for a refusal; undefined without a session. */
+export function frameOfRequest(request: FastifyRequest): Frame | undefined {
+  return frames.get(request)
+}
+
+export function pathOf(request: FastifyRequest): string {
+  const [path = ''] = request.url.split('?', 1)
+  return path
+}
+
+/** Undefined if the reply was sent: the visitor is not signed in. */
+export async function visitOf(console: Console, request: FastifyRequest, reply: FastifyReply): Promise<Visit | undefined> {
+  const { admin, service } = console
+  const visitor = await readVisitor(admin, request, reply)
+  const to = request.method === 'GET' ? request.url : '/console'
+  if (visitor.kind === 'none') {
+    sendPage(reply.code(401), signInPage({ why: 'signed_out', to }))
+    return undefined
+  }
+  if (visitor.kind === 'not_an_operator') {
+    sendPage(reply.code(403), signInPage({ why: 'not_an_operator', wallet: visitor.grant.wallet, to }))
+    return undefined
+  }
+  const params = (request.params ?? {}) as Record<string, string>
+  // PostgreSQL cannot store NUL.
+  if (Object.values(params).some((text) => text.includes('\0'))) throw new Problem('not_found', 'There is no such page.')
+  const { actor, grant } = visitor
+  const formToken = (path: string): string => formTokenOf(admin, { grantId: grant.id, path })
+  const frame: Frame = {
+    operator: { id: actor.id, role: actor.role },
+    grantId: grant.id,
+    signOutToken: formToken('/console/sign-out'),
+    path: pathOf(request),
+    mayReadAudit: mayUse(actor, 'admin.audit'),
+  }
+  frames.set(request, frame)
+  return {
+    request,
+    reply,
+    frame,
+    params,
+    query: queryFieldsOf(request),
+    actor,
+    now: service.now(),
+    may: (scope) => mayUse(actor, scope),
+    formToken,
+    run: async (operation, given = {}) => perform(operation, callOf({ service, actor }, operation, given)),
+    ask: async (operation, given) => {
+      const call = callOf({ service, actor }, operation, given)
+      const { question, summary, page } = operation
+      return question ? question(call as Call<never>) : { title: `${page?.button ?? operation.id}?`, effect: summary }
+    },
+  }
+}
+
+function callOf(
+  { service, actor }: Pick<Call, 'service' | 'actor'>,
+  operation: Operation,
+  { id = '', input = {}, limit = USUAL_LIMIT, after, etag, key }: Given,
+): Call {
+  checkInput(operation, input)
+  // A link with a longer id than the API accepts leads to no record.
+  if (id.length > (subjectOf(operation.subject).hasUris ? 2000 : 100)) throw notFound(operation.subject, id)
+  const place = placeIn(service.keys().ring, operation, after === '' ? undefined : after)
+  return {
+    service,
+    actor,
+    id,
+    input,
+    page: { limit, after: place },
+    requireMatch: matcher(etag === '' ? undefined : etag),
+    idempotencyKey: key === '' ? undefined : key,
+  }
+}
+
+/** The query of a path; members without a value are left out. */
+export function queryOf(members: Record<string, string | number | boolean | undefined>): string {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
+  if (given.length === 0) return ''
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()}`
+}

@@ -1,0 +1,155 @@
+/**
+ * The members of records and of inputs, written once. The schemas of the API, the forms and pages of the console, the options and the output of
+ * the command line, and the files of `apply` and `export` are derived from these tables.
+ */
+import { isDeepStrictEqual } from 'node:util'
+
+export type Shape =
+  | { kind: 'text'; choices?: readonly string[] }
+  | { kind: 'texts'; choices?: readonly string[] }
+  | { kind: 'flag' }
+  | { kind: 'integer'; minimum: number; maximum?: number }
+  /** the address of a wallet */
+  | { kind: 'wallet' }
+  /** epoch seconds */
+  | { kind: 'time' }
+  /** a JWK Set; `clientFaults` checks the keys */
+  | { kind: 'key_set' }
+  /** a list of `{ name, description }` */
+  | { kind: 'scopes' }
+
+/** A value as people read it. A terminal prints it as text, and a page as HTML. */
+export type Shown =
+  | string
+  /** a number that is aligned to the right */
+  | number
+  /** a value that may contain invisible characters */
+  | { exact: string }
+  /** one on each line */
+  | { lines: readonly string[]; none?: string }
+  /** in one line */
+  | { words: readonly string[]; none?: string }
+  /** epoch seconds */
+  | { time: number }
+  | { state: string; tone: 'good' | 'plain' | 'warn'; since?: number | null }
+  /** nothing is printed */
+  | null
+
+export type Members = Readonly<Record<string, unknown>>
+
+/** How the command line reads and changes a member. */
+export type Option = {
+  /** without the dashes; the name of the member unless given */
+  name?: string
+  /** the placeholder of the value in the help, such as URI */
+  value?: string
+  words: string
+  /** the member is an operand, and has no option */
+  isOperand?: true
+  /** the option of an update that removes the value */
+  off?: { name?: string; words: string }
+  /** one flag for each of these choices, in place of an option with a value */
+  flags?: Readonly<Record<string, string>>
+  /** the member that is removed if this one is given */
+  replaces?: string
+}
+
+export type Member = {
+  /** the name in JSON, in files and in the audit trail */
+  name: string
+  shape: Shape
+  required?: true
+  /** true if the value may be null */
+  nullable?: true
+  /** The value of a missing member, if it does not depend on other members. The export leaves such a value out. */
+  preset?: unknown
+  /** the description in the API's document */
+  words?: string
+  /** in characters, of a text in a request */
+  longest?: number
+  /** in forms and on pages; a member without a label is on neither */
+  label?: string
+  hint?: string
+  /** the words of each choice in a form */
+  choices?: Readonly<Record<string, string>>
+  /** true: on the second, closed part of a form */
+  isRare?: true
+  /** given by an operation of its own: not at the creation, and in no form */
+  isSeparate?: true
+  option?: Option
+}
+
+/** A member of a record: how it is stored and shown. */
+export type RecordMember = Member & {
+  label: string
+  /** set when the record is created, and never changed */
+  isFixed?: true
+  /** the value of the member, if it is not the property of the record */
+  read?: (property: unknown) => unknown
+  /** the heading of its column in lists; without one, lists do not have the member */
+  column?: string
+  /** its name in `show` on the command line; the label unless given */
+  print?: string
+  /** the value as people read it, if its shape does not say so; null for nothing */
+  shown?: (value: unknown, record: Members) => Shown
+}
+
+/** From each property of a record to its member, so a property without a member does not compile. */
+export type RecordMembers<Key extends string = string> = Readonly<Record<Key, RecordMember>>
+
+/** A record as JSON, with the names of the members. */
+export function membersOf(table: RecordMembers, record: object): Members {
+  const properties = record as Readonly<Record<string, unknown>>
+  return Object.fromEntries(
+    Object.entries(table).map(([key, { name, read }]) => [name, read ? read(properties[key]) : properties[key]]),
+  )
+}
+
+/** The values under the names of the record's properties. */
+export function byKey(table: RecordMembers, members: Members): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([key, { name }]) => (Object.hasOwn(members, name) ? [[key, members[name]]] : [])),
+  )
+}
+
+/** The members that a caller gives to create a record. */
+export function givenAtCreation(table: RecordMembers): readonly RecordMember[] {
+  return Object.values(table).filter(({ isSeparate }) => !isSeparate)
+}
+
+/** The members that a caller gives to change a record, all of them optional. */
+export function givenAtChange(table: RecordMembers): readonly RecordMember[] {
+  return Object.values(table).flatMap((member) => {
+    const { required: _required, ...optional } = member
+    return member.isFixed ? [] : [optional]
+  })
+}
+
+/** The members without those that have the value of a missing member. */
+export function withoutPresets(table: RecordMembers, members: Members): Members {
+  return Object.fromEntries(
+    Object.values(table).flatMap(({ name, preset }) =>
+      preset !== undefined && isDeepStrictEqual(preset, members[name]) ? [] : [[name, members[name]]],
+    ),
+  )
+}
+
+/** A value in one line. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+export type MemberChange = { name: string; before: unknown; after: unknown }
+
+/** The order counts in a list, and does not count in an object. */
+export function changesBetween(before: Members, after: Members): MemberChange[] {
+  return Object.keys(after)
+    .filter((name) => !isDeepStrictEqual(before[name], after[name]))
+    .map((name) => ({ name, before: before[name], after: after[name] }))
+}
+
+/** The names of the changed members, for the audit trail. */
+export function changedNames(names: readonly string[]): { changed: string } {
+  return { changed: names.join(' ') }
+}

@@ -1,0 +1,241 @@
+/**
+ * An operation: what an operator can do, as a value. The admin API, the console and the command line are loops over the operations
+ * (`all.ts`), so a new operation has a route, an entry of the OpenAPI document, a page and a command.
+ */
+import { createHash } from 'node:crypto'
+import type { TSchema } from 'typebox'
+import type { AdminScope } from '../domain/operators/roles.ts'
+import { type Member, type Members, type RecordMember, type Shown, textOf } from './members/member.ts'
+import { Refusal } from './refusal.ts'
+import { type Act, type Actor, requireScope, type Service } from './service.ts'
+import type { SubjectName } from './subject-name.ts'
+
+/** `set` creates a record with a given id, or changes it. `act` is everything else that changes something. */
+export type Kind = 'list' | 'get' | 'create' | 'change' | 'set' | 'delete' | 'act'
+
+/** Items of a list after a place. `after` is undefined for the first page. */
+export type Page = { limit: number; after: unknown }
+export type Listed<Item = Members> = { items: Item[]; next?: unknown }
+
+export type Call<Input = Members> = {
+  service: Service
+  actor: Actor
+  /** the id of the record; empty if the operation has none */
+  id: string
+  input: Input
+  page: Page
+  /**
+   * Throws if the caller has read another state of the record (RFC 9110 §13.1.1). Call it inside of the store's change: then no other
+   * change can come in between.
+   */
+  requireMatch(record: object): void
+  idempotencyKey: string | undefined
+}
+
+export type Result<Output = unknown> = {
+  output: Output
+  /** the record whose state the caller may name in its next change */
+  record?: object
+  /** true if a record was created, or if work was started */
+  isNew?: boolean
+  /** for the audit trail; absent if nothing was changed */
+  act?: Act
+}
+
+/** What will happen, before it is done: the question of the console and of the command line. */
+export type Question = {
+  /** "Delete Aurora Notes?" */
+  title: string
+  /** what will happen, in numbers */
+  effect: string
+  /** further consequences, one sentence each */
+  notes?: readonly string[]
+  facts?: readonly (readonly [name: string, value: string])[]
+  isDangerous?: boolean
+  /** the button, if it differs from that of the operation */
+  button?: string
+  /** members of the input that the question decides, whatever the caller gave */
+  decided?: Members
+}
+
+/** What a command adds. */
+export type CommandWords = {
+  /** after the name of the subject; the verb of the operation unless given */
+  verb?: string
+  about?: readonly string[]
+  /** after `grantor NAME` */
+  examples: readonly string[]
+  /** true if the command needs the option --yes, or an answer at the terminal */
+  isConfirmed?: true
+  /** the program whose settings the command reads; those of the subject unless given */
+  settings?: 'clients' | 'grants' | 'keys'
+  /** the sentence before the record or in its place */
+  done?: (output: never, call: Pick<Call, 'id'>) => string
+  /** the object that `--json` prints; the record unless given */
+  json?: (output: never, call: Pick<Call, 'id'>) => unknown
+  /** a further line after the record, on standard error */
+  hint?: (output: never) => string | null
+  /** the variables that `--env` prints, for a shell */
+  environment?: (output: never) => Readonly<Record<string, string>>
+  /** the member of the input whose option may be repeated: the operation runs once for each value */
+  repeats?: { member: string; usual: string }
+}
+
+/** What a page adds. */
+export type PageWords = {
+  /** the last part of the path; the verb of the operation unless given */
+  path?: string
+  /** the link to the page */
+  link: string
+  /** the title of the form */
+  title?: string
+  /** the first sentence of the form */
+  intro?: string
+  /** the button of the question */
+  button: string
+  /** true if the link stands out */
+  isDangerous?: true
+  /** the message after the change */
+  done?: string
+  /** the values of a new form */
+  initial?: Members
+  /** of `set`: the form for a new record, with the label of the id */
+  add?: { link: string; intro: string; id: string }
+  /** false if the record does not allow the operation now */
+  isOffered?: (record: Members) => boolean
+}
+
+export type Operation<Input = never, Output = unknown> = {
+  /** the `operationId` of the API */
+  id: string
+  subject: SubjectName
+  kind: Kind
+  /** the second word of its command, and the last part of the path of its page */
+  verb: string
+  scope: AdminScope
+  /** one sentence: "Registers a client." */
+  summary: string
+  description?: string
+  /** the members of the input, besides the id of the record */
+  input?: readonly Member[]
+  /** the path of the API below the subject, `:id` or nothing unless given; null if another operation of the API does the same */
+  path?: string | null
+  /** the description of each answer of the API. `created` and `started` answer a call that created a record or started work. */
+  answers: { done?: string; created?: string; started?: string }
+  /** the schema of the output; null if there is none */
+  output: TSchema | null
+  /** true if the list is read page by page */
+  isPaged?: true
+  /** true if the state of the record can be named (If-Match) */
+  checksState?: true
+  /** true if a repeated call can be recognised (Idempotency-Key) */
+  isRepeatable?: true
+  /** true if the state of the record can forbid the operation */
+  mayConflict?: true
+  command: CommandWords | null
+  page?: PageWords
+  /** Throws `Refusal` if the operation would be refused for what the caller gave. */
+  question?(call: Call<Input>): Promise<Question>
+  run(call: Call<Input>): Promise<Result<Output>>
+}
+
+/** Keeps the type of the input inside of the operation. Callers give inputs that were checked by its members. */
+export function defineOperation<Input = Members, Output = unknown>(
+  operation: Operation<Input, Output>,
+): Operation<never, Output> {
+  return operation
+}
+
+/** A value of a record that is shown besides its members, such as its state. */
+export type Display = {
+  label: string
+  column?: string
+  print?: string
+  /** true for the name of the record */
+  isTitle?: true
+  /** true if only lists show it */
+  isOnlyColumn?: true
+  shown(record: Members): Shown
+}
+
+/** A kind of records. */
+export type Subject = {
+  name: SubjectName
+  /** "client" */
+  noun: string
+  /** for the API's document */
+  words: string
+  /** how a command names a record */
+  operand?: { name: string; words: string }
+  /** the first words of the line for an unknown id; `there is no NOUN` unless given */
+  unknown?: string
+  /** the program whose settings the commands read */
+  settings: 'clients' | 'grants' | 'keys'
+  /** true if the ids are URIs */
+  hasUris?: true
+  /** the name of the id in a record */
+  idName: string
+  displays?: readonly Display[]
+  /** the sentences of an empty list, on a page and in a terminal */
+  empty?: { page: string; terminal: string }
+  /** the page with all records; absent if the console has a page of its own for them */
+  page?: { title: string; lead?: string; readOnly?: string }
+  operations: readonly Operation[]
+}
+
+/** How the members of a table are shown. */
+export function displaysOf(table: Readonly<Record<string, RecordMember>>): Display[] {
+  return Object.values(table).map(({ name, shape, label, column, print, shown }) => ({
+    label,
+    ...(column !== undefined && { column }),
+    ...(print !== undefined && { print }),
+    ...(name === 'name' && { isTitle: true as const }),
+    shown: (record) => (shown ? shown(record[name], record) : usualShown(record[name], shape.kind)),
+  }))
+}
+
+function usualShown(value: unknown, kind: Member['shape']['kind']): Shown {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (kind === 'time') return { time: value as number }
+  return Array.isArray(value) ? { words: value as string[] } : { exact: textOf(value) }
+}
+
+/** Runs the operation for the actor, and records the act. */
+export async function perform<Output>(operation: Operation<never, Output>, call: Call): Promise<Result<Output>> {
+  requireScope(call.actor, operation.scope)
+  const result = await operation.run(call as Call<never>)
+  if (result.act) await call.service.record(call.actor, result.act)
+  return result
+}
+
+/** The record in the output of an operation: the output itself, or the member with the name of the kind of records. */
+export function recordIn({ noun }: Subject, output: unknown): Members {
+  const inner = (output as Members)[noun]
+  return (typeof inner === 'object' && inner !== null ? inner : output) as Members
+}
+
+/** A strong validator of a record (RFC 9110 §8.8.3). */
+export function etagOf(record: object): string {
+  return `"${createHash('sha256').update(JSON.stringify(record)).digest('base64url').slice(0, 22)}"`
+}
+
+/** `wanted` is the validator of the record that the caller has read; undefined or `*` for any. */
+export function matcher(wanted: string | undefined): (record: object) => void {
+  return (record) => {
+    if (wanted === undefined || wanted === '*' || wanted === etagOf(record)) return
+    throw new Refusal('changed_meanwhile', 'The record was changed since it was read. Read it again.')
+  }
+}
+
+/** Reads one item more than a page has, so that the last page is known. */
+export async function readPage<Item, Place>(
+  { limit, after }: Page,
+  read: (limit: number, after: Place | undefined) => Promise<Item[]>,
+  placeOf: (item: Item) => Place,
+): Promise<{ items: Item[]; next: Place | null }> {
+  const items = await read(limit + 1, after as Place | undefined)
+  const page = items.slice(0, limit)
+  const last = items.length > limit ? page.at(-1) : undefined
+  return { items: page, next: last === undefined ? null : placeOf(last) }
+}

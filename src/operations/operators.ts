@@ -1,0 +1,229 @@
+/** The list of operators. Only owners change the list. */
+import { Type } from 'typebox'
+import { OPERATOR_ROLES, type Operator, type OperatorRole } from '../domain/model/records.ts'
+import {
+  OPERATORS_AT_MOST,
+  type OperatorRefusal,
+  operatorIdOf,
+  readOperators,
+  removeOperator as removeFromList,
+  setOperator as setInList,
+  walletOrClientOf,
+} from '../domain/operators/operators.ts'
+import { requireStillOwner } from './access.ts'
+import { type Members, membersOf } from './members/member.ts'
+import { operatorMembers, ROLE_WORDS } from './members/operator-members.ts'
+import { defineOperation, displaysOf, type Subject } from './operation.ts'
+import { conflict, invalid, notFound, type Refusal } from './refusal.ts'
+import { listOf, named, recordSchema, refTo, time } from './schemas.ts'
+import type { Act, Service } from './service.ts'
+
+const subject = 'operators'
+
+export const operatorSchema = named(
+  'Operator',
+  recordSchema(operatorMembers, {
+    operator: Type.String({ description: 'The address of a wallet, or a client id.' }),
+    role: Type.Enum([...OPERATOR_ROLES]),
+    created_at: time,
+  }),
+)
+
+function operatorRecord(operator: Operator) {
+  return { ...membersOf(operatorMembers, operator), created_at: operator.createdAt }
+}
+
+const listOperators = defineOperation({
+  id: 'listOperators',
+  subject,
+  kind: 'list',
+  verb: 'list',
+  scope: 'admin.read',
+  summary: 'Lists the operators.',
+  answers: { done: 'All operators.' },
+  output: listOf(operatorSchema),
+  command: { about: ['The wallets and clients that may use the admin API.'], examples: [''] },
+  run: async ({ service }) => ({ output: { items: (await readOperators(service.store)).map(operatorRecord) } }),
+})
+
+const setOperator = defineOperation<{ role: OperatorRole }>({
+  id: 'setOperator',
+  subject,
+  kind: 'set',
+  verb: 'add',
+  scope: 'admin.operators',
+  summary: 'Adds an operator, or changes the role.',
+  description: 'The id is the address of a wallet or the id of a registered client.',
+  input: [operatorMembers.role],
+  checksState: true,
+  mayConflict: true,
+  answers: { done: 'The role was changed.', created: 'The operator was added.' },
+  output: refTo(operatorSchema),
+  command: {
+    about: [
+      'Roles: owner may do everything. operator may do everything except change operators. auditor may read everything and change nothing. The first operator must be an owner.',
+      'A person signs in with the wallet. A program is a registered client that authenticates by private_key_jwt or uses DPoP, with the client credentials grant, the admin API as its resource, and the scopes that it needs.',
+    ],
+    examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 --role owner', '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --role auditor'],
+    done: ({ operator, role }: Members) => `${String(operator)} is ${String(role)} now.`,
+  },
+  page: {
+    path: 'change',
+    link: 'Change',
+    title: 'Change the role',
+    button: 'Change the role',
+    done: 'The operator has the role.',
+    initial: { role: 'auditor' },
+    add: {
+      link: 'Add an operator',
+      intro: 'A wallet, or a client that authenticates with a private key.',
+      id: 'Address or client id',
+    },
+  },
+  async question({ service, id, input: { role } }) {
+    const operators = await readOperators(service.store)
+    const normal = operatorIdOf(id)
+    const present = operators.find((operator) => operator.id === normal)
+    if (present?.role === role) throw invalid(['The operator has this role already.'])
+    const facts = [['Operator', id]] as const
+    if (!present)
+      return {
+        title: 'Add this operator?',
+        effect: `It gives 1 more operator access: ${ROLE_WORDS[role]}.`,
+        facts,
+        button: 'Add the operator',
+      }
+    return {
+      title: 'Change this role?',
+      effect: `It changes 1 operator from ${present.role} to ${role}: ${ROLE_WORDS[role]}. It holds from the next request on.`,
+      facts,
+    }
+  },
+  async run({ service, actor, id: text, input: { role }, requireMatch }) {
+    const id = await requireOperatorId(service, text)
+    const outcome = await setInList(service.store, { id, role, at: service.now() }, (present, operators) => {
+      requireStillOwner(actor, operators)
+      if (present) requireMatch(operatorRecord(present))
+    })
+    if (outcome.kind === 'refused') throw refusalOf(outcome.why, id)
+    const record = operatorRecord(outcome.operator)
+    const act: Act = {
+      event: outcome.isNew ? 'operator_added' : 'operator_changed',
+      ...objectOf(id),
+      details: { role },
+    }
+    return { output: record, record, isNew: outcome.isNew, act }
+  },
+})
+
+const removeOperator = defineOperation({
+  id: 'removeOperator',
+  subject,
+  kind: 'delete',
+  verb: 'remove',
+  scope: 'admin.operators',
+  summary: 'Removes an operator.',
+  description: 'Access ends with the next request. The last owner cannot be removed.',
+  checksState: true,
+  mayConflict: true,
+  answers: { done: 'The operator was removed.' },
+  output: null,
+  command: {
+    about: ['Tokens and console sessions of the operator stop working with the next request.'],
+    examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
+    done: (_output, { id }) => `${operatorIdOf(id)} is no operator any more.`,
+  },
+  page: {
+    link: 'Remove',
+    isDangerous: true,
+    button: 'Remove the operator',
+    done: 'The operator was removed, and has no access from this moment on.',
+  },
+  async question({ service, actor, id }) {
+    const operators = await readOperators(service.store)
+    const present = operators.find((operator) => operator.id === id)
+    if (!present) throw notFound(subject, id)
+    const isLast = present.role === 'owner' && operators.filter(({ role }) => role === 'owner').length === 1
+    return {
+      title: 'Remove this operator?',
+      effect: isLast
+        ? 'This is the last owner, who cannot be removed. Make another operator an owner first.'
+        : 'It takes the access of 1 operator away, from the next request on.',
+      notes: id === actor.id ? ['This is you: your session ends with it.'] : [],
+      facts: [
+        ['Operator', id],
+        ['Role', present.role],
+      ],
+      isDangerous: true,
+    }
+  },
+  async run({ service, actor, id: text, requireMatch }) {
+    const id = operatorIdOf(text) ?? text
+    const outcome = await removeFromList(service.store, id, (present, operators) => {
+      requireStillOwner(actor, operators)
+      requireMatch(operatorRecord(present))
+    })
+    if (outcome.kind === 'refused') throw refusalOf(outcome.why, id)
+    return { output: undefined, act: { event: 'operator_removed', ...objectOf(id) } }
+  },
+})
+
+function requireId(text: string): string {
+  const id = operatorIdOf(text)
+  if (id !== null) return id
+  throw invalid([
+    'An operator is the address of a wallet, 0x and 40 hexadecimal digits with the right checksum (EIP-55), or the id of a client.',
+  ])
+}
+
+/** The id in its normalized form. Throws if a client id is not registered. */
+async function requireOperatorId({ store }: Service, text: string): Promise<string> {
+  const id = requireId(text)
+  if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('clients', id)
+  return id
+}
+
+/** The operator whom the act concerns. */
+function objectOf(id: string): Pick<Act, 'wallet' | 'client_id'> {
+  const { wallet, clientId } = walletOrClientOf(id)
+  return wallet === undefined ? { client_id: clientId } : { wallet }
+}
+
+function refusalOf(why: OperatorRefusal, id: string): Refusal {
+  switch (why) {
+    case 'unknown':
+      return notFound(subject, id)
+    case 'too_many':
+      return conflict(`There are ${OPERATORS_AT_MOST} operators already.`)
+    case 'first_must_be_owner':
+      return conflict('The first operator must be an owner.')
+    case 'last_owner':
+      return conflict('The last owner can be neither removed nor given another role.')
+  }
+}
+
+export const operators: Subject = {
+  name: subject,
+  noun: 'operator',
+  words: 'Who may use this API',
+  operand: operatorOperand(),
+  unknown: 'there is no operator',
+  settings: 'clients',
+  idName: 'operator',
+  displays: [
+    ...displaysOf(operatorMembers),
+    { label: 'Added', column: 'CREATED', shown: ({ created_at: at }) => ({ time: at as number }) },
+  ],
+  empty: { page: 'There is no operator.', terminal: 'There is no operator yet: grantor operators add --help' },
+  page: {
+    title: 'Operators',
+    lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role.',
+    readOnly: 'Only an owner changes this list.',
+  },
+  operations: [listOperators, setOperator, removeOperator],
+}
+
+function operatorOperand(): { name: string; words: string } {
+  const { value, words } = operatorMembers.id.option
+  return { name: value, words }
+}

@@ -1,0 +1,38 @@
+/** A refusal of an operation. The API sends it as a problem document, the console shows it as a page, and a command prints it as a line. */
+import type { SubjectName } from './subject-name.ts'
+
+export type RefusalCode =
+  | 'invalid_request'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'changed_meanwhile'
+  | 'idempotency_key_reused'
+
+/** `message` and `faults` are sent to the caller. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly code: RefusalCode
+  readonly faults: readonly string[]
+  /** of `not_found`: the record that does not exist */
+  readonly missing: { subject: SubjectName; id: string } | undefined
+
+  constructor(code: RefusalCode, message: string, faults: readonly string[] = [], missing?: Refusal['missing']) {
+    super(message)
+    this.code = code
+    this.faults = faults
+    this.missing = missing
+  }
+}
+
+export function invalid(faults: readonly string[], message = 'The request has faults.'): Refusal {
+  return new Refusal('invalid_request', message, faults)
+}
+
+export function conflict(message: string): Refusal {
+  return new Refusal('conflict', message)
+}
+
+export function notFound(subject: SubjectName, id: string): Refusal {
+  return new Refusal('not_found', `There is no such ${subject.slice(0, -1)}.`, [], { subject, id })
+}

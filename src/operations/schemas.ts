@@ -1,0 +1,107 @@
+/** The JSON Schemas of inputs and outputs, derived from the members. Times are epoch seconds. */
+import { type TSchema, Type } from 'typebox'
+import type { Member, RecordMembers } from './members/member.ts'
+import type { Kind, Operation } from './operation.ts'
+
+export const time = Type.Integer({ minimum: 0, description: 'Epoch seconds.' })
+export const timeOrNull = Type.Union([time, Type.Null()])
+export const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })
+export const walletSchema = Type.String({ pattern: '^0x[0-9A-Fa-f]{40}$', description: 'The address of a wallet (EIP-55).' })
+export const textOrNull = Type.Union([Type.String(), Type.Null()])
+/** Until the year 9999. */
+const LATEST = 253_402_300_799
+const LONGEST = 2000
+const CLOSED = { additionalProperties: false } as const
+
+/** A schema that the API's document names. */
+export function named(name: string, schema: TSchema): TSchema & { $id: string } {
+  return { ...schema, $id: name }
+}
+
+/** A reference to a named schema. */
+export function refTo({ $id }: { $id: string }): TSchema {
+  return { $ref: `${$id}#` }
+}
+
+/** All records of a list. */
+export function listOf(item: { $id: string }): TSchema {
+  return Type.Object({ items: Type.Array(refTo(item)) })
+}
+
+/** A page of a list. */
+export function pageOf(item: { $id: string }): TSchema {
+  return Type.Object({
+    items: Type.Array(refTo(item)),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'The parameter `after` of the next page; null after the last page.',
+    }),
+  })
+}
+
+export const USUAL_LIMIT = 50
+const LIMIT_AT_MOST = 100
+const pageMembers = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LIMIT_AT_MOST,
+      description: `The maximum number of items in a page; ${USUAL_LIMIT} unless given.`,
+    }),
+  ),
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'The member `next` of the previous page.' })),
+}
+
+/** What a caller gives besides the id of the record; null if the operation takes nothing. */
+export function inputSchema({ input, kind, isPaged }: Pick<Operation, 'input' | 'kind' | 'isPaged'>): TSchema | null {
+  if (!input && !isPaged) return null
+  const properties = (input ?? []).map((member) => {
+    const schema = givenSchema(member, kind)
+    return [member.name, member.required ? schema : Type.Optional(schema)] as const
+  })
+  const members = { ...Object.fromEntries(properties), ...(isPaged && pageMembers) }
+  return Type.Object(members, kind === 'change' ? { ...CLOSED, minProperties: 1 } : CLOSED)
+}
+
+/** A text of a query is not empty. */
+function givenSchema(member: Member, kind: Kind): TSchema {
+  const { shape, longest: maxLength = LONGEST, words } = member
+  const described = words === undefined ? {} : { description: words }
+  if (shape.kind === 'text' && !shape.choices && (kind === 'list' || kind === 'act'))
+    return Type.String({ minLength: 1, maxLength, ...described })
+  return { ...schemaOf(member), ...described }
+}
+
+/** A record as the API returns it. */
+export function recordSchema(table: RecordMembers, others: Record<string, TSchema>): TSchema {
+  const properties = Object.values(table).map((member) => [member.name, schemaOf(member)] as const)
+  return Type.Object({ ...Object.fromEntries(properties), ...others })
+}
+
+function schemaOf({ shape, nullable }: Member): TSchema {
+  const schema = schemaOfShape(shape)
+  return nullable ? Type.Union([schema, Type.Null()]) : schema
+}
+
+function schemaOfShape(shape: Member['shape']): TSchema {
+  switch (shape.kind) {
+    case 'text':
+      return shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST })
+    case 'texts':
+      return Type.Array(shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST }), { maxItems: 200 })
+    case 'flag':
+      return Type.Boolean()
+    case 'integer':
+      return Type.Integer({ minimum: shape.minimum, ...(shape.maximum !== undefined && { maximum: shape.maximum }) })
+    case 'wallet':
+      return walletSchema
+    case 'time':
+      return Type.Integer({ minimum: 0, maximum: LATEST })
+    case 'key_set':
+      return Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 20 }) })
+    case 'scopes':
+      return Type.Array(
+        Type.Object({ name: Type.String({ maxLength: 64 }), description: Type.String({ maxLength: 200 }) }, CLOSED),
+        { maxItems: 100 },
+      )
+  }
+}

@@ -1,0 +1,52 @@
+/** What an operation works with. A server and a command each make one, so an operation never opens a store. */
+import type { OperatorEvent } from '../domain/audit/operator-acts.ts'
+import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
+import type { AuditEvent } from '../domain/model/deps.ts'
+import type { Job, OperatorRole, Session } from '../domain/model/records.ts'
+import type { Store } from '../domain/model/store.ts'
+import type { NewJob } from '../domain/operators/jobs.ts'
+import { type AdminScope, roleAllows } from '../domain/operators/roles.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import { insufficientScope } from '../oauth/oauth-error.ts'
+
+/** What an operator did, for the audit trail. */
+export type Act = AuditEvent & { event: OperatorEvent }
+
+/** `listed`: in the list of operators. `command_line`: the user of the operating system, who may do everything. */
+export type Actor = {
+  kind: 'listed' | 'command_line'
+  /** the id of the operator, or `cli:NAME` */
+  id: string
+  role: OperatorRole
+  /** those of the access token, or those that the operator granted to the console */
+  scopes: readonly string[]
+}
+
+export type Service = {
+  store: Store
+  /** epoch seconds */
+  now: () => number
+  /** the URI of the admin API as a resource; null if there is no admin API */
+  adminResource: string | null
+  /** true if the service of `grantor start` is meant, which also calls plain http on this machine */
+  isDevelopment: boolean
+  /** Throws on the command line unless the command reads the secret (`settings: 'keys'`). */
+  keys(): { ring: KeyRing; keeping: KeyKeeping }
+  /** Writes the act to the log and the trail. A server holds the response until the line of the trail is committed. */
+  record(actor: Actor, act: Act): Promise<void>
+  /** A server stores the job, and another task carries it out. A command carries the job out at once. Null if too many are under way. */
+  startJob(job: NewJob): Promise<Job | null>
+  /** Empty for a client that was deleted, or that is no longer published. */
+  nameOfClient(clientId: string): Promise<string>
+  /** Signs a browser out, and notifies the apps that want it. */
+  endSession(session: Session): Promise<void>
+}
+
+export function mayUse({ role, scopes }: Actor, scope: AdminScope): boolean {
+  return scopes.includes(scope) && roleAllows(role, scope)
+}
+
+export function requireScope({ role, scopes }: Actor, scope: AdminScope): void {
+  if (!scopes.includes(scope)) throw insufficientScope('admin_scope_not_granted')
+  if (!roleAllows(role, scope)) throw insufficientScope('role_not_sufficient')
+}
