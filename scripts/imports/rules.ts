@@ -313,7 +313,7 @@ export const importRules: readonly ImportRule[] = [
   {
     folder: 'src/cli',
     owns: 'the entry point, the list of commands, `--help`',
-    mayImport: ['src/cli/terminal', 'src/cli/commands', 'src/config', 'src/ops'],
+    mayImport: ['src/cli/terminal', 'src/cli/commands', 'src/cli/operation-commands', 'src/config', 'src/ops', 'src/operations'],
     ...COMMAND_LINE,
   },
   {
@@ -323,21 +323,9 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
-    folder: 'src/cli/clients',
-    owns: 'what the `clients` commands share: options, lookup, output',
-    mayImport: ['src/cli/terminal', 'src/oauth', 'src/keys', 'src/domain/model'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/resources',
-    owns: 'what the `resources` commands share: options, lookup, output',
-    mayImport: ['src/cli/terminal', 'src/domain/model', 'src/domain/resources'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/operators',
-    owns: 'what the `operators` commands share',
-    mayImport: ['src/cli/terminal', 'src/domain/operators'],
+    folder: 'src/cli/operation-commands',
+    owns: 'the terminal side of the operations: their commands, options and output',
+    mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/keys', 'src/operations'],
     ...COMMAND_LINE,
   },
   {
@@ -370,6 +358,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',
+      'src/operations',
       'src/store/sqlite',
       'src/store/postgres',
       'src/http',
@@ -417,9 +406,7 @@ export const importRules: readonly ImportRule[] = [
     owns: 'one file per command',
     mayImport: [
       'src/cli/terminal',
-      'src/cli/clients',
-      'src/cli/resources',
-      'src/cli/operators',
+      'src/cli/operation-commands',
       'src/cli/configuration',
       'src/cli/webhooks',
       'src/cli/compose',
@@ -434,7 +421,6 @@ export const importRules: readonly ImportRule[] = [
       'src/keys',
       'src/domain/model',
       'src/domain/clients',
-      'src/domain/consent',
       'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',

@@ -1,10 +1,10 @@
 /** The entry point of the command line: finds the command, reads its arguments, runs it, and prints its errors. */
 import { nearest } from '../config/nearest.ts'
 import { redactor } from '../ops/redaction.ts'
-import { commands } from './commands.ts'
 import { commandHelp, overview } from './help.ts'
+import { ownCommands } from './own-commands.ts'
 import { readArguments } from './terminal/arguments.ts'
-import { type Command, type CommandEnvironment, CommandError, EXIT, UsageError } from './terminal/command.ts'
+import { type Command, type CommandEntry, type CommandEnvironment, CommandError, EXIT, UsageError } from './terminal/command.ts'
 import { version } from './version.ts'
 
 /** Runs `grantor ARGV…` and resolves to the exit code: 0 done, 1 failed, 2 wrong command line or settings. */
@@ -31,16 +31,17 @@ async function dispatch(argv: readonly string[], environment: CommandEnvironment
     environment.print(version())
     return EXIT.done
   }
-  const entry = find(argv)
+  const entry = findIn(ownCommands, argv) ?? findIn(await allCommands(), argv)
   if (entry) return run(await entry.load(), argv.slice(entry.name.split(' ').length), environment)
-  if (isGroup(first) && (second === undefined || second === '--help' || second === '-h')) {
+  const commands = await allCommands()
+  if (isGroup(commands, first) && (second === undefined || second === '--help' || second === '-h')) {
     const isRequested = second !== undefined
     const page = overview(await loadAll(first), first)
     if (isRequested) environment.print(page)
     else environment.printError(page)
     return isRequested ? EXIT.done : EXIT.usage
   }
-  throw unknownCommand(argv)
+  throw unknownCommand(commands, argv)
 }
 
 async function run(command: Command, args: readonly string[], environment: CommandEnvironment): Promise<number> {
@@ -57,28 +58,31 @@ async function help(topic: readonly string[], environment: CommandEnvironment): 
   return EXIT.done
 }
 
-function find(argv: readonly string[]) {
+/** The operations are loaded only for a command that needs them: a server without admin API does not. */
+async function allCommands(): Promise<readonly CommandEntry[]> {
+  return (await import('./commands.ts')).commands
+}
+
+function findIn(commands: readonly CommandEntry[], argv: readonly string[]): CommandEntry | undefined {
   return commands.find(({ name }) => name === argv.slice(0, name.split(' ').length).join(' '))
 }
 
-function isGroup(word: string): boolean {
+function isGroup(commands: readonly CommandEntry[], word: string): boolean {
   return commands.some(({ name }) => name.startsWith(`${word} `))
 }
 
-function loadAll(group?: string): Promise<Command[]> {
+async function loadAll(group?: string): Promise<Command[]> {
+  const commands = await allCommands()
   return Promise.all(commands.filter(({ name }) => !group || name.startsWith(`${group} `)).map(({ load }) => load()))
 }
 
-function unknownCommand(argv: readonly string[]): UsageError {
-  const words = argv.slice(0, isGroup(argv[0] ?? '') ? 2 : 1).filter((word) => !word.startsWith('-'))
+function unknownCommand(commands: readonly CommandEntry[], argv: readonly string[]): UsageError {
+  const names = commands.map(({ name }) => name)
+  const words = argv.slice(0, isGroup(commands, argv[0] ?? '') ? 2 : 1).filter((word) => !word.startsWith('-'))
   const typed = words.length > 0 ? words.join(' ') : (argv[0] ?? '')
   const groups = commands.map(({ name }) => name.split(' ')[0] ?? '')
-  const meant = nearest(argv.slice(0, 2).join(' '), names()) ?? nearest(typed, [...names(), ...groups])
+  const meant = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(typed, [...names, ...groups])
   return new UsageError([`"${typed}" is not a command${meant ? `; did you mean grantor ${meant}?` : ''}`, 'See: grantor --help'])
-}
-
-function names(): string[] {
-  return commands.map(({ name }) => name)
 }
 
 /** A defect. Its text passes the log's redaction, because an error may quote its input. */

@@ -197,7 +197,7 @@ const updateClient = defineOperation({
   output: refTo(clientSchema),
   command: {
     about: [
-      'To add a redirect URI, name the present ones too. The running service applies the change within a second. Existing grants are not affected.',
+      'Properties that are not named stay unchanged. A repeatable option replaces the whole list: to add a redirect URI, name the present ones too. The running service applies the change within a second. Existing grants are not affected.',
     ],
     examples: ['0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --redirect-uri https://app.example.com/oauth/callback'],
     done: () => 'Changed; the client is now:',
@@ -304,7 +304,9 @@ const rotateClientSecret = defineOperation<{ overlap?: number }, Created>({
   answers: { created: 'The client and its new secret.' },
   output: createdSchema,
   command: {
-    about: ['At most two secrets are valid at a time. With --json the object of clients create is printed.'],
+    about: [
+      'The present secret stays valid for a while, and at most two secrets are valid at a time. For a leaked secret use --overlap 0: then only the new secret is valid, at once. With --json the object of clients create is printed.',
+    ],
     examples: ['0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --overlap 3600'],
     done: ({ client }: Created) => secretsText(client.secrets),
     json: registeredRecord,
@@ -353,7 +355,9 @@ const deleteClient = jobOperation({
   done: 'client_deleted',
   link: 'Delete',
   button: 'Delete the client',
-  about: ['This cannot be undone. To stop a client temporarily: grantor clients disable.'],
+  about: [
+    'This cannot be undone, so --yes or an answer at the terminal is required. To stop a client temporarily: grantor clients disable.',
+  ],
   question: ({ name }, grants) => ({
     title: `Delete ${name}?`,
     effect: `It ends ${grants} and deletes the client.`,
@@ -374,7 +378,7 @@ const endGrantsOfClient = jobOperation({
   done: 'grants_ended',
   link: 'End all grants',
   button: 'End the grants',
-  about: ['Users sign in again to use the app. This cannot be undone.'],
+  about: ['The client itself stays as it is. Users sign in again to use the app. This cannot be undone.'],
   question: ({ name }, grants) => ({
     title: `End all grants of ${name}?`,
     effect: `It ends ${grants}.`,

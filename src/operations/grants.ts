@@ -139,7 +139,7 @@ export const getReceiptOfGrant = defineOperation<Members, ReceiptRecord>({
   run: async ({ service, id }) => ({ output: await readReceipt(service, id) }),
 })
 
-export const endGrant = defineOperation({
+export const endGrant = defineOperation<Members, 'ended' | 'ended_before'>({
   id: 'endGrant',
   subject,
   kind: 'delete',

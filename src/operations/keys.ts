@@ -94,7 +94,7 @@ export const rotateKey = defineOperation<{ kind: KeyKind }, KeyRecord>({
   output: refTo(keySchema),
   command: {
     about: [
-      'The running service rotates keys by age (GRANTOR_KEY_ROTATION_DAYS); this command rotates them earlier. The earlier key opens what it made until all of that has expired. For a leaked key: grantor keys retire --at-once.',
+      'The running service rotates keys by age (GRANTOR_KEY_ROTATION_DAYS); this command rotates them earlier. The new key is announced for 60 seconds, then it takes over. Nothing stops working: the earlier key opens what it made until all of that has expired. For a leaked key: grantor keys retire --at-once.',
     ],
     examples: ['', '--kind seal --kind mac'],
     repeats: { member: 'kind', usual: 'sign' },
@@ -132,7 +132,7 @@ export const retireKey = defineOperation<{ at_once?: boolean }>({
   output: null,
   command: {
     about: [
-      'The running service itself retires keys when everything that they made has expired. With --at-once these stop working: access tokens (sign), codes and logins in progress (seal), refresh tokens and logins in progress (mac).',
+      'The running service itself retires keys when everything that they made has expired. This command is refused while the key is in use or something that it made may still be valid. For a leaked key use --at-once: a new key takes over immediately, and these stop working: access tokens (sign), codes and logins in progress (seal), refresh tokens and logins in progress (mac).',
     ],
     examples: ['9f3a1c07be', '9f3a1c07be --at-once'],
     done: (_output, { id }) => `Retired ${id}.`,

@@ -129,7 +129,7 @@ const removeOperator = defineOperation({
   answers: { done: 'The operator was removed.' },
   output: null,
   command: {
-    about: ['Tokens and console sessions of the operator stop working with the next request.'],
+    about: ['Tokens and console sessions of the operator stop working with the next request. The last owner cannot be removed.'],
     examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
     done: (_output, { id }) => `${operatorIdOf(id)} is no operator any more.`,
   },

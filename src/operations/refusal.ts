@@ -25,7 +25,9 @@ export class Refusal extends Error {
   }
 }
 
-export function invalid(faults: readonly string[], message = 'The request has faults.'): Refusal {
+export const HAS_FAULTS = 'The request has faults.'
+
+export function invalid(faults: readonly string[], message = HAS_FAULTS): Refusal {
   return new Refusal('invalid_request', message, faults)
 }
 

@@ -127,7 +127,7 @@ const updateResource = defineOperation<Members, ResourceRecord>({
   output: refTo(resourceSchema),
   command: {
     about: [
-      'To add a scope, name the present ones too. The running service applies the change within a second. New access tokens, also those of existing grants, no longer have a scope that was removed. Existing grants never get a scope that was added: the user must sign in again.',
+      'Properties that are not named stay unchanged. A repeatable option replaces the whole list: to add a scope, name the present ones too. The running service applies the change within a second. New access tokens, also those of existing grants, no longer have a scope that was removed. Existing grants never get a scope that was added: the user must sign in again.',
     ],
     examples: [
       'https://mcp.example.com/mcp --open-to registered --open-to metadata',
@@ -168,7 +168,7 @@ const deleteResource = defineOperation({
   output: null,
   command: {
     about: [
-      'Clients that are not registered get no new tokens for the resource. Registered clients that list the resource keep it, as they do a resource that was never registered: to refuse all clients, use grantor resources update --closed.',
+      'Clients that are not registered get no new tokens for the resource. Registered clients that list the resource keep it, as they do a resource that was never registered: to refuse all clients, use grantor resources update --closed. Access tokens that were issued stay valid until they expire. --yes or an answer at the terminal is required.',
     ],
     examples: ['https://mcp.example.com/mcp --yes'],
     isConfirmed: true,

@@ -1,9 +1,7 @@
-import { endGrantsOfWallet, endOneGrant } from '../../domain/consent/end-grants.ts'
-import type { Store } from '../../domain/model/store.ts'
-import { recordAct } from '../compose/record-act.ts'
-import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
-import { withStore } from '../compose/with-store.ts'
-import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+import { endGrant, endGrantsOfWallet } from '../../operations/grants.ts'
+import { dataOption, jsonOption } from '../compose/settings.ts'
+import { runOperation } from '../operation-commands/run-operation.ts'
+import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { counted } from '../terminal/print.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'
 
@@ -27,31 +25,19 @@ export const grantsRevoke = defineCommand({
   program: 'grants',
   async run({ options }, environment) {
     const wallet = walletFrom(options.wallet)
-    const { grant: grantId, client: clientId } = options
-    if ((grantId === undefined) === (wallet === undefined))
+    const { grant: id, client: client_id } = options
+    if ((id === undefined) === (wallet === undefined))
       throw new UsageError(['name either --grant or --wallet', 'See: grantor grants revoke --help'])
-    if (clientId !== undefined && wallet === undefined) throw new UsageError('--client can only be used with --wallet')
-    const ended = await withStore(settingsFor('grants', environment, options.data), environment, async (store, now) => {
-      const count =
-        wallet === undefined
-          ? await endByName(store, grantId ?? '', now())
-          : await endGrantsOfWallet(store, wallet, clientId, now())
-      const ending =
-        wallet === undefined
-          ? ({ event: 'grant_ended', reason: 'operator', grantId } as const)
-          : ({ event: 'grants_ended', reason: 'operator', wallet, clientId, details: { grants: count } } as const)
-      // Ending the grants of a wallet also voids its codes and logins, so that act is recorded even if no grant ended.
-      if (count > 0 || wallet !== undefined) await recordAct(store, environment, { ...ending, at: now() })
-      return count
-    })
+    if (client_id !== undefined && wallet === undefined) throw new UsageError('--client can only be used with --wallet')
+    const input = { wallet, ...(client_id !== undefined && { client_id }) }
+    const ended =
+      id === undefined
+        ? (await runOperation(endGrantsOfWallet, { input, data: options.data }, environment)).grants_ended
+        : (await runOperation(endGrant, { id, data: options.data }, environment)) === 'ended'
+          ? 1
+          : 0
     if (options.json) environment.print(JSON.stringify({ grants_ended: ended }))
     else environment.print(ended === 0 ? 'There was nothing to end.' : `Ended ${counted(ended, 'grant')}.`)
     return EXIT.done
   },
 })
-
-async function endByName(store: Store, grantId: string, at: number): Promise<number> {
-  const outcome = await endOneGrant(store, grantId, at)
-  if (outcome === 'unknown') throw new CommandError(`there is no grant "${grantId}"; see: grantor grants list`)
-  return outcome === 'ended' ? 1 : 0
-}

@@ -54,6 +54,9 @@ export type Command<Specs extends OptionSpecs = OptionSpecs> = {
   run(given: { options: OptionValues<Specs>; operands: readonly string[] }, environment: CommandEnvironment): Promise<number>
 }
 
+/** A command by its name, so that it is loaded only when it is used. */
+export type CommandEntry = { name: string; load(): Promise<Command> }
+
 /** Keeps the types of the options, so that `run` receives typed values. */
 export function defineCommand<const Specs extends OptionSpecs>(command: Command<Specs>): Command<Specs> {
   return command

@@ -1,5 +1,5 @@
 /** Every act of an operator is a line of the trail, whether a command or the admin API carried it out. */
-import type { AuditEntry, NewEntry } from './entry.ts'
+import type { AuditEntry } from './entry.ts'
 
 /** Each name is a noun and what happened to it. */
 export const OPERATOR_EVENTS = [
@@ -31,9 +31,6 @@ export const OPERATOR_EVENTS = [
   'webhook_replayed',
 ] as const
 export type OperatorEvent = (typeof OPERATOR_EVENTS)[number]
-
-/** `operator`: a wallet or a client id of the admin API, or `cli:NAME`. */
-export type OperatorAct = NewEntry & { event: OperatorEvent; operator: string }
 
 /** Writes one entry: `AuditTrail.record` in a server, `appendEntry` in a command. */
 export type WriteEntry = (entry: AuditEntry) => Promise<unknown>

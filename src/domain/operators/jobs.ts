@@ -94,7 +94,8 @@ export function createJobWorker({ store, now, note, pause }: Work): (stopping?: 
   }
 }
 
-function stepsOf(store: Store, { kind, clientId }: Job, at: number): AsyncGenerator<number> {
+/** Carries out the work of a job. Yields how many grants ended after each step. The caller may stop, and repeat the call. */
+export function stepsOf(store: Store, { kind, clientId }: Pick<Job, 'kind' | 'clientId'>, at: number): AsyncGenerator<number> {
   return kind === 'delete_client'
     ? deleteClient(store, clientId, at)
     : endGrantsOfClient(store, clientId, { reason: 'operator', at })

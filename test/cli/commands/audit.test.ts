@@ -68,7 +68,7 @@ test('Every command that changes something writes a line with the name of the us
   ])
   for (const line of all) expect(line).toMatchObject({ operator: ME, at: AT, result: 'done' })
   expect(all[1]).toMatchObject({ client_id: id, details: { changed: 'name' } })
-  expect(all[6]).toMatchObject({ resource: RESOURCE, details: { changed: 'openTo' } })
+  expect(all[6]).toMatchObject({ resource: RESOURCE, details: { changed: 'open_to' } })
   expect(all[8]).toMatchObject({ wallet: '0xf39F…2266', reason: 'operator', details: { grants: 0 } })
   expect(JSON.stringify(all)).not.toContain(wallet)
   expect(await lines('--wallet', wallet)).toHaveLength(1)

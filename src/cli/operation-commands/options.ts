@@ -1,0 +1,134 @@
+/** The options of an operation's command, from the members of its input, and the input from the given options. */
+import type { Member, Members } from '../../operations/members/member.ts'
+import type { Operation } from '../../operations/operation.ts'
+import { type OptionSpec, type OptionSpecs, UsageError } from '../terminal/command.ts'
+import { walletFrom } from '../terminal/wallet-option.ts'
+import { readJwks } from './read-jwks.ts'
+
+type Given = Readonly<Record<string, unknown>>
+
+/** `redirect_uris` is given as `--redirect-uri`, once for each. */
+function optionName({ name, shape, option }: Member): string {
+  const dashed = name.replaceAll('_', '-')
+  return option?.name ?? (isList(shape) ? dashed.replace(/s$/, '') : dashed)
+}
+
+function isList({ kind }: Member['shape']): boolean {
+  return kind === 'texts' || kind === 'scopes'
+}
+
+/** The option of a change that removes the value. */
+function offOption({ name, option }: Member): [name: string, words: string] | null {
+  if (!option?.off) return null
+  return [option.off.name ?? `no-${name.replaceAll('_', '-')}`, option.off.words]
+}
+
+function membersWithOption({ input = [] }: Operation): Member[] {
+  return input.filter(({ option }) => option !== undefined && !option.isOperand)
+}
+
+export function optionSpecs(operation: Operation): OptionSpecs {
+  const members = membersWithOption(operation)
+  const own = members.flatMap((member) => specsOf(member, operation))
+  if (operation.kind !== 'change') return Object.fromEntries(own)
+  const offs = members.flatMap((member) => {
+    const off = offOption(member)
+    if (off) return [[off[0], { words: off[1] }] as const]
+    const name = optionName(member)
+    return member.shape.kind === 'flag' ? [[`no-${name}`, { words: `Removes --${name}.` }] as const] : []
+  })
+  return Object.fromEntries([...own, ...offs])
+}
+
+function specsOf(member: Member, { command }: Operation): (readonly [string, OptionSpec])[] {
+  const { option, shape, required } = member
+  if (!option) return []
+  if (option.flags) return Object.entries(option.flags).map(([name, words]) => [name, { words }] as const)
+  const isRepeated = isList(shape) || command?.repeats?.member === member.name
+  const isRequired = required && command?.repeats?.member !== member.name
+  const spec: OptionSpec = {
+    words: isRequired ? `${option.words} Required.` : option.words,
+    ...(option.value !== undefined && { value: option.value }),
+    ...(isRepeated && { repeatable: true as const }),
+    ...('choices' in shape && shape.choices && { choices: shape.choices }),
+  }
+  return [[optionName(member), spec]]
+}
+
+/** The input that the options describe. Their choices were checked when they were read. */
+export function readInput(operation: Operation, options: Given): Members {
+  const input: Record<string, unknown> = {}
+  for (const member of membersWithOption(operation)) {
+    const value = valueOf(operation, member, options)
+    if (value !== undefined) input[member.name] = value
+    else if (member.required && operation.command?.repeats?.member !== member.name)
+      throw new UsageError([`--${optionName(member)} is missing: ${member.option?.words ?? ''}`, seeHelp(operation)])
+  }
+  if (operation.kind !== 'change') return input
+  for (const { name, option } of membersWithOption(operation))
+    if (option?.replaces !== undefined && input[name]) input[option.replaces] ??= null
+  if (Object.keys(input).length === 0) throw new UsageError(['no change was named', seeHelp(operation)])
+  return input
+}
+
+function seeHelp({ subject, verb }: Operation): string {
+  return `See: grantor ${subject} ${verb} --help`
+}
+
+/** Undefined if the member was not given. */
+function valueOf(operation: Operation, member: Member, options: Given): unknown {
+  const { option, nullable, shape } = member
+  if (option?.flags) return oneOf(Object.keys(option.flags), options)
+  const name = optionName(member)
+  if (shape.kind === 'flag') {
+    const flag = oneOf([name, `no-${name}`], options)
+    return flag === undefined ? undefined : flag === name
+  }
+  const off = operation.kind === 'change' ? offOption(member) : null
+  const given = givenValue(options[name])
+  if (off === null || options[off[0]] !== true) return given === undefined ? undefined : parsed(name, member, given)
+  if (given !== undefined) throw bothGiven(off[0], name)
+  return nullable ? null : []
+}
+
+function givenValue(value: unknown): string | string[] | undefined {
+  return Array.isArray(value) && value.length === 0 ? undefined : (value as string | string[] | undefined)
+}
+
+/** The only one of the flags that is given. */
+function oneOf(flags: readonly string[], options: Given): string | undefined {
+  const [one, other] = flags.filter((flag) => options[flag] === true)
+  if (one !== undefined && other !== undefined) throw bothGiven(one, other)
+  return one
+}
+
+function bothGiven(one: string, other: string): UsageError {
+  return new UsageError(`--${one} and --${other} are both given: keep one`)
+}
+
+function parsed(name: string, { shape }: Member, value: string | string[]): unknown {
+  if (Array.isArray(value)) return shape.kind === 'scopes' ? value.map(scopeFrom) : value
+  switch (shape.kind) {
+    case 'key_set':
+      return readJwks(value)
+    case 'wallet':
+      return walletFrom(value)
+    case 'integer':
+      return integerFrom(name, value, shape)
+    default:
+      return value
+  }
+}
+
+function scopeFrom(text: string): { name: string; description: string } {
+  const at = text.indexOf('=')
+  if (at < 1) throw new UsageError(`--scope must be NAME=DESCRIPTION, as in --scope "notes.read=read your notes", not "${text}"`)
+  return { name: text.slice(0, at), description: text.slice(at + 1).trim() }
+}
+
+function integerFrom(name: string, text: string, { minimum, maximum }: { minimum: number; maximum?: number }): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= minimum && value <= (maximum ?? value)) return value
+  const range = maximum === undefined ? `from ${minimum} on` : `from ${minimum} to ${maximum}`
+  throw new UsageError(`--${name} must be a whole number ${range}, not "${text}"`)
+}

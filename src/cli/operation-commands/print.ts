@@ -1,0 +1,72 @@
+/** Prints records and the outputs of operations in a terminal. */
+
+import { subjectOf } from '../../operations/all.ts'
+import { type Members, type Shown, textOf } from '../../operations/members/member.ts'
+import { type CommandWords, type Display, type Operation, recordIn, type Subject } from '../../operations/operation.ts'
+import { columns, facts, time } from '../terminal/print.ts'
+
+export function listLines({ displays = [], empty }: Subject, records: readonly Members[]): string[] {
+  if (records.length === 0) return [empty?.terminal ?? 'There is nothing.']
+  const shownColumns = displays.filter(({ column }) => column !== undefined)
+  return columns(
+    shownColumns.map(({ column }) => column ?? ''),
+    records.map((record) => shownColumns.map(({ shown }) => cellText(shown(record)))),
+  )
+}
+
+/** A state in a table has no time. */
+function cellText(shown: Shown): string {
+  const text = typeof shown === 'object' && shown !== null && 'state' in shown ? shown.state : shownText(shown)
+  return text ?? '-'
+}
+
+/** The sentence, the record and the secret of an output. */
+export function outputLines(operation: Operation, { done }: CommandWords, output: unknown, id: string): string[] {
+  const subject = subjectOf(operation.subject)
+  const hasFacts = ['get', 'create', 'change'].includes(operation.kind) && (subject.displays || !done)
+  const { client_secret, secret = client_secret } = (output ?? {}) as Members
+  return [
+    ...(done ? [done(output as never, { id })] : []),
+    ...(hasFacts ? recordLines(subject, { ...(output as Members), ...recordIn(subject, output) }) : []),
+    ...(typeof secret === 'string' ? secretLines(client_secret === undefined ? 'secret' : 'client_secret', secret) : []),
+  ]
+}
+
+function secretLines(name: string, secret: string): string[] {
+  return ['', `  ${name}  ${secret}`, '', 'The secret is shown only once; store it now.']
+}
+
+/** What `--json` prints. */
+export function outputRecord({ subject }: Operation, { json }: CommandWords, output: unknown, id: string): unknown {
+  return json ? json(output as never, { id }) : recordIn(subjectOf(subject), output)
+}
+
+/** What `--env` prints. */
+export function environmentLines({ environment }: CommandWords, output: unknown): string[] {
+  return Object.entries(environment?.(output as never) ?? {}).map(([name, value]) => `${name}=${value}`)
+}
+
+function recordLines({ displays }: Subject, record: Members): string[] {
+  if (!displays) return facts(Object.entries(record).map(([name, value]) => [name, textOf(value)] as const))
+  return facts(displays.filter(({ isOnlyColumn }) => !isOnlyColumn).flatMap((display) => factsOf(display, record)))
+}
+
+/** A value of several lines has its name on each of them. */
+function factsOf({ label, print = label.toLowerCase(), shown }: Display, record: Members): (readonly [string, string])[] {
+  const value = shown(record)
+  if (typeof value === 'object' && value !== null && 'lines' in value && value.lines.length > 0)
+    return value.lines.map((line) => [print, line] as const)
+  const text = shownText(value)
+  return text === null ? [] : [[print, text]]
+}
+
+function shownText(shown: Shown): string | null {
+  if (shown === null || typeof shown === 'string') return shown
+  if (typeof shown === 'number') return String(shown)
+  if ('exact' in shown) return shown.exact
+  if ('lines' in shown) return shown.lines.join(' ') || (shown.none ?? 'none')
+  if ('words' in shown) return shown.words.join(' ') || (shown.none ?? 'none')
+  if ('time' in shown) return time(shown.time)
+  const { state, since = null } = shown
+  return since === null ? state : `${state} since ${time(since)}`
+}

@@ -1,0 +1,26 @@
+/** A refusal as an error of a command. */
+import { subjects } from '../../operations/all.ts'
+import { HAS_FAULTS, Refusal } from '../../operations/refusal.ts'
+import { CommandError, UsageError } from '../terminal/command.ts'
+
+/** Returns any other error unchanged. */
+export function commandErrorOf(error: unknown): unknown {
+  if (!(error instanceof Refusal)) return error
+  const { code, message, faults, missing } = error
+  if (missing) return new CommandError(missingLine(missing.subject, missing.id))
+  if (code !== 'invalid_request') return new CommandError(asLine(message))
+  // The general sentence says nothing that the faults do not say.
+  if (message === HAS_FAULTS) return new UsageError(faults.map(asLine))
+  return new UsageError([asLine(message), ...faults.map((fault) => `- ${fault}`)])
+}
+
+function missingLine(name: string, id: string): string {
+  const subject = subjects.find((each) => each.name === name)
+  const words = subject?.unknown ?? `there is no ${subject?.noun ?? name.slice(0, -1)}`
+  return `${words} ${JSON.stringify(id)}${subject ? `; see: grantor ${name} list` : ''}`
+}
+
+/** "Public clients have no secret." is printed after the name of the program. */
+export function asLine(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
+}

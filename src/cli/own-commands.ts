@@ -1,0 +1,26 @@
+/** The commands that are no operation. A command is loaded only when it is used. */
+import type { CommandEntry } from './terminal/command.ts'
+
+export const ownCommands: readonly CommandEntry[] = [
+  { name: 'start', load: async () => (await import('./commands/start.ts')).start },
+  { name: 'init', load: async () => (await import('./commands/init.ts')).init },
+  { name: 'serve', load: async () => (await import('./commands/serve.ts')).serve },
+  { name: 'login-server', load: async () => (await import('./commands/login-server.ts')).loginServer },
+  { name: 'migrate', load: async () => (await import('./commands/migrate.ts')).migrate },
+  { name: 'doctor', load: async () => (await import('./commands/doctor.ts')).doctor },
+  { name: 'apply', load: async () => (await import('./commands/apply.ts')).apply },
+  { name: 'export', load: async () => (await import('./commands/export.ts')).exportCommand },
+  { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
+  { name: 'grants list', load: async () => (await import('./commands/grants-list.ts')).grantsList },
+  { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
+  { name: 'keys list', load: async () => (await import('./commands/keys-list.ts')).keysList },
+  { name: 'keys rewrap', load: async () => (await import('./commands/keys-rewrap.ts')).keysRewrap },
+  { name: 'audit list', load: async () => (await import('./commands/audit-list.ts')).auditList },
+  { name: 'audit export', load: async () => (await import('./commands/audit-export.ts')).auditExport },
+  { name: 'audit verify', load: async () => (await import('./commands/audit-verify.ts')).auditVerify },
+  { name: 'webhooks create', load: async () => (await import('./commands/webhooks-create.ts')).webhooksCreate },
+  { name: 'webhooks list', load: async () => (await import('./commands/webhooks-list.ts')).webhooksList },
+  { name: 'webhooks resume', load: async () => (await import('./commands/webhooks-resume.ts')).webhooksResume },
+  { name: 'webhooks replay', load: async () => (await import('./commands/webhooks-replay.ts')).webhooksReplay },
+  { name: 'webhooks delete', load: async () => (await import('./commands/webhooks-delete.ts')).webhooksDelete },
+]
