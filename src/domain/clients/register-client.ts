@@ -1,44 +1,16 @@
 /** Registers a client (RFC 6749 §2, with the metadata of RFC 7591 §2), and rotates client secrets. */
 import { randomUUID } from 'node:crypto'
-import type { JwkSet } from '../../keys/public-jwk.ts'
 import { hashSecret, newSecret } from '../../keys/secret.ts'
-import type { SigningAlgorithm } from '../../keys/signing-key.ts'
 import { type GrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
-import type { ResponseMode } from '../../oauth/response-mode.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
-import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule } from '../model/records.ts'
+import type { Client, ClientAuthMethod } from '../model/records.ts'
 import { clientFaults } from './client-faults.ts'
 
+type Needed = 'name' | 'type' | 'redirectUris'
+type Optional = Omit<Client, Needed | 'id' | 'secrets' | 'createdAt' | 'disabledAt'>
+
 /** The metadata that an operator provides. Missing members get a default value. */
-export type ClientRegistration = {
-  name: string
-  type: ClientType
-  redirectUris: string[]
-  /** default: `enhancement` */
-  scopes?: string[] | undefined
-  /** default: `enhancement` if that is one of `scopes`, otherwise all scopes */
-  defaultScopes?: string[] | undefined
-  resources?: string[] | undefined
-  resourceServer?: string | null | undefined
-  exchangeResources?: string[] | undefined
-  consent?: ConsentRule | undefined
-  requirePkce?: boolean | undefined
-  authMethod?: ClientAuthMethod | undefined
-  grantTypes?: GrantType[] | undefined
-  profile?: ClientProfile | undefined
-  jwks?: JwkSet | null | undefined
-  jwksUri?: string | null | undefined
-  requirePushedRequests?: boolean | undefined
-  requestObjectSigned?: boolean | undefined
-  dpopBound?: boolean | undefined
-  idTokenAlgorithm?: SigningAlgorithm | undefined
-  introspectionSigned?: SigningAlgorithm | null | undefined
-  authorizationAlgorithm?: SigningAlgorithm | undefined
-  responseModes?: ResponseMode[] | null | undefined
-  postLogoutRedirectUris?: string[] | undefined
-  backchannelLogoutUri?: string | null | undefined
-  backchannelLogoutSessionRequired?: boolean | undefined
-}
+export type ClientRegistration = Pick<Client, Needed> & { [Member in keyof Optional]?: Optional[Member] | undefined }
 
 export type Registered = {
   kind: 'registered'
@@ -69,35 +41,31 @@ export function registerClient(registration: ClientRegistration, at: number): Re
 
 /** The client of a registration, with the defaults of the missing members, not checked, and without a secret. */
 export function clientOf(registration: ClientRegistration, { id, createdAt }: Pick<Client, 'id' | 'createdAt'>): Client {
-  const scopes = unique(registration.scopes ?? [USUAL_SCOPE])
+  const given = Object.fromEntries(Object.entries(registration).filter(([, value]) => value !== undefined)) as Pick<
+    Client,
+    Needed
+  > &
+    Partial<Optional>
+  const { type, scopes: givenScopes = [USUAL_SCOPE] } = given
+  const scopes = unique(givenScopes)
   return applyProfile({
+    ...CLIENT_DEFAULTS,
+    resourceServer: null,
+    requirePkce: false,
+    authMethod: usualAuthMethod(given),
+    grantTypes: usualGrantTypes(given),
+    ...given,
     id,
-    name: registration.name.trim(),
-    type: registration.type,
-    redirectUris: unique(registration.redirectUris),
+    name: given.name.trim(),
+    redirectUris: unique(given.redirectUris),
     scopes,
-    defaultScopes: unique(registration.defaultScopes ?? (scopes.includes(USUAL_SCOPE) ? [USUAL_SCOPE] : scopes)),
-    resources: unique(registration.resources ?? []),
-    resourceServer: registration.resourceServer ?? null,
-    exchangeResources: unique(registration.exchangeResources ?? []),
+    // RFC 6749 §3.3
+    defaultScopes: unique(given.defaultScopes ?? (scopes.includes(USUAL_SCOPE) ? [USUAL_SCOPE] : scopes)),
+    resources: unique(given.resources ?? []),
+    exchangeResources: unique(given.exchangeResources ?? []),
     // A native client cannot authenticate, so the user must always consent.
-    consent: registration.type === 'native' ? 'signed' : (registration.consent ?? 'session'),
-    requirePkce: registration.requirePkce ?? false,
-    authMethod: registration.authMethod ?? usualAuthMethod(registration),
-    grantTypes: registration.grantTypes ?? usualGrantTypes(registration),
-    profile: registration.profile ?? CLIENT_DEFAULTS.profile,
-    jwks: registration.jwks ?? null,
-    jwksUri: registration.jwksUri ?? null,
-    requirePushedRequests: registration.requirePushedRequests ?? false,
-    requestObjectSigned: registration.requestObjectSigned ?? false,
-    dpopBound: registration.dpopBound ?? false,
-    idTokenAlgorithm: registration.idTokenAlgorithm ?? CLIENT_DEFAULTS.idTokenAlgorithm,
-    introspectionSigned: registration.introspectionSigned ?? null,
-    authorizationAlgorithm: registration.authorizationAlgorithm ?? CLIENT_DEFAULTS.authorizationAlgorithm,
-    responseModes: registration.responseModes ?? null,
-    postLogoutRedirectUris: unique(registration.postLogoutRedirectUris ?? []),
-    backchannelLogoutUri: registration.backchannelLogoutUri ?? null,
-    backchannelLogoutSessionRequired: registration.backchannelLogoutSessionRequired ?? false,
+    consent: type === 'native' ? 'signed' : (given.consent ?? 'session'),
+    postLogoutRedirectUris: unique(given.postLogoutRedirectUris ?? []),
     secrets: [],
     createdAt,
     disabledAt: null,
