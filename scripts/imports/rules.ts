@@ -247,6 +247,7 @@ export const importRules: readonly ImportRule[] = [
     folder: 'src/operations',
     owns: 'what an operator can do, each operation once as a value; the members of records; plan, apply and export',
     mayImport: [
+      'src/config',
       'src/oauth',
       'src/wallet',
       'src/keys',
@@ -335,12 +336,6 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
-    folder: 'src/cli/webhooks',
-    owns: 'what the `webhooks` commands share: lookup, moving the cursor',
-    mayImport: ['src/cli/terminal', 'src/domain/model'],
-    ...COMMAND_LINE,
-  },
-  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -408,7 +403,6 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/terminal',
       'src/cli/operation-commands',
       'src/cli/configuration',
-      'src/cli/webhooks',
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/doctor',
@@ -420,7 +414,6 @@ export const importRules: readonly ImportRule[] = [
       'src/chain',
       'src/keys',
       'src/domain/model',
-      'src/domain/clients',
       'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',

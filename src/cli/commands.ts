@@ -16,7 +16,5 @@ const inGroups = [...ownCommands.filter((entry) => !isSingle(entry)), ...ofOpera
 
 export const commands: readonly CommandEntry[] = [
   ...ownCommands.filter(isSingle),
-  ...[...subjects.map(({ name }) => name), 'webhooks'].flatMap((group) =>
-    inGroups.filter(({ name }) => name.startsWith(`${group} `)),
-  ),
+  ...subjects.flatMap(({ name: group }) => inGroups.filter(({ name }) => name.startsWith(`${group} `))),
 ]

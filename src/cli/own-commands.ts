@@ -18,9 +18,4 @@ export const ownCommands: readonly CommandEntry[] = [
   { name: 'audit list', load: async () => (await import('./commands/audit-list.ts')).auditList },
   { name: 'audit export', load: async () => (await import('./commands/audit-export.ts')).auditExport },
   { name: 'audit verify', load: async () => (await import('./commands/audit-verify.ts')).auditVerify },
-  { name: 'webhooks create', load: async () => (await import('./commands/webhooks-create.ts')).webhooksCreate },
-  { name: 'webhooks list', load: async () => (await import('./commands/webhooks-list.ts')).webhooksList },
-  { name: 'webhooks resume', load: async () => (await import('./commands/webhooks-resume.ts')).webhooksResume },
-  { name: 'webhooks replay', load: async () => (await import('./commands/webhooks-replay.ts')).webhooksReplay },
-  { name: 'webhooks delete', load: async () => (await import('./commands/webhooks-delete.ts')).webhooksDelete },
 ]

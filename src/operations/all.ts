@@ -9,8 +9,9 @@ import { operatorSchema, operators } from './operators.ts'
 import { resourceSchema, resources } from './resources.ts'
 import { sessionSchema, sessions } from './sessions.ts'
 import type { SubjectName } from './subject-name.ts'
+import { webhookSchema, webhooks } from './webhooks.ts'
 
-export const subjects: readonly Subject[] = [clients, resources, operators, grants, sessions, keys, jobs, audit]
+export const subjects: readonly Subject[] = [clients, resources, operators, grants, sessions, keys, jobs, audit, webhooks]
 
 /** The schemas that the document names. */
 export const recordSchemas = [
@@ -23,6 +24,7 @@ export const recordSchemas = [
   keySchema,
   jobSchema,
   auditLineSchema,
+  webhookSchema,
 ]
 
 export const operations: readonly Operation[] = subjects.flatMap((subject) => subject.operations)

@@ -1,12 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { Store } from '../../domain/model/store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { ChangedMeanwhile } from '../../operations/configuration/changed-meanwhile.ts'
 import type { KeepSecret, NewSecret } from '../../operations/configuration/configuration.ts'
 import { type Plan, planConfiguration } from '../../operations/configuration/plan.ts'
-import { recordAct } from '../compose/record-act.ts'
-import { dataOption, settingsFor } from '../compose/settings.ts'
-import { withStore } from '../compose/with-store.ts'
+import type { Actor, Service } from '../../operations/service.ts'
+import { withService } from '../compose/command-service.ts'
+import { dataOption } from '../compose/settings.ts'
 import { planLines, planRecord, titleOf } from '../configuration/print-plan.ts'
 import { FILE_AT_MOST, faultLines, readClientMetadata, readConfiguration } from '../configuration/read-configuration.ts'
 import { openSecretsFile, secretRecord } from '../configuration/secrets-file.ts'
@@ -15,10 +14,10 @@ import { counted } from '../terminal/print.ts'
 
 export const apply = defineCommand({
   name: 'apply',
-  words: 'Makes the clients, resources and operators of the store equal to a file.',
+  words: 'Makes the clients, resources, operators and webhooks of the store equal to a file.',
   about: [
     'Prints what will change, asks once, and changes only what differs. A repeated run changes nothing. Each entry is the whole registration: a missing member has its default. An entry without client_id means the only client of its name, or a new client. Entries that the file does not name stay unchanged, unless --prune is given.',
-    'A new client that needs a secret gets one, which is printed once or written to --secrets. Secrets that exist are kept. If an entry in the store changes between the plan and its execution, the command stops before this entry. A command that stopped can be repeated. docs/operating/apply.md describes the file.',
+    'A new webhook, and a new client that needs a secret, get one, which is printed once or written to --secrets. For webhooks, GRANTOR_SECRET is needed. Secrets that exist are kept. If an entry in the store changes between the plan and its execution, the command stops before this entry. A command that stopped can be repeated. docs/operating/apply.md describes the file.',
   ],
   operands: [{ name: 'FILE', words: 'YAML or JSON, as grantor export writes it.' }],
   options: {
@@ -26,7 +25,7 @@ export const apply = defineCommand({
     'dry-run': { words: 'Changes nothing. The exit code is 1 if something would change.' },
     prune: {
       words:
-        'Also deletes the clients, resources and operators that the file does not name, and ends the grants of these clients. Only in the sections (resources, clients, operators) that the file has.',
+        'Also deletes the clients, resources, operators and webhooks that the file does not name, and ends the grants of these clients. Only in the sections (resources, clients, operators, webhooks) that the file has.',
     },
     secrets: {
       value: 'FILE',
@@ -53,15 +52,16 @@ export const apply = defineCommand({
       throw new UsageError('--prune cannot be used with --client-metadata: it would delete every other client')
     const text = readText(file)
     const configuration = options['client-metadata'] ? readClientMetadata(text, file) : readConfiguration(text, file)
-    const settings = settingsFor('clients', environment, options.data)
-    return withStore(settings, environment, async (store, now) => {
-      const plan = await planConfiguration(configuration, { store, at: now(), prune: options.prune })
+    // The secrets of new webhooks are wrapped with the secret of the service.
+    const program = configuration.webhooks?.length ? 'keys' : 'clients'
+    return withService({ program, data: options.data, keys: 'make' }, environment, async (service, actor) => {
+      const plan = await planConfiguration(configuration, { service, prune: options.prune })
       if ('faults' in plan) throw new UsageError(faultLines(file, plan.faults))
       printPlan(plan, options, environment)
       if (plan.changes.length === 0) return EXIT.done
       if (options['dry-run']) return EXIT.failed
       if (!options.yes) await confirm(environment)
-      return carryOut(plan, { store, now, options, environment })
+      return carryOut(plan, { service, actor, options, environment })
     })
   },
 })
@@ -93,24 +93,24 @@ async function confirm({ ask }: CommandEnvironment): Promise<void> {
   if ((await ask('Apply this plan? Type yes: ')).trim() !== 'yes') throw new CommandError('nothing was changed')
 }
 
-type Execution = { store: Store; now: () => number; options: Options; environment: CommandEnvironment }
+type Execution = { service: Service; actor: Actor; options: Options; environment: CommandEnvironment }
 
-async function carryOut(plan: Plan, { store, now, options, environment }: Execution): Promise<number> {
+async function carryOut(plan: Plan, { service, actor, options, environment }: Execution): Promise<number> {
   const { print } = environment
   const secrets: NewSecret[] = []
   const keepSecret: KeepSecret = (secret) => {
     secrets.push(secret)
-    if (!options.json) print(`Secret of ${JSON.stringify(secret.name)} (${secret.clientId}), shown only once: ${secret.secret}`)
+    if (!options.json) print(`Secret of ${JSON.stringify(secret.name)} (${secret.id}), shown only once: ${secret.secret}`)
   }
   const needsFile = options.secrets !== undefined && plan.changes.some(({ newSecret }) => newSecret)
   const file = needsFile ? openSecretsFile(options.secrets ?? '') : null
   let done = 0
   try {
     for (const change of plan.changes) {
-      const { grantsEnded } = await change.carryOut(now(), file?.keepSecret ?? keepSecret)
+      const { grantsEnded } = await change.carryOut(service.now(), file?.keepSecret ?? keepSecret)
       done += 1
       const details = { ...change.act.details, ...(change.grantsEnded ? { grants: grantsEnded } : {}) }
-      await recordAct(store, environment, { ...change.act, at: now(), details })
+      await service.record(actor, { ...change.act, details })
       if (change.grantsEnded && !options.json)
         print(`Deleted ${change.kind} ${change.id} and ended ${counted(grantsEnded, 'grant')}.`)
     }

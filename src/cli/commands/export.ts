@@ -6,7 +6,7 @@ import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
 
 export const exportCommand = defineCommand({
   name: 'export',
-  words: 'Prints the clients, resources and operators of the store as one file, which grantor apply reads.',
+  words: 'Prints the clients, resources, operators and webhooks of the store as one file, which grantor apply reads.',
   about: [
     'The file contains no secrets and no keys of the service. A member that has the value of a missing member is left out. Applying the file to the same store changes nothing. Applying it to an empty store creates the same clients, with the same ids and with new secrets.',
   ],

@@ -1,10 +1,9 @@
 /** The store of the settings: opened for a server or for one command, with the clock that belongs to it. */
 import type { Settings } from '../../config/settings.ts'
-import { type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../../domain/maintenance/keep-keys.ts'
+import { type KeyKeeping, WrongKeyEncryptionKey } from '../../domain/maintenance/keep-keys.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { createStoreClock, type StoreClock } from '../../domain/model/store-clock.ts'
 import { SchemaMismatch, StoreUnavailable } from '../../domain/model/store-errors.ts'
-import { KeyRing } from '../../keys/key-ring.ts'
 import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
 import { openDatabase } from './database.ts'
 import { keySettings } from './service-settings.ts'
@@ -46,14 +45,6 @@ export async function withStore<Result>(
 /** How keys are kept, from the settings of the program that keeps them. */
 export function keyKeeping(settings: Settings<'keys'>, store: Pick<Store, 'keys'>, now: () => number): KeyKeeping {
   return { ...keySettings(settings), store: store.keys, now }
-}
-
-/**
- * Throws if the secret is not the secret of the stored keys: a key that is wrapped with another secret would prevent
- * every node from starting.
- */
-export async function checkSecret(keeping: KeyKeeping): Promise<void> {
-  await loadKeys(keeping, new KeyRing(keeping.now))
 }
 
 /** Turns an error that the operator can correct into one line; returns any other error unchanged. */

@@ -30,6 +30,6 @@ export function openSecretsFile(file: string): { keepSecret: KeepSecret; close()
   }
 }
 
-export function secretRecord({ clientId, name, secret }: NewSecret) {
-  return { client_id: clientId, client_secret: secret, name }
+export function secretRecord({ kind, id, name, secret }: NewSecret) {
+  return kind === 'client' ? { client_id: id, client_secret: secret, name } : { webhook_id: id, secret, url: name }
 }

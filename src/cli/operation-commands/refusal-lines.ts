@@ -20,7 +20,8 @@ function missingLine(name: string, id: string): string {
   return `${words} ${JSON.stringify(id)}${subject ? `; see: grantor ${name} list` : ''}`
 }
 
-/** "Public clients have no secret." is printed after the name of the program. */
+/** "Public clients have no secret." is printed after the name of the program. An abbreviation such as URL stays. */
 export function asLine(sentence: string): string {
+  if (/^[A-Z]{2}/.test(sentence)) return sentence
   return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 }

@@ -8,6 +8,7 @@ export const adminScopes = {
   'admin.grants': 'end grants and sessions of users of this service',
   'admin.keys': 'rotate and retire keys of this service',
   'admin.audit': 'read the audit trail of this service',
+  'admin.webhooks': 'decide who receives the audit trail of this service',
   'admin.operators': 'decide who operates this service',
 } as const
 export type AdminScope = keyof typeof adminScopes

@@ -3,7 +3,7 @@
 import type { Store } from '../../domain/model/store.ts'
 import type { KeyRecord } from '../../keys/key-ring.ts'
 import { changedNames, type MemberChange, type Members, type RecordMembers } from '../members/member.ts'
-import type { Act } from '../service.ts'
+import type { Act, Service } from '../service.ts'
 
 /** One entry of a configuration. The reader has checked the types of the members, and nothing else. */
 export type Entry = {
@@ -13,9 +13,9 @@ export type Entry = {
 }
 
 export type Outcome = { grantsEnded: number }
-/** Stores or shows a new secret. The function is called before the client is written, so that no secret is lost. */
+/** Stores or shows a new secret. The function is called before the record is written, so that no secret is lost. */
 export type KeepSecret = (secret: NewSecret) => void
-export type NewSecret = { clientId: string; name: string; secret: string }
+export type NewSecret = { kind: 'client' | 'webhook'; id: string; name: string; secret: string }
 
 export type PlannedChange = {
   kind: string
@@ -25,7 +25,7 @@ export type PlannedChange = {
   name: string
   /** of a change: the members that differ */
   members: MemberChange[]
-  /** true if the client gets a secret */
+  /** true if the client or the webhook gets a secret */
   newSecret: boolean
   /** the secrets that stop working, because the client no longer authenticates with a secret */
   secretsRemoved: number
@@ -39,6 +39,7 @@ export type PlannedChange = {
 
 export type PlanOfKind = { changes: PlannedChange[]; unchanged: number; faults: string[] }
 export type PlanParts = {
+  service: Service
   store: Store
   keys: readonly KeyRecord[]
   at: number

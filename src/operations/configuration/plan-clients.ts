@@ -134,7 +134,7 @@ function planCreation(store: Store, client: Client, names: NamesNow): PlannedCha
     async carryOut(at, keepSecret) {
       if ((await names()).has(client.name)) throw new ChangedMeanwhile('a client of this name was registered meanwhile')
       const { client: complete, secret } = withSecret({ ...client, createdAt: at }, at)
-      if (secret !== null) keepSecret({ clientId: client.id, name: client.name, secret })
+      if (secret !== null) keepSecret({ kind: 'client', id: client.id, name: client.name, secret })
       if ((await store.clients.insertClient(complete)) === 'taken') throw new ChangedMeanwhile('it was registered meanwhile')
       return { grantsEnded: 0 }
     },
@@ -152,7 +152,7 @@ function planUpdate(store: Store, before: Client, after: Client): PlannedChange 
     secretsRemoved: before.secrets.length - after.secrets.length,
     async carryOut(at, keepSecret) {
       const { client: complete, secret } = withSecret(after, at)
-      if (secret !== null) keepSecret({ clientId: after.id, name: after.name, secret })
+      if (secret !== null) keepSecret({ kind: 'client', id: after.id, name: after.name, secret })
       const changed = await store.clients.changeClient(before.id, (present) => {
         requireSame(before, present)
         if (secret !== null && present.secrets.length > 0) throw new ChangedMeanwhile('it got a secret meanwhile')

@@ -5,12 +5,15 @@ import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './config
 import { clientKind } from './plan-clients.ts'
 import { operatorKind } from './plan-operators.ts'
 import { resourceKind } from './plan-resources.ts'
+import { webhookKind } from './plan-webhooks.ts'
 
 /** The kinds by the name of their section, in the order of the file and of the plan. A further kind is one row here. */
-export const kinds = { resources: resourceKind, clients: clientKind, operators: operatorKind } as const satisfies Record<
-  string,
-  Kind
->
+export const kinds = {
+  resources: resourceKind,
+  clients: clientKind,
+  operators: operatorKind,
+  webhooks: webhookKind,
+} as const satisfies Record<string, Kind>
 export type KindName = keyof typeof kinds
 export const KIND_NAMES = Object.keys(kinds) as KindName[]
 
@@ -22,13 +25,15 @@ export type Plan = { changes: PlannedChange[]; unchanged: number }
 /** The plan, or one line for each fault in the configuration. With `prune`, entries that a section does not name are deleted. */
 export async function planConfiguration(
   configuration: Configuration,
-  { store, at, prune }: Omit<PlanParts, 'keys' | 'sections'>,
+  { service, prune }: Pick<PlanParts, 'service' | 'prune'>,
 ): Promise<Plan | { faults: string[] }> {
+  const { store } = service
+  const at = service.now()
   const keys = await store.keys.listKeys()
   const plans: PlanOfKind[] = []
   for (const name of KIND_NAMES) {
     const entries = configuration[name]
-    if (entries) plans.push(await kinds[name].plan(entries, { store, keys, at, prune, sections: configuration }))
+    if (entries) plans.push(await kinds[name].plan(entries, { service, store, keys, at, prune, sections: configuration }))
   }
   const faults = plans.flatMap((plan) => plan.faults)
   if (faults.length > 0) return { faults }

@@ -30,6 +30,7 @@ const PLACES = [
   ['/console/keys', 'Keys'],
   ['/console/operators', 'Operators'],
   ['/console/audit', 'Audit'],
+  ['/console/webhooks', 'Webhooks'],
 ] as const
 
 /** The frame of the console. It is wider than the pages for users, because operators compare rows. */

@@ -63,6 +63,13 @@ test('An operator is a wallet in its EIP-55 form or the id of a client, and noth
 test('An owner has every scope, an operator every scope but admin.operators, and an auditor only those that change nothing', () => {
   const scopesOf = (role: 'owner' | 'operator' | 'auditor') => ADMIN_SCOPES.filter((scope) => roleAllows(role, scope))
   expect(scopesOf('owner')).toEqual(ADMIN_SCOPES)
-  expect(scopesOf('operator')).toEqual(['admin.read', 'admin.clients', 'admin.grants', 'admin.keys', 'admin.audit'])
+  expect(scopesOf('operator')).toEqual([
+    'admin.read',
+    'admin.clients',
+    'admin.grants',
+    'admin.keys',
+    'admin.audit',
+    'admin.webhooks',
+  ])
   expect(scopesOf('auditor')).toEqual(['admin.read', 'admin.audit'])
 })

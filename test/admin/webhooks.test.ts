@@ -1,0 +1,92 @@
+/** Webhooks through the admin API, the console and `apply`. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { newDatabase, newFolder, run } from '../cli/run.ts'
+import { adminCaller } from '../support/admin.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
+import { ConsoleBrowser, hiddenFields } from './console/console-browser.ts'
+import { addOperator, OWNER } from './console/visit.ts'
+
+const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
+
+const URL_OF_RECEIVER = 'https://siem.example.com/grantor?token=abc'
+type WebhookJson = { webhook_id: string; url: string; events: string[] }
+
+test('A webhook is created with its secret once, is listed, replayed, resumed and deleted, and each act is recorded without the query of the address', async ({
+  grantor,
+  owner,
+}) => {
+  const created = await owner.call('POST', '/v1/webhooks', { url: URL_OF_RECEIVER, events: ['grant_ended'] })
+  expect(created.status).toBe(201)
+  expect(created.json().secret).toMatch(/^whsec_/)
+  const { webhook_id: id } = created.json().webhook as WebhookJson
+  const path = `/v1/webhooks/${id}`
+  const read = await owner.call('GET', path)
+  expect(read.json()).toMatchObject({ url: URL_OF_RECEIVER, events: ['grant_ended'], paused_at: null })
+  expect(read.body).not.toContain('whsec_')
+  expect((await owner.call('POST', `${path}/replay`, { line: 1 })).status).toBe(204)
+  expect((await owner.call('POST', `${path}/replay`, { line: 1_000_000 })).status).toBe(422)
+  expect((await owner.call('POST', `${path}/resume`)).status).toBe(204)
+  expect((await owner.call('DELETE', path)).status).toBe(204)
+  expect((await owner.call('GET', path)).status).toBe(404)
+  const acts = grantor.events.filter(({ event }) => event.startsWith('webhook_')).map(({ event, operator }) => [event, operator])
+  expect(acts).toEqual(
+    ['webhook_created', 'webhook_replayed', 'webhook_resumed', 'webhook_deleted'].map((event) => [event, owner.client.id]),
+  )
+  expect(JSON.stringify(grantor.events)).not.toContain('token=abc')
+})
+
+test('A webhook for plain http, or for an event that no line has, is refused, and an auditor adds none', async ({
+  grantor,
+  owner,
+}) => {
+  const auditor = await adminCaller(grantor, 'auditor')
+  expect((await auditor.call('POST', '/v1/webhooks', { url: URL_OF_RECEIVER })).status).toBe(403)
+  const faulty = await owner.call('POST', '/v1/webhooks', { url: 'http://siem.example.com/', events: ['grant_ends'] })
+  expect([faulty.status, (faulty.json().faults as string[]).length]).toEqual([422, 2])
+  expect(await grantor.store.webhooks.listWebhooks()).toEqual([])
+})
+
+test('An owner adds a webhook in the console, reads its secret once, and deletes it', async ({ grantor }) => {
+  await addOperator(grantor, OWNER, 'owner')
+  const browser = new ConsoleBrowser(grantor, OWNER)
+  await browser.signIn()
+  const path = '/console/webhooks/new'
+  const form = hiddenFields(await browser.get(path))
+  const question = await browser.post(path, { ...form, url: URL_OF_RECEIVER, events: '' })
+  expect(question.body).toContain('It sends every new line of the audit trail to siem.example.com.')
+  const shown = await browser.post(path, hiddenFields(question))
+  const [, secret = ''] = /id="webhook-secret">(whsec_[^<]+)</.exec(shown.body) ?? []
+  expect(secret.length).toBeGreaterThan(40)
+  const [webhook] = await grantor.store.webhooks.listWebhooks()
+  const page = await browser.get(`/console/webhooks/${webhook?.id}`)
+  expect(page.body).toContain('delivers')
+  expect(page.body).not.toContain(secret)
+  const deletion = `/console/webhooks/${webhook?.id}/delete`
+  expect((await browser.post(deletion, hiddenFields(await browser.get(deletion)))).location).toContain('done=deleteWebhook')
+  expect((await browser.get('/console/webhooks')).body).toContain('There is no webhook.')
+})
+
+test('apply creates a webhook with a secret, a second run changes nothing, export names it without the secret, and --prune deletes it', async () => {
+  const database = await newDatabase()
+  const env = { ...database.env, GRANTOR_SECRET: 'test-secret-that-wraps-the-keys-0123456789' }
+  const file = join(newFolder(), 'grantor.yaml')
+  const apply = async (text: string, ...options: string[]) => {
+    writeFileSync(file, text)
+    return run(['apply', file, '--yes', ...options], env)
+  }
+  const first = await apply(`webhooks:\n  - {url: "${URL_OF_RECEIVER}", events: [grant_ended]}`)
+  expect([first.exit, first.err]).toEqual([0, ''])
+  expect(first.out).toMatch(/shown only once: whsec_\S+\n/)
+  const exported = (await run(['export'], env)).out
+  expect(exported).toContain(URL_OF_RECEIVER)
+  expect(exported).not.toContain('whsec_')
+  expect((await apply(exported)).out).toContain('Nothing to change: 1 unchanged.')
+  expect(await apply(exported.replace('grant_ended', 'key_made'))).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('never change'),
+  })
+  expect((await apply('webhooks: []', '--prune')).out).toContain('delete webhook')
+  expect((await run(['webhooks', 'list'], env)).out).toBe('There is no webhook.\n')
+})
