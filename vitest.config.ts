@@ -21,6 +21,7 @@ const ISOLATED = [
   'test/store/postgres/at-its-worst.test.ts',
   'test/ops/standard-output.test.ts',
   'test/imports/regexes.test.ts',
+  'test/operations/derived.test.ts',
 ]
 /** Folders whose tests need neither PostgreSQL, nor a browser, nor another process. */
 const FAST = /^test\/(config|domain|keys|oauth|outbound|pages|resource|store\/sqlite|wallet)\//

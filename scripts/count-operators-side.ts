@@ -1,0 +1,33 @@
+/**
+ * Prints the lines of the operators' side: the operations, the admin API, the console, its pages, and the commands. With a path, counts another
+ * checkout, for example one of an earlier commit: `node scripts/count-operators-side.ts ../before`.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The folders of today and of the commits before `src/operations`. */
+const FOLDERS = [
+  'src/operations',
+  'src/admin',
+  'src/console',
+  'src/pages/console',
+  'src/cli/operation-commands',
+  'src/cli/clients',
+  'src/cli/resources',
+  'src/cli/operators',
+  'src/cli/webhooks',
+  'src/cli/configuration',
+  'src/cli/commands',
+  'src/domain/configuration',
+  'src/domain/operators',
+]
+
+const root = process.argv[2] ?? '.'
+let all = 0
+for (const folder of FOLDERS) {
+  const files = globSync(`${folder}/**/*.ts`, { cwd: root })
+  const lines = files.reduce((sum, file) => sum + readFileSync(join(root, file), 'utf8').split('\n').length - 1, 0)
+  if (files.length > 0) console.log(`${String(lines).padStart(6)} lines in ${String(files.length).padStart(3)} files  ${folder}`)
+  all += lines
+}
+console.log(`${String(all).padStart(6)} lines`)
