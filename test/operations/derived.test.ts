@@ -2,7 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
+import type * as ClientMembers from '../../src/operations/members/client-members.ts'
 import type { RecordMember } from '../../src/operations/members/member.ts'
+import type * as Resources from '../../src/operations/resources.ts'
 import { ConsoleBrowser, hiddenFields } from '../admin/console/console-browser.ts'
 import { addOperator, OWNER } from '../admin/console/visit.ts'
 import { newDatabase, newFolder, run } from '../cli/run.ts'
@@ -12,7 +14,7 @@ import { send } from '../support/send.ts'
 
 // One entry of a table: what a new property of `Client` needs besides its type and its default.
 vi.mock('../../src/operations/members/client-members.ts', async (original) => {
-  const { clientMembers } = await original<typeof import('../../src/operations/members/client-members.ts')>()
+  const { clientMembers } = await original<typeof ClientMembers>()
   const logoUri = {
     name: 'logo_uri',
     shape: { kind: 'text' },
@@ -27,7 +29,7 @@ vi.mock('../../src/operations/members/client-members.ts', async (original) => {
 
 // One value: an operation.
 vi.mock('../../src/operations/resources.ts', async (original) => {
-  const module = await original<typeof import('../../src/operations/resources.ts')>()
+  const module = await original<typeof Resources>()
   const { defineOperation } = await import('../../src/operations/operation.ts')
   const closeResource = defineOperation({
     id: 'closeResource',
