@@ -458,13 +458,11 @@ describe('What the file may contain', () => {
     expect(err).toContain('and 180 more')
   })
 
-  test('A file that is nested deeply, or that expands, is refused quickly', async () => {
-    const began = performance.now()
+  test('A file that is nested deeply, or that would expand, is refused', async () => {
     expect(await refused(`clients: ${'['.repeat(100_000)}`)).toMatch(/nested too deeply|line 1/)
     expect(await refused(`clients: ${'['.repeat(50)}${']'.repeat(50)}`)).toContain('nested too deeply')
     const bomb = `a: &a [x,x,x]\n${'bcdefgh'.replaceAll(/./g, (letter) => `${letter}: &${letter} [${`*${String.fromCharCode(letter.charCodeAt(0) - 1)},`.repeat(9)}]\n`)}`
     expect(await refused(bomb)).toContain('are not supported')
-    expect(performance.now() - began).toBeLessThan(5000)
   })
 
   test('A file that cannot be read, or that is too large, is refused', async () => {
