@@ -38,7 +38,7 @@ function fieldFor(member: Member, value: unknown): Field {
         ...common,
         kind: 'choice',
         value: textOf(value),
-        choices: textOf(value) === '' ? [{ value: '', label: 'default' }, ...choices] : choices,
+        choices: textOf(value) === '' || member.nullable ? [{ value: '', label: 'default' }, ...choices] : choices,
       }
   }
 }

@@ -562,7 +562,7 @@ export const clients: Subject = {
   displays: [
     ...displaysOf(clientMembers),
     {
-      label: 'Grants that have not ended',
+      label: 'Grants',
       print: 'grants',
       shown: ({ unended_grants: count }) =>
         typeof count === 'number' ? `${counted(count, 'grant', COUNTED_AT_MOST)} not ended` : null,

@@ -185,11 +185,11 @@ export type Subject = {
 
 /** How the members of a table are shown. */
 export function displaysOf(table: Readonly<Record<string, RecordMember>>): Display[] {
-  return Object.values(table).map(({ name, shape, label, column, print, shown }) => ({
+  return Object.values(table).map(({ name, shape, label, column, print, isTitle, shown }) => ({
     label,
     ...(column !== undefined && { column }),
     ...(print !== undefined && { print }),
-    ...(name === 'name' && { isTitle: true as const }),
+    ...(isTitle && { isTitle }),
     shown: (record) => (shown ? shown(record[name], record) : usualShown(record[name], shape.kind)),
   }))
 }

@@ -217,7 +217,7 @@ export const operators: Subject = {
   empty: { page: 'There is no operator.', terminal: 'There is no operator yet: grantor operators add --help' },
   page: {
     title: 'Operators',
-    lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role.',
+    lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role. An owner may do everything, an operator everything except change this list, and an auditor reads everything.',
     readOnly: 'Only an owner changes this list.',
   },
   operations: [listOperators, setOperator, removeOperator],

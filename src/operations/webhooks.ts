@@ -304,7 +304,7 @@ export const webhooks: Subject = {
       isOnlyColumn: true,
       shown: ({ events }) => ({ words: events as string[], none: 'every event' }),
     },
-    { label: 'URL', column: 'URL', isOnlyColumn: true, shown: ({ url }) => ({ exact: String(url) }) },
+    { label: 'URL', column: 'URL', isTitle: true, isOnlyColumn: true, shown: ({ url }) => ({ exact: String(url) }) },
     { label: 'Added', print: 'created', shown: ({ created_at: at }) => ({ time: at as number }) },
   ],
   empty: { page: 'There is no webhook.', terminal: 'There is no webhook.' },

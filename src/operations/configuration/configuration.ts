@@ -2,8 +2,16 @@
 
 import type { Store } from '../../domain/model/store.ts'
 import type { KeyRecord } from '../../keys/key-ring.ts'
-import { changedNames, type MemberChange, type Members, type RecordMembers } from '../members/member.ts'
+import {
+  changedNames,
+  changesBetween,
+  type MemberChange,
+  type Members,
+  membersOf,
+  type RecordMembers,
+} from '../members/member.ts'
 import type { Act, Service } from '../service.ts'
+import { ChangedMeanwhile } from './changed-meanwhile.ts'
 
 /** One entry of a configuration. The reader has checked the types of the members, and nothing else. */
 export type Entry = {
@@ -58,7 +66,20 @@ export type Kind = {
   exported(store: Store): Promise<Members[]>
 }
 
-/** The names of the changed members, for the audit trail. */
-export function detailsOf(changes: readonly MemberChange[]): Pick<Act, 'details'> {
-  return changes.length === 0 ? {} : { details: changedNames(changes.map(({ name }) => name)) }
+type Described = Pick<PlannedChange, 'kind' | 'action' | 'id' | 'name' | 'act'> & Partial<Omit<PlannedChange, 'carryOut'>>
+
+/** A change with the usual values of what it does not have. The names of the changed members are in the audit trail. */
+export function describe({ act, members = [], ...change }: Described): Omit<PlannedChange, 'carryOut'> {
+  const details = members.length === 0 ? {} : { details: changedNames(members.map(({ name }) => name)) }
+  return { newSecret: false, secretsRemoved: 0, grantsEnded: null, ...change, members, act: { ...details, ...act } }
+}
+
+/** The members in which two records differ. */
+export function differences(table: RecordMembers, before: object, after: object): MemberChange[] {
+  return changesBetween(membersOf(table, before), membersOf(table, after))
+}
+
+/** Throws if the record in the store is not the one that the plan was made for. */
+export function requireSame(table: RecordMembers, before: object, present: object): void {
+  if (differences(table, before, present).length > 0) throw new ChangedMeanwhile('it was changed meanwhile')
 }

@@ -12,9 +12,18 @@ import { sumOf } from '../../domain/model/pages.ts'
 import type { Client } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { clientMembers } from '../members/client-members.ts'
-import { byKey, changesBetween, type MemberChange, membersOf, withoutPresets } from '../members/member.ts'
+import { byKey, type MemberChange, membersOf, withoutPresets } from '../members/member.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
-import { detailsOf, type Entry, type Kind, type PlannedChange, type PlanOfKind, type PlanParts } from './configuration.ts'
+import {
+  describe,
+  differences,
+  type Entry,
+  type Kind,
+  type PlannedChange,
+  type PlanOfKind,
+  type PlanParts,
+  requireSame,
+} from './configuration.ts'
 
 /** The store accepts more, one by one. A file of this length is read and compared in seconds. */
 const CLIENTS_AT_MOST = 10_000
@@ -41,7 +50,7 @@ async function planClients(entries: readonly Entry[], { store, keys, at, prune }
   for (const { entry, before, fault } of claims) {
     if (fault !== null) plan.faults.push(`${entry.place}: ${fault}`)
     const after = clientOfEntry(entry, before, at)
-    if (before && changesBetween(membersOf(clientMembers, before), membersOf(clientMembers, after)).length === 0) {
+    if (before && differences(clientMembers, before, after).length === 0) {
       plan.unchanged += 1
       continue
     }
@@ -96,23 +105,10 @@ function clientOfEntry({ members }: Entry, before: Client | null, at: number): C
 
 const EVENTS = { create: 'client_created', change: 'client_changed', delete: 'client_deleted' } as const
 
-function describeChange(
-  client: Client,
-  action: PlannedChange['action'],
-  members: MemberChange[] = [],
-): Omit<PlannedChange, 'carryOut'> {
+function describeChange(client: Client, action: PlannedChange['action'], members: MemberChange[] = []) {
+  const { id, name } = client
   const newSecret = action !== 'delete' && lacksSecret(client)
-  return {
-    kind: 'client',
-    action,
-    id: client.id,
-    name: client.name,
-    members,
-    act: { event: EVENTS[action], client_id: client.id, ...detailsOf(members) },
-    newSecret,
-    secretsRemoved: 0,
-    grantsEnded: null,
-  }
+  return describe({ kind: 'client', action, id, name, members, newSecret, act: { event: EVENTS[action], client_id: id } })
 }
 
 function lacksSecret({ authMethod, secrets }: Client): boolean {
@@ -148,13 +144,13 @@ function withSecret(client: Client, at: number): { client: Client; secret: strin
 /** Secrets that were rotated after the plan are kept. */
 function planUpdate(store: Store, before: Client, after: Client): PlannedChange {
   return {
-    ...describeChange(after, 'change', changesBetween(membersOf(clientMembers, before), membersOf(clientMembers, after))),
+    ...describeChange(after, 'change', differences(clientMembers, before, after)),
     secretsRemoved: before.secrets.length - after.secrets.length,
     async carryOut(at, keepSecret) {
       const { client: complete, secret } = withSecret(after, at)
       if (secret !== null) keepSecret({ kind: 'client', id: after.id, name: after.name, secret })
       const changed = await store.clients.changeClient(before.id, (present) => {
-        requireSame(before, present)
+        requireSame(clientMembers, before, present)
         if (secret !== null && present.secrets.length > 0) throw new ChangedMeanwhile('it got a secret meanwhile')
         const keepsSecrets = secret === null && hasSecret(after.authMethod)
         return {
@@ -177,15 +173,10 @@ async function planDeletion(store: Store, before: Client): Promise<PlannedChange
     grantsEnded: { count: Math.min(unended, COUNTED_AT_MOST), isMore: unended > COUNTED_AT_MOST },
     async carryOut(now) {
       const disabled = await store.clients.changeClient(before.id, (present) => {
-        requireSame(before, present)
+        requireSame(clientMembers, before, present)
         return { ...present, disabledAt: present.disabledAt ?? now }
       })
       return { grantsEnded: disabled ? await sumOf(deleteClient(store, disabled.id, now)) : 0 }
     },
   }
-}
-
-function requireSame(before: Client, present: Client): void {
-  if (changesBetween(membersOf(clientMembers, before), membersOf(clientMembers, present)).length > 0)
-    throw new ChangedMeanwhile('it was changed meanwhile')
 }

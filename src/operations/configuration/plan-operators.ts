@@ -11,7 +11,7 @@ import {
 } from '../../domain/operators/operators.ts'
 import { operatorMembers } from '../members/operator-members.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
-import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
+import { describe, type Entry, type Kind, type PlannedChange, type PlanOfKind, type PlanParts } from './configuration.ts'
 
 export const operatorKind: Kind = {
   members: operatorMembers,
@@ -67,14 +67,10 @@ function faultsOfAll(wanted: ReadonlyMap<string, OperatorRole>, { stored, others
 
 const EVENTS = { create: 'operator_added', change: 'operator_changed', delete: 'operator_removed' } as const
 
-function describeChange(
-  { id, role }: Pick<Operator, 'id' | 'role'>,
-  action: PlannedChange['action'],
-): Omit<PlannedChange, 'carryOut'> {
+function describeChange({ id, role }: Pick<Operator, 'id' | 'role'>, action: PlannedChange['action']) {
   const { wallet, clientId } = walletOrClientOf(id)
   const of = wallet === undefined ? { client_id: clientId } : { wallet }
-  const act = { event: EVENTS[action], ...of, details: { role } }
-  return { kind: 'operator', action, id, name: role, members: [], act, newSecret: false, secretsRemoved: 0, grantsEnded: null }
+  return describe({ kind: 'operator', action, id, name: role, act: { event: EVENTS[action], ...of, details: { role } } })
 }
 
 function planRole(store: Store, operator: Pick<Operator, 'id' | 'role'>, before: Operator | undefined): PlannedChange {

@@ -3,11 +3,20 @@ import { RESOURCES_AT_MOST } from '../../domain/model/operator-store.ts'
 import type { Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { resourceFaults } from '../../domain/resources/resource-faults.ts'
-import { byKey, changesBetween, type MemberChange, membersOf, withoutPresets } from '../members/member.ts'
+import { byKey, type MemberChange, membersOf, withoutPresets } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
 import { resourceOf } from '../resources.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
-import { detailsOf, type Entry, type Kind, type PlannedChange, type PlanOfKind, type PlanParts } from './configuration.ts'
+import {
+  describe,
+  differences,
+  type Entry,
+  type Kind,
+  type PlannedChange,
+  type PlanOfKind,
+  type PlanParts,
+  requireSame,
+} from './configuration.ts'
 
 export const resourceKind: Kind = {
   members: resourceMembers,
@@ -31,8 +40,7 @@ async function planResources(entries: readonly Entry[], { store, at, prune }: Pl
     if (other !== undefined) faults.push(`The resource is named twice, also in ${other}.`)
     named.set(after.uri, place)
     plan.faults.push(...faults.map((fault) => `${place}: ${fault}`))
-    if (before && changesBetween(membersOf(resourceMembers, before), membersOf(resourceMembers, after)).length === 0)
-      plan.unchanged += 1
+    if (before && differences(resourceMembers, before, after).length === 0) plan.unchanged += 1
     else plan.changes.push(before ? planUpdate(store, before, after) : planCreation(store, after))
   }
   const others = [...stored.values()].filter(({ uri }) => !named.has(uri))
@@ -48,22 +56,8 @@ async function planResources(entries: readonly Entry[], { store, at, prune }: Pl
 
 const EVENTS = { create: 'resource_created', change: 'resource_changed', delete: 'resource_deleted' } as const
 
-function describeChange(
-  { uri, name }: Resource,
-  action: PlannedChange['action'],
-  members: MemberChange[] = [],
-): Omit<PlannedChange, 'carryOut'> {
-  return {
-    kind: 'resource',
-    action,
-    id: uri,
-    name,
-    members,
-    act: { event: EVENTS[action], resource: uri, ...detailsOf(members) },
-    newSecret: false,
-    secretsRemoved: 0,
-    grantsEnded: null,
-  }
+function describeChange({ uri, name }: Resource, action: PlannedChange['action'], members: MemberChange[] = []) {
+  return describe({ kind: 'resource', action, id: uri, name, members, act: { event: EVENTS[action], resource: uri } })
 }
 
 function planCreation(store: Store, resource: Resource): PlannedChange {
@@ -82,10 +76,10 @@ function planCreation(store: Store, resource: Resource): PlannedChange {
 
 function planUpdate(store: Store, before: Resource, after: Resource): PlannedChange {
   return {
-    ...describeChange(after, 'change', changesBetween(membersOf(resourceMembers, before), membersOf(resourceMembers, after))),
+    ...describeChange(after, 'change', differences(resourceMembers, before, after)),
     async carryOut() {
       const changed = await store.resources.changeResource(before.uri, (present) => {
-        requireSame(before, present)
+        requireSame(resourceMembers, before, present)
         return { ...after, createdAt: present.createdAt }
       })
       if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
@@ -100,16 +94,11 @@ function planDeletion(store: Store, before: Resource): PlannedChange {
     ...describeChange(before, 'delete'),
     async carryOut() {
       await store.resources.changeResource(before.uri, (present) => {
-        requireSame(before, present)
+        requireSame(resourceMembers, before, present)
         return { ...present, openTo: [] }
       })
       await store.resources.deleteResource(before.uri)
       return { grantsEnded: 0 }
     },
   }
-}
-
-function requireSame(before: Resource, present: Resource): void {
-  if (changesBetween(membersOf(resourceMembers, before), membersOf(resourceMembers, present)).length > 0)
-    throw new ChangedMeanwhile('it was changed meanwhile')
 }

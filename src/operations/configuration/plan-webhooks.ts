@@ -2,12 +2,20 @@
 import { randomUUID } from 'node:crypto'
 import { isClientId } from '../../domain/model/client-id.ts'
 import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook } from '../../domain/model/webhook-store.ts'
-import { byKey, changesBetween, membersOf, withoutPresets } from '../members/member.ts'
+import { byKey, membersOf, withoutPresets } from '../members/member.ts'
 import { webhookMembers } from '../members/webhook-members.ts'
 import type { Service } from '../service.ts'
 import { detailsOf, newWebhook, webhookFaults } from '../webhooks.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
-import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
+import {
+  describe,
+  differences,
+  type Entry,
+  type Kind,
+  type PlannedChange,
+  type PlanOfKind,
+  type PlanParts,
+} from './configuration.ts'
 
 type Given = Pick<Webhook, 'id' | 'url' | 'events'>
 
@@ -44,18 +52,17 @@ async function planWebhooks(entries: readonly Entry[], { service, prune }: PlanP
 function faultsOf(service: Service, after: Given, before: StoredWebhook | undefined): string[] {
   const faults = webhookFaults(service, after)
   if (!isClientId(after.id)) faults.push('webhook_id must be a UUID in lower case. Leave it out for a new webhook.')
-  const isChanged = before && changesBetween(membersOf(webhookMembers, before), membersOf(webhookMembers, after)).length > 0
-  if (isChanged) faults.push('The address and the events of a webhook never change. Delete it first, or leave webhook_id out.')
+  if (before && differences(webhookMembers, before, after).length > 0)
+    faults.push('The address and the events of a webhook never change. Delete it first, or leave webhook_id out.')
   return faults
 }
 
 const EVENTS = { create: 'webhook_created', delete: 'webhook_deleted' } as const
 
-function describeChange(webhook: Given, action: 'create' | 'delete'): Omit<PlannedChange, 'carryOut'> {
-  const act = { event: EVENTS[action], details: detailsOf(webhook) }
+function describeChange(webhook: Given, action: keyof typeof EVENTS) {
   const { id, url: name } = webhook
-  const newSecret = action === 'create'
-  return { kind: 'webhook', action, id, name, members: [], act, newSecret, secretsRemoved: 0, grantsEnded: null }
+  const act = { event: EVENTS[action], details: detailsOf(webhook) }
+  return describe({ kind: 'webhook', action, id, name, act, newSecret: action === 'create' })
 }
 
 function planCreation(service: Service, given: Given): PlannedChange {

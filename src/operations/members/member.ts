@@ -86,6 +86,8 @@ export type RecordMember = Member & {
   isFixed?: true
   /** the value of the member, if it is not the property of the record */
   read?: (property: unknown) => unknown
+  /** true for the name of the record: the title of its page, and the link in lists */
+  isTitle?: true
   /** the heading of its column in lists; without one, lists do not have the member */
   column?: string
   /** its name in `show` on the command line; the label unless given */

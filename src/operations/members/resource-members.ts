@@ -22,6 +22,7 @@ export const resourceMembers = {
     name: 'name',
     shape: { kind: 'text' },
     required: true,
+    isTitle: true,
     label: 'Name',
     hint: 'Users read it before they sign.',
     column: 'NAME',

@@ -17,6 +17,7 @@ export const webhookMembers = {
     shape: { kind: 'text' },
     required: true,
     isFixed: true,
+    isTitle: true,
     label: 'URL',
     hint: 'The https address of the receiver.',
     print: 'url',

@@ -64,7 +64,8 @@ function mainCell({ name }: Subject, { id, record, aside }: Row, { isTitle, show
   return html`${aside}${hasPages ? link(pathTo(name, id), words) : words}`
 }
 
-function nameIn(shown: Shown): string {
+/** The text of a name. */
+export function nameIn(shown: Shown): string {
   return typeof shown === 'object' && shown !== null && 'exact' in shown ? shown.exact : textOf(shown)
 }
 

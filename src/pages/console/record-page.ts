@@ -1,9 +1,8 @@
-import { type Members, textOf } from '../../operations/members/member.ts'
+import type { Members } from '../../operations/members/member.ts'
 import type { Subject } from '../../operations/operation.ts'
 import { html } from '../html.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
-import type { Action } from './list-page.ts'
-import { actionLink } from './list-page.ts'
+import { type Action, actionLink, nameIn } from './list-page.ts'
 import { buttonLink, doneMessage, type Fact, facts, link, named, section, titleRow } from './parts.ts'
 import { shownFact } from './shown.ts'
 
@@ -24,8 +23,10 @@ export type RecordView = {
 
 export function recordPage({ frame, subject, id, record, json, change, actions, audit, done }: RecordView): string {
   const { noun, displays = [] } = subject
-  const title = textOf(record.name ?? id)
-  const values = displays.filter(({ isOnlyColumn }) => !isOnlyColumn).map(({ label, shown }) => ({ label, value: shown(record) }))
+  const title = nameIn(displays.find(({ isTitle }) => isTitle)?.shown(record) ?? id)
+  const values = displays
+    .filter(({ isOnlyColumn, isTitle }) => !isOnlyColumn && !isTitle)
+    .map(({ label, shown }) => ({ label, value: shown(record) }))
   const list = values.filter(({ value }) => value !== null).map(({ label, value }): Fact => [label, shownFact(value)])
   return consoleLayout({
     title,

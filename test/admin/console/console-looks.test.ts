@@ -40,6 +40,7 @@ async function furnish(grantor: Grantor): Promise<{ clientId: string; jobId: str
   await grantor.store.clients.changeClient(second.id, (present) => ({ ...present, disabledAt: grantor.clock.now() }))
   const caller = await adminCaller(grantor, 'owner')
   for (const kind of ['sign', 'seal']) await caller.call('POST', '/v1/keys', { kind })
+  await caller.call('POST', '/v1/webhooks', { url: 'https://siem.example.com/grantor', events: ['grant_ended'] })
   await load(grantor)
   const job = await addJob(
     grantor.store,
@@ -75,6 +76,7 @@ test('Each page of the console is accessible at 320 px and on a desktop, light a
   await expectGoodLooks(page, 'console-sign-in', [LOOKS[0]])
   await signInToConsole(page, grantor)
   const [grant] = await grantor.store.grants.listGrants({ clientId, limit: 1 })
+  const [webhook] = await grantor.store.webhooks.listWebhooks()
   const pages: [string, string][] = [
     ['overview', ''],
     ['clients', '/clients'],
@@ -89,6 +91,8 @@ test('Each page of the console is accessible at 320 px and on a desktop, light a
     ['keys', '/keys'],
     ['operators', '/operators'],
     ['audit', '/audit'],
+    ['webhooks', '/webhooks'],
+    ['webhook', `/webhooks/${webhook?.id}`],
     ['refused', '/clients/unknown'],
   ]
   for (const [name, path] of pages) {
