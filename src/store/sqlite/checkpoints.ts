@@ -34,6 +34,8 @@ const STEP = 250
 const FEW_PAGES = 16
 const MOST_PASSES = 10
 
+const PASSIVE = 'PRAGMA wal_checkpoint(PASSIVE)'
+
 export class Checkpoints {
   readonly #file: string
   readonly #changedRows: StatementSync
@@ -46,6 +48,10 @@ export class Checkpoints {
     this.#file = file
     this.#changedRows = writer.prepare('SELECT total_changes() AS count')
     this.#fullCheckpoint = writer.prepare('PRAGMA wal_checkpoint(FULL)')
+    // A process that was killed between the write and the sync of a commit left a commit that SQLite reads again, and does not sync. A
+    // checkpoint syncs the log before it copies pages. Otherwise an ending that is found there would be acknowledged, and a power failure
+    // would revive the grant.
+    runCheckpoint(writer.prepare(PASSIVE))
   }
 
   /** Starts a step of the thread if enough was written since the last step. Called after each commit. */
@@ -98,7 +104,7 @@ export class Checkpoints {
 function runThread(file: string, port: MessagePort): void {
   const database = new DatabaseSync(file, { timeout: 0 })
   database.exec('PRAGMA synchronous = FULL')
-  const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
+  const checkpoint = database.prepare(PASSIVE)
   port.on('message', (request: 'copy' | 'close') => {
     if (request === 'copy') {
       port.postMessage(copyInPasses(checkpoint))
