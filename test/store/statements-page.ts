@@ -53,7 +53,7 @@ export const NAMED: readonly Named[] = [
   { name: 'list a wallet’s receipts for a client that stand', is: /FROM receipts[^]*END\) = 0 AND client_id =/, reach: 'one' },
   { name: 'list a wallet’s receipts that were withdrawn', is: /FROM receipts[^]*END\) = 1 AND \(client_id,/, reach: 'one' },
   { name: 'list a wallet’s receipts for a client that were withdrawn', is: /FROM receipts[^]*END\) = 1 AND client_id =/, reach: 'one' },
-  { name: 'withdraw some of a wallet’s receipts', is: /^UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = ANY/, reach: 'one' },
+  { name: 'withdraw a receipt', is: /^UPDATE receipts SET withdrawn_at = :at WHERE/, reach: 'one' },
   { name: 'note a receipt’s check', is: /^UPDATE receipts SET checked_at/, reach: 'one' },
   { name: 'list a wallet’s sessions', is: /FROM sessions\s+WHERE wallet = :wallet/, reach: 'every', why: 'the same, for the account page' },
   { name: 'list grants of a wallet', is: /FROM grants WHERE wallet = :wallet AND \(created_at, id\) </, reach: 'every', why: BY_WALLET },
@@ -83,10 +83,9 @@ export const NAMED: readonly Named[] = [
   { name: 'delete pushed requests', is: /DELETE FROM pushed_requests WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
   { name: 'end a grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'one' },
   { name: 'end a session of a restored database', is: /^UPDATE sessions SET ended_at = :at\s+WHERE/, reach: 'one' },
-  { name: 'withdraw a receipt of a restored database', is: /^UPDATE receipts SET withdrawn_at = :at\s+WHERE receipts\.wallet/, reach: 'one' },
-  { name: 'read the grants of a restored database', is: /jsonb_build_array\(id\)/, reach: 'every', why: 'a restored database is gone through as a whole' },
-  { name: 'read the sessions of a restored database', is: /jsonb_build_array\(hash\)/, reach: 'every', why: 'the same' },
-  { name: 'read the receipts of a restored database', is: /jsonb_build_array\(wallet, id\)/, reach: 'every', why: 'the same' },
+  { name: 'read the grants of a restored database', is: /jsonb_build_object\('id', id\)/, reach: 'every', why: 'a restored database is gone through as a whole' },
+  { name: 'read the sessions of a restored database', is: /jsonb_build_object\('hash', hash\)/, reach: 'every', why: 'the same' },
+  { name: 'read the receipts of a restored database', is: /jsonb_build_object\('wallet', wallet/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
 
 export function nameOf(sql: string): string {

@@ -6,12 +6,18 @@ import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { newestOf } from '../newest-of.ts'
 import { paced } from '../paced.ts'
+import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 
-const END = 'UPDATE grants SET ended_at = least(ended_at, :at), end_reason = :reason, attempt_id = :attemptId'
-const UNENDED = `
-  WHERE grants.id = :id AND (grants.ended_at IS NULL OR grants.attempt_id = :attemptId) RETURNING grants.id`
+// A repeated attempt changes the rows that it ended the first time again, so that it returns them too.
+const END = changeOfRows({
+  table: 'grants',
+  key: ['id'],
+  set: 'ended_at = least(ended_at, :at), end_reason = :reason, attempt_id = :attemptId',
+  condition: 'grants.ended_at IS NULL OR grants.attempt_id = :attemptId',
+  parameters: { reason: 'text', attemptId: 'text' },
+})
 
 const GRANTS = { table: 'grants' } as const
 
@@ -33,13 +39,7 @@ const LIST_OF_WALLET = listUnended('(client_id, created_at, id) < (:clientId, :m
 const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
 
 export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
-  const end = connection.prepareForEach<{ id: string }>({
-    kind: 'move',
-    one: `${END}${UNENDED}`,
-    forMany: ` ${END} FROM input${UNENDED}`,
-    parameters: { id: 'text', reason: 'text', attemptId: 'text' },
-    place: { table: 'grants', key: 'id' },
-  })
+  const end = connection.prepareForEach<{ id: string }>(END)
   async function list(filter: GrantFilter, isEnded: 0 | 1): Promise<Grant[]> {
     const { wallet, clientId, order = 'newest', limit, after = FIRST[order] } = filter
     const rows = connection.prepare<GrantRow>('read', listOf(filter, isEnded), GRANTS)

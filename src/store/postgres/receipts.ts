@@ -4,8 +4,8 @@ import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
 import type { ReceiptStore } from '../../domain/model/request-store.ts'
 import { paced } from '../paced.ts'
+import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
-import { textArray } from './connection/statement.ts'
 import { createWalletStore } from './wallets.ts'
 
 const RECEIPTS = { table: 'receipts', key: 'wallet' } as const
@@ -40,6 +40,13 @@ const INSERT = `
   ON CONFLICT (wallet, id) DO NOTHING
   RETURNING id`
 
+const WITHDRAW = changeOfRows({
+  table: 'receipts',
+  key: ['wallet', 'id'],
+  set: 'withdrawn_at = :at',
+  condition: 'receipts.withdrawn_at IS NULL',
+})
+
 /** A cursor before the first row of a list. */
 const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
 
@@ -57,11 +64,7 @@ function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' |
 
 export function createReceiptStore(connection: Connection): ReceiptStore {
   const insert = connection.prepare('move', INSERT, RECEIPTS)
-  const withdraw = connection.prepare(
-    'move',
-    'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = ANY (:ids::text[]) AND withdrawn_at IS NULL',
-    RECEIPTS,
-  )
+  const withdraw = connection.prepareForEach(WITHDRAW)
   const note = connection.prepare(
     'move',
     'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id',
@@ -78,6 +81,9 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
     `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`,
     RECEIPTS,
   )
+  async function withdrawAll(wallet: string, ids: readonly string[], at: number): Promise<void> {
+    await withdraw(ids.map((id) => ({ wallet, id, at })))
+  }
   return {
     async insertReceipt(receipt, epoch) {
       const { wallet, id, sealed } = receipt
@@ -106,9 +112,8 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
       }
       return (await connection.prepare<ReceiptRow>('read', listOf(page), RECEIPTS)(named)).map(receiptOf)
     },
-    withdrawReceipts: (wallet, ids, at) =>
-      paced(ids.length, async () => void (await withdraw({ wallet, ids: textArray(ids), at }))),
-    withdrawReceipt: async (wallet, id, at) => void (await withdraw({ wallet, ids: textArray([id]), at })),
+    withdrawReceipts: (wallet, ids, at) => paced(ids.length, () => withdrawAll(wallet, ids, at)),
+    withdrawReceipt: (wallet, id, at) => withdrawAll(wallet, [id], at),
     noteReceiptCheck: async (wallet, id, at) => void (await note({ wallet, id, at })),
   }
 }

@@ -1,5 +1,6 @@
 /** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
+import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
@@ -7,45 +8,30 @@ type RestorationRow = { number: number; begun_at: number; confirmed_at: number |
 const PAGE = 500
 
 type Ended = { table: 'grants' | 'sessions' | 'receipts'; key: readonly string[]; end: string; living: string }
-type KeyRow = { key: string[]; living: boolean }
+type KeyRow = { key: Record<string, string>; living: boolean }
 
 /** Returns a function that reads a table in the order of its key, ends every active row, and returns how many rows it ended. */
 function endingAll(connection: Connection, { table, key, end, living }: Ended): (at: number) => Promise<number> {
-  const [columns, after] = [key.join(', '), key.map((_, index) => `:after${index}`).join(', ')]
+  const columns = key.join(', ')
+  const after = key.map((column) => `:${column}`).join(', ')
+  const keyOfRow = key.map((column) => `'${column}', ${column}`).join(', ')
   const read = connection.prepare<KeyRow>(
     'read',
-    `SELECT jsonb_build_array(${columns}) AS key, ${living} IS NULL AS living FROM ${table}
+    `SELECT jsonb_build_object(${keyOfRow}) AS key, ${living} IS NULL AS living FROM ${table}
      WHERE (${columns}) > (${after}) ORDER BY ${columns} LIMIT ${PAGE}`,
     { table },
   )
-  const where = `
-    WHERE ${key.map((column, index) => `${table}.${column} = :key${index}`).join(' AND ')} AND ${table}.${living} IS NULL
-    RETURNING ${table}.${key[0]}`
-  const endEach = connection.prepareForEach({
-    kind: 'move',
-    one: `UPDATE ${table} SET ${end}${where}`,
-    forMany: ` UPDATE ${table} SET ${end} FROM input${where}`,
-    parameters: named(
-      'key',
-      key.map(() => 'text' as const),
-    ),
-    place: { table, key: 'key0' },
-  })
+  const endEach = connection.prepareForEach(changeOfRows({ table, key, set: end, condition: `${table}.${living} IS NULL` }))
   return async (at) => {
     let ended = 0
-    for (let last = key.map(() => ''); ; ) {
-      const rows = await read(named('after', last))
-      const unended = rows.filter((row) => row.living).map((row) => ({ ...named('key', row.key), at }))
+    for (let last = Object.fromEntries(key.map((column) => [column, ''])); ; ) {
+      const rows = await read(last)
+      const unended = rows.filter((row) => row.living).map((row) => ({ ...row.key, at }))
       if (unended.length > 0) ended += (await endEach(unended)).length
       if (rows.length < PAGE) return ended
       last = rows.at(-1)?.key ?? last
     }
   }
-}
-
-/** `{ name0: values[0], name1: values[1], … }` */
-function named<Value>(name: string, values: readonly Value[]): Record<string, Value> {
-  return Object.fromEntries(values.map((value, index) => [`${name}${index}`, value]))
 }
 
 export function createRestorationStore(connection: Connection): RestorationStore {

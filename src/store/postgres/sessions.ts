@@ -2,6 +2,7 @@
 
 import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
+import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
 
 type SessionRow = {
@@ -25,9 +26,14 @@ const COLUMNS =
 
 const SESSION = { table: 'sessions', key: 'hash' } as const
 
-const END = 'UPDATE sessions SET ended_at = least(ended_at, :at), attempt_id = :attemptId'
-const UNENDED = `
-  WHERE sessions.hash = :hash AND (sessions.ended_at IS NULL OR sessions.attempt_id = :attemptId) RETURNING sessions.hash`
+// A repeated attempt changes the rows that it ended the first time again, so that it returns them too.
+const END = changeOfRows({
+  table: 'sessions',
+  key: ['hash'],
+  set: 'ended_at = least(ended_at, :at), attempt_id = :attemptId',
+  condition: 'sessions.ended_at IS NULL OR sessions.attempt_id = :attemptId',
+  parameters: { attemptId: 'text' },
+})
 
 /** A cursor before the youngest session. */
 const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
@@ -54,13 +60,7 @@ export function createSessionStore(connection: Connection): SessionStore {
     'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
     SESSION,
   )
-  const end = connection.prepareForEach<{ hash: string }>({
-    kind: 'move',
-    one: `${END}${UNENDED}`,
-    forMany: ` ${END} FROM input${UNENDED}`,
-    parameters: { hash: 'text', attemptId: 'text' },
-    place: SESSION,
-  })
+  const end = connection.prepareForEach<{ hash: string }>(END)
   const replace = connection.prepare(
     'move',
     'UPDATE sessions SET ended_at = :at, replaced_by = :by WHERE hash = :hash AND ended_at IS NULL',

@@ -22,6 +22,8 @@ const PAUSE_AT_MOST_MS = 1000
 const READ_ONLY_FOR_MS = 1000
 /** Of a change of several rows that lie on several machines, so many are under way at a time. */
 const ROWS_AT_ONCE = 8
+/** Of the rows that a change of several rows skipped, so many are waited for at a time. */
+const SKIPPED_AT_ONCE = 2
 /** How often a node reads on which machine each shard lies. */
 const SHARDS_EVERY_MS = 5000
 /** How often a node checks the settings of every machine, which costs each machine a new connection. */
@@ -40,7 +42,8 @@ export type Kind = 'read' | 'move' | 'once'
  */
 export type Clock = 'database' | 'given'
 
-export type Ask<Row> = (named?: Named) => Promise<Row[]>
+/** `deadline`: until when the statement is tried, if not for the usual time. */
+export type Ask<Row> = (named?: Named, deadline?: number) => Promise<Row[]>
 
 /** A statement for one row, and the same for many: `forMany` finds its parameters in the columns of `input`. */
 export type ForMany = {
@@ -121,10 +124,10 @@ export class Connection {
    */
   prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
     const prepared = this.#compile(sql)
-    return async (named = {}) => {
+    return async (named = {}, deadline) => {
       // Values are written before anything is queued: a value that cannot be written is a defect of its caller.
       const statement = { kind, query: prepared(named), place, key: keyOf(place, named) }
-      return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline))
+      return this.#admit(statement, (usual) => this.#execute<Row>(statement, deadline ?? usual))
     }
   }
 
@@ -161,15 +164,32 @@ export class Connection {
   /**
    * Prepares a change of several rows: one statement, or one for each row if the rows lie on several machines. There, a statement over
    * several rows would need a two-phase commit, and Citus acknowledges before the second phase has reached each machine.
+   *
+   * `forMany` returns in `skipped` the positions of rows that others have locked (`change-of-rows.ts`). It is repeated for these rows. If it
+   * gets none of them, each row gets a statement of its own, which waits for the lock.
    */
   prepareForEach<Row>({ kind, one, forMany, parameters, place }: ForMany): (rows: readonly Named[]) => Promise<Row[]> {
     const askAlone = this.prepare<Row>(kind, one, place)
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
+    const askForMany = (rows: readonly Named[], deadline: number) => {
+      const values = valuesOf(rows.map((row, position) => rowValues({ ...row, position })))
+      const statement = { kind, query: { name, text, values }, place, key: undefined }
+      return this.#admit(statement, () => this.#execute<Row & { skipped: number | null }>(statement, deadline))
+    }
     return async (rows) => {
-      if (this.#isDistributed) return askForEach(rows, askAlone)
-      const statement = { kind, query: { name, text, values: valuesOf(rows.map(rowValues)) }, place, key: undefined }
-      return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline))
+      if (this.#isDistributed) return askForEach(rows, askAlone, ROWS_AT_ONCE)
+      const deadline = performance.now() + PATIENCE_MS
+      const changed: Row[] = []
+      for (let left = rows; left.length > 0; ) {
+        const found = await askForMany(left, deadline)
+        const skipped = found.flatMap((each) => (each.skipped === null ? [] : [left[each.skipped] ?? {}]))
+        changed.push(...found.filter((each) => each.skipped === null))
+        if (skipped.length === left.length)
+          return [...changed, ...(await askForEach<Row>(left, (row) => askAlone(row, deadline), SKIPPED_AT_ONCE))]
+        left = skipped
+      }
+      return changed
     }
   }
 
@@ -400,7 +420,7 @@ function keyOf(place: Place | undefined, named: Named): string | undefined {
 const sideOf = ({ kind }: Pick<Statement, 'kind'>): Side => (kind === 'read' ? 'read' : 'write')
 
 /** Asks for each row, some at a time. A failure is thrown in the end, when every row that can be changed has been changed. */
-async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>): Promise<Row[]> {
+async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>, atOnce: number): Promise<Row[]> {
   const changed: Row[] = []
   const failures: unknown[] = []
   const left = rows.values()
@@ -411,7 +431,7 @@ async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>): Promise<R
         (error) => failures.push(error),
       )
   }
-  await Promise.all(Array.from({ length: ROWS_AT_ONCE }, next))
+  await Promise.all(Array.from({ length: atOnce }, next))
   if (failures.length > 0) throw failures[0]
   return changed
 }
