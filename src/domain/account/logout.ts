@@ -10,7 +10,7 @@ import { takeParameters } from '../../oauth/parameters.ts'
 import type { PageReason } from '../../oauth/reasons.ts'
 import { appendToRedirectUri, type ClientPlace, redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { endSession } from '../consent/end-grants.ts'
-import { findSession } from '../consent/session.ts'
+import { confirmEnded, findSession } from '../consent/session.ts'
 import type { RequestingApp } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
@@ -70,7 +70,10 @@ export async function requestLogout(deps: Deps, query: Form, sessionId: string |
   const app = client && { clientName: client.name, ...placeOf(client, uri) }
 
   const session = await findSession(deps, sessionId)
-  if (!session) return { kind: 'signed_out', to, app }
+  if (!session) {
+    await confirmEnded(deps, sessionId)
+    return { kind: 'signed_out', to, app }
+  }
   if (hint && client && isOfSession(hint, client, session)) {
     await endSession(deps, session)
     return { kind: 'signed_out', to, app }
@@ -118,6 +121,7 @@ export async function answerLogout(
   // The user has signed in again meanwhile, perhaps with another wallet. The question was about the earlier session.
   if (session && session.hash !== question.sessionHash) return { kind: 'expired' }
   if (session) await endSession(deps, session)
+  else await confirmEnded(deps, sessionId)
   // The client's registered redirect URIs may have changed since the question.
   const client = question.clientId === null ? null : await deps.clients.findRegistered(question.clientId)
   const app = client && { clientName: client.name, ...placeOf(client, question.to) }

@@ -1,6 +1,9 @@
 /**
  * Ends grants, sessions and receipts. Sessions and receipts allow new codes, so they end first, between two raises of the wallet's
  * epoch. The second raise voids all earlier codes. After that, only the grants that exist at this moment must end. Clocks play no part.
+ *
+ * An ending is acknowledged after `store.confirm()`: rows that an earlier ending ended are not on the pages that it reads, and on
+ * PostgreSQL a synchronous standby may not have them.
  */
 import { randomUUID } from 'node:crypto'
 import type { Address } from '../../wallet/address.ts'
@@ -67,7 +70,9 @@ async function withdrawPages(
 export async function endAllowed(store: RequestStore, of: WalletAtClient, reason: EndReason, at: number): Promise<number> {
   // A valid receipt would allow the next code without a new signature.
   await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), at))
-  return endPages(store, unendedGrants(store, of), { reason, at })
+  const ended = await endPages(store, unendedGrants(store, of), { reason, at })
+  await store.confirm()
+  return ended
 }
 
 /** The same for an operator. Returns how many grants ended. */
@@ -96,6 +101,7 @@ export async function endEverything(deps: Ending, wallet: Address): Promise<void
   }
   // The receipts can be withdrawn last: no session is left that could use them to get a code.
   await withdrawPages(store, wallet, validReceipts(store, { wallet }), at)
+  await store.confirm()
   deps.audit({ event: 'everything_ended', wallet })
 }
 
@@ -111,6 +117,7 @@ export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, '
 export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
   await endAndAnnounce(deps, wallet, () => endForWallet(deps.store, wallet, end))
+  await deps.store.confirm()
   deps.audit({ event: 'other_sessions_ended', wallet })
 }
 
@@ -216,6 +223,7 @@ export async function* endGrantsOfClient(
       yield (await store.grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
     }
   }
+  await store.confirm()
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Sessions of a wallet in a browser. Only the browser has the session id; the store has the hash. */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Deps } from '../model/deps.ts'
 import type { Client, LoginMethod, Session } from '../model/records.ts'
 
@@ -19,6 +19,15 @@ export async function findSession(deps: Deps, sessionId: string | null): Promise
   }
   const session = await deps.store.sessions.readSession(hashSessionId(sessionId))
   return session && sessionHolds(deps, session) ? session : null
+}
+
+/** Resolves once the end of a session that is no longer valid is durable. For an unknown session id, nothing is written. */
+export async function confirmEnded(
+  { store: { sessions }, now }: Pick<Deps, 'store' | 'now'>,
+  sessionId: string | null,
+): Promise<void> {
+  const session = sessionId === null ? null : await sessions.readSession(hashSessionId(sessionId))
+  if (session) await sessions.endSession(session.hash, randomUUID(), now())
 }
 
 /** Restarts the idle time of the session. */

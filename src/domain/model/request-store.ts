@@ -195,6 +195,8 @@ export interface SpentStore {
    */
   spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
   readSpent(kind: SpentKind, hash: string): Promise<boolean>
+  /** Resolves once a use that was read is durable. For a caller that acknowledges the use. */
+  confirmSpent(hash: string): Promise<void>
 }
 
 /** A pushed authorization request (RFC 9126). The requests of devices (RFC 8628), and the answers to them, have the same form. */
@@ -227,6 +229,11 @@ export interface RequestStore {
   readonly restorations: Pick<RestorationStore, 'readRestoration'>
   /** Increases with every change of a client, a key or a resource, so that each node notices the change within a second. */
   readRevision(): Promise<number>
+  /**
+   * Resolves once every change that can be read now is durable. For a caller that acknowledges what it has only read, such as that nothing is
+   * left to end: the methods above confirm what they return.
+   */
+  confirm(): Promise<void>
   /** Throws if the store does not accept writes now. Leaves no row. */
   checkWritable(): Promise<void>
 }

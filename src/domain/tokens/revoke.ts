@@ -81,7 +81,10 @@ async function endClientToken(
 ): Promise<Outcome> {
   const hash = hashOfUse(client.id, jti)
   // A second insert of the row would lock the row, which is a write.
-  if (await store.spent.readSpent('access_token', hash)) return 'repeated'
+  if (await store.spent.readSpent('access_token', hash)) {
+    await store.spent.confirmSpent(hash)
+    return 'repeated'
+  }
   admit()
   const reason = await store.spent.spend({ kind: 'access_token', hash, expiresAt: exp, attemptId: randomUUID() })
   if (reason === 'spent_before') return 'repeated'

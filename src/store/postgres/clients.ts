@@ -3,7 +3,7 @@ import { parseClientRecord } from '../../domain/model/client-record.ts'
 import type { ClientStore } from '../../domain/model/operator-store.ts'
 import type { Client } from '../../domain/model/records.ts'
 import type { Connection } from './connection/connection.ts'
-import { raising } from './revision.ts'
+import { preparingConfirmation, raising } from './revision.ts'
 
 type ClientRow = { record: string }
 
@@ -18,6 +18,7 @@ export function createClientStore(connection: Connection): ClientStore {
     raising('UPDATE clients SET record = :record WHERE id = :id AND record = :before'),
   )
   const remove = connection.prepare('once', raising('DELETE FROM clients WHERE id = :id'))
+  const confirm = preparingConfirmation(connection)
   const read = connection.prepare<ClientRow>('read', 'SELECT record FROM clients WHERE id = :id')
   const list = connection.prepare<ClientRow>('read', 'SELECT record FROM clients ORDER BY created_at, id')
   const page = connection.prepare<ClientRow>('read', 'SELECT record FROM clients WHERE id > :after ORDER BY id LIMIT :limit')
@@ -34,13 +35,20 @@ export function createClientStore(connection: Connection): ClientStore {
         const [row] = await read({ id: clientId })
         if (!row) return null
         // The record is already the one that this call wrote: only the answer was lost.
-        if (row.record === mine) return clientOf(row)
+        if (row.record === mine) {
+          await confirm()
+          return clientOf(row)
+        }
         const client = toChange(clientOf(row))
         mine = JSON.stringify(client)
         if ((await replaceThat({ id: clientId, before: row.record, record: mine })).length > 0) return client
       }
     },
-    deleteClient: async (clientId) => ((await remove({ id: clientId })).length > 0 ? 'deleted' : 'unknown'),
+    async deleteClient(clientId) {
+      if ((await remove({ id: clientId })).length > 0) return 'deleted'
+      await confirm()
+      return 'unknown'
+    },
     async readClient(clientId) {
       const [row] = await read({ id: clientId })
       return row ? clientOf(row) : null

@@ -2,13 +2,14 @@
 
 import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { GrantFilter } from '../../domain/model/pages.ts'
-import type { Grant } from '../../domain/model/records.ts'
+import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { newestOf } from '../newest-of.ts'
 import { paced } from '../paced.ts'
 import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
+import { preparingConfirmation } from './grant-statements.ts'
 
 // A repeated attempt changes the rows that it ended the first time again, so that it returns them too.
 const END = changeOfRows({
@@ -40,10 +41,18 @@ const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) <
 
 export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
   const end = connection.prepareForEach<{ id: string }>(END)
+  const confirm = preparingConfirmation(connection)
+
   async function list(filter: GrantFilter, isEnded: 0 | 1): Promise<Grant[]> {
     const { wallet, clientId, order = 'newest', limit, after = FIRST[order] } = filter
     const rows = connection.prepare<GrantRow>('read', listOf(filter, isEnded), GRANTS)
     return (await rows({ wallet, clientId, limit, afterMadeAt: after.createdAt, afterId: after.id })).map(grantOf)
+  }
+
+  async function endAll(ids: readonly string[], ending: { reason: EndReason; attemptId: string; at: number }): Promise<string[]> {
+    const ended = new Set((await end(ids.map((id) => ({ id, ...ending })))).map(({ id }) => id))
+    await Promise.all(ids.filter((id) => !ended.has(id)).map((grantId) => confirm({ grantId })))
+    return [...ended]
   }
 
   return {
@@ -65,8 +74,7 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       const named = { wallet, clientId: clientId ?? after.clientId, madeAt: after.createdAt, id: after.id, limit }
       return (await connection.prepare<GrantRow>('read', sql, GRANTS)(named)).map(grantOf)
     },
-    endGrants: (ids, ending) =>
-      paced(ids.length, async () => (await end(ids.map((id) => ({ id, ...ending })))).map(({ id }) => id)),
+    endGrants: (ids, ending) => paced(ids.length, () => endAll(ids, ending)),
   }
 }
 

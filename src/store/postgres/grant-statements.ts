@@ -23,6 +23,11 @@ export const UNLOCKED = `,
 /** How often a change is tried again because another request changed the row meanwhile. Each time, one of the requests has succeeded. */
 export const TRIES_AT_MOST = 20
 
+/** Prepares the confirmation that what was found in the row of a grant is durable. */
+export function preparingConfirmation(connection: Connection): (named: { grantId: string }) => Promise<void> {
+  return connection.prepareConfirmation('grants WHERE id = :grantId', GRANT_ID)
+}
+
 /** Prepares the read of one grant. */
 export function preparingRead(connection: Connection) {
   return preparingReadOf<GrantRow>(connection, COLUMNS)

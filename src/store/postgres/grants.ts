@@ -5,7 +5,15 @@ import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
-import { END, GRANT_ID, isReserved, preparingRead, preparingReadOfValidity, TRIES_AT_MOST } from './grant-statements.ts'
+import {
+  END,
+  GRANT_ID,
+  isReserved,
+  preparingConfirmation,
+  preparingRead,
+  preparingReadOfValidity,
+  TRIES_AT_MOST,
+} from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
 import { rotatingTokens } from './rotation.ts'
 
@@ -50,6 +58,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
     'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId',
     GRANT_ID,
   )
+  const confirm = preparingConfirmation(connection)
 
   return {
     ...redeemingCodes(connection),
@@ -60,7 +69,9 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
       if ((await end({ grantId, reason, at, clientId: clientId ?? null })).length > 0) return 'ended'
       const [row] = await owner({ id: grantId })
       if (!row) return 'unknown'
-      return clientId !== undefined && row.client_id !== clientId ? 'foreign' : 'ended_before'
+      if (clientId !== undefined && row.client_id !== clientId) return 'foreign'
+      await confirm({ grantId })
+      return 'ended_before'
     },
 
     async revokeAccessToken(token) {
@@ -70,8 +81,10 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
         const [row] = await present({ grantId, jti })
         if (!row) return 'unknown'
         if (row.client_id !== clientId) return 'foreign'
-        if (row.ended_at !== null) return 'grant_ended_before'
-        if (row.is_revoked) return 'revoked_before'
+        if (row.ended_at !== null || row.is_revoked) {
+          await confirm({ grantId })
+          return row.ended_at === null ? 'revoked_before' : 'grant_ended_before'
+        }
         if ((await endFull({ grantId, clientId, jti, at })).length > 0) return 'grant_ended'
         // Meanwhile a revoked token has expired, so the list has room again.
       }

@@ -40,7 +40,7 @@ export async function openPostgresStore(
 
 /** The store over one connection, which `close` closes. Prepares the statements and sends none. */
 export function storeOn(connection: Connection, storeClock?: StoreClock): Store {
-  const revision = connection.prepare<{ number: number; now: number }>('read', READ_REVISION)
+  const revision = connection.prepare<{ number: number; now: number; replicated: boolean }>('read', READ_REVISION)
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
   return {
@@ -61,14 +61,17 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()
-      if (row) storeClock?.correct(row.now, sentAt)
-      return row?.number ?? 0
+      if (!row) return 0
+      storeClock?.correct(row.now, sentAt)
+      connection.noteReplication(row.replicated)
+      return row.number
     },
     async readChanges(seen) {
       const [row] = await changes()
       return changesAfter(seen, row?.number ?? 0, row?.recent ?? '')
     },
     checkWritable: async () => void (await probe()),
+    confirm: () => connection.confirm(),
     machinesAway: () => connection.machinesAway,
     close: () => connection.close(),
   }

@@ -1,7 +1,7 @@
 /** Keys on PostgreSQL, stored as they are passed: wrapped. Each change raises the store's revision in the same statement. */
 import type { KeyRecord, KeyStore } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection/connection.ts'
-import { raising } from './revision.ts'
+import { preparingConfirmation, raising } from './revision.ts'
 
 type KeyRow = {
   id: string
@@ -30,6 +30,7 @@ export function createKeyStore(connection: Connection): KeyStore {
     'once',
     raising('UPDATE keys SET wrapped = :to WHERE id = :id AND kind = :kind AND wrapped = :from'),
   )
+  const confirm = preparingConfirmation(connection)
   const list = connection.prepare<KeyRow>(
     'read',
     'SELECT id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at FROM keys ORDER BY kind, number',
@@ -38,7 +39,11 @@ export function createKeyStore(connection: Connection): KeyStore {
     insertKey: async (key) => ((await insert(key)).length > 0 ? 'inserted' : 'taken'),
     listKeys: async () => (await list()).map(keyOf),
     rewrapKey: async ({ id, kind }, from, to) => ((await rewrap({ id, kind, from, to })).length > 0 ? 'rewrapped' : 'changed'),
-    retireKey: async (keyId, kind, at) => ((await retire({ keyId, kind, at })).length > 0 ? 'retired' : 'unknown'),
+    async retireKey(keyId, kind, at) {
+      if ((await retire({ keyId, kind, at })).length > 0) return 'retired'
+      await confirm()
+      return 'unknown'
+    },
   }
 }
 

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ListStore, SmallLists } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection/connection.ts'
+import { preparingConfirmation } from './revision.ts'
 
 type ListRow = { items: string; attempts: string }
 
@@ -15,6 +16,7 @@ export function createListStore(connection: Connection): ListStore {
     `UPDATE lists SET items = :items, attempts = :attempts
      WHERE name = :name AND items = :itemsBefore AND attempts = :attemptsBefore RETURNING name`,
   )
+  const confirm = preparingConfirmation(connection)
   async function readRow(name: keyof SmallLists): Promise<ListRow> {
     const [row] = await read({ name })
     if (!row) throw new Error(`the store has no list "${name}"`)
@@ -28,7 +30,10 @@ export function createListStore(connection: Connection): ListStore {
         const row = await readRow(name)
         const items = JSON.parse(row.items) as SmallLists[typeof name][]
         const attempts = row.attempts.split(' ')
-        if (attempts.includes(attempt)) return items
+        if (attempts.includes(attempt)) {
+          await confirm()
+          return items
+        }
         const changed = change(items)
         const after = { items: JSON.stringify(changed), attempts: [attempt, ...attempts].slice(0, ATTEMPTS_AT_MOST).join(' ') }
         const before = { itemsBefore: row.items, attemptsBefore: row.attempts }

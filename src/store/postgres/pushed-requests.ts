@@ -10,9 +10,10 @@ export function createPushedRequestStore(connection: Connection): PushedRequestS
   const insert = connection.prepare(
     'move',
     `INSERT INTO pushed_requests (id, client_id, request, expires_at) VALUES (:id, :clientId, :request, :expiresAt)
-     ON CONFLICT (id) DO NOTHING`,
+     ON CONFLICT (id) DO NOTHING RETURNING id`,
     REQUEST,
   )
+  const confirm = connection.prepareConfirmation('pushed_requests WHERE id = :id', REQUEST)
   const read = connection.prepare<PushedRow>(
     'read',
     'SELECT id, client_id, request, expires_at, spent_at FROM pushed_requests WHERE id = :id',
@@ -26,7 +27,9 @@ export function createPushedRequestStore(connection: Connection): PushedRequestS
     REQUEST,
   )
   return {
-    push: async (request) => void (await insert(request)),
+    async push(request) {
+      if ((await insert(request)).length === 0) await confirm(request)
+    },
     async readPushed(id) {
       const [row] = await read({ id })
       if (!row) return null

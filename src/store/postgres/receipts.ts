@@ -65,6 +65,7 @@ function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' |
 export function createReceiptStore(connection: Connection): ReceiptStore {
   const insert = connection.prepare('move', INSERT, RECEIPTS)
   const withdraw = connection.prepareForEach(WITHDRAW)
+  const confirm = connection.prepareConfirmation('wallets WHERE address = :wallet', { table: 'wallets', key: 'wallet' })
   const note = connection.prepare(
     'move',
     'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id',
@@ -82,7 +83,8 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
     RECEIPTS,
   )
   async function withdrawAll(wallet: string, ids: readonly string[], at: number): Promise<void> {
-    await withdraw(ids.map((id) => ({ wallet, id, at })))
+    const withdrawn = await withdraw(ids.map((id) => ({ wallet, id, at })))
+    if (withdrawn.length < ids.length) await confirm({ wallet })
   }
   return {
     async insertReceipt(receipt, epoch) {
@@ -96,7 +98,9 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
       if ((await readEpoch(wallet)) !== epoch) return 'ended'
       // The receipt may be this call's own, if the answer was lost: no two calls have the same sealed text.
       const [row] = await read({ wallet, id })
-      return row?.sealed === sealed && row.withdrawn_at === null ? 'inserted' : 'taken'
+      if (row?.sealed !== sealed || row.withdrawn_at !== null) return 'taken'
+      await confirm({ wallet })
+      return 'inserted'
     },
     async readReceipt(wallet, id) {
       const [row] = await read({ wallet, id })

@@ -11,7 +11,7 @@ import {
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMETERS } from './grant-row.ts'
-import { END, GRANT_ID, isReserved, preparingRead, RESERVED, UNLOCKED } from './grant-statements.ts'
+import { END, GRANT_ID, isReserved, preparingConfirmation, preparingRead, RESERVED, UNLOCKED } from './grant-statements.ts'
 import { createWalletStore } from './wallets.ts'
 
 const UNLESS_TAKEN = `
@@ -29,6 +29,7 @@ type SessionState = { hash: string; ended_at: number | null; replaced_by: string
 export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
   const { insert, claim, end, read } = prepareRedemption(connection)
   const whyEnded = checkingEndings(connection)
+  const confirm = preparingConfirmation(connection)
 
   async function put(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null): Promise<GrantRow | undefined> {
     const [row] = await insert({ ...grant, attemptId, at, refreshIdle: grant.refreshExpiresAt - at, endReason })
@@ -41,10 +42,17 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
     return row
   }
 
+  /** The row was claimed before: by this attempt, if the answer was lost, or by another one. */
+  async function redeemedBefore(row: GrantRow, attemptId: string): Promise<RedeemOutcome> {
+    const ours = row.attempt_id === attemptId && row.ended_at === null
+    if (ours) await confirm({ grantId: row.id })
+    return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+  }
+
   return {
     async redeemCode(grant, attemptId, at) {
       const found = (await put(grant, RESERVED, at, null)) ?? (await readPresent(grant.id))
-      if (!isReserved(found)) return redeemedBy(found, attemptId)
+      if (!isReserved(found)) return redeemedBefore(found, attemptId)
       const refusal = await whyEnded(grant)
       if (refusal !== null) {
         await end({ grantId: grant.id, reason: refusal, at, clientId: null })
@@ -52,11 +60,11 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
       }
       const { id: grantId, refreshKeyId, dpopJkt } = grant
       const [claimed] = await claim({ grantId, attemptId, refreshKeyId, dpopJkt })
-      return redeemedBy(claimed ?? (await readPresent(grant.id)), attemptId)
+      return claimed ? { kind: 'redeemed', grant: grantOf(claimed) } : redeemedBefore(await readPresent(grant.id), attemptId)
     },
 
     async spendCode(grant, attemptId, at) {
-      await put(grant, attemptId, at, 'code_spent')
+      if (!(await put(grant, attemptId, at, 'code_spent'))) await confirm({ grantId: grant.id })
     },
   }
 }
@@ -111,9 +119,4 @@ function checkingEndings(connection: Connection): (grant: NewGrant) => Promise<R
     const [now, isLiving] = await Promise.all([readEpoch(wallet), isSessionLiving(sessionHash)])
     return now === epoch ? (isLiving ? null : 'session_ended') : 'epoch_raised'
   }
-}
-
-function redeemedBy(row: GrantRow, attemptId: string): RedeemOutcome {
-  const ours = row.attempt_id === attemptId && row.ended_at === null
-  return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
 }

@@ -3,7 +3,7 @@ import { RESOURCES_CHANGED } from '../../domain/model/changes.ts'
 import { RESOURCES_AT_MOST, type ResourceStore } from '../../domain/model/operator-store.ts'
 import type { Resource } from '../../domain/model/records.ts'
 import type { Connection } from './connection/connection.ts'
-import { raising } from './revision.ts'
+import { preparingConfirmation, raising } from './revision.ts'
 
 type ResourceRow = { record: string }
 
@@ -24,6 +24,7 @@ export function createResourceStore(connection: Connection): ResourceStore {
     change('UPDATE resources SET record = :record WHERE uri = :uri AND record = :before'),
   )
   const remove = connection.prepare('once', change('DELETE FROM resources WHERE uri = :uri'))
+  const confirm = preparingConfirmation(connection)
   const read = connection.prepare<ResourceRow>('read', 'SELECT record FROM resources WHERE uri = :uri')
   const count = connection.prepare<{ resources: number }>('read', 'SELECT count(*)::integer AS resources FROM resources')
   const list = connection.prepare<ResourceRow>('read', 'SELECT record FROM resources ORDER BY uri')
@@ -43,13 +44,20 @@ export function createResourceStore(connection: Connection): ResourceStore {
         const [row] = await read({ uri })
         if (!row) return null
         // The record is already the one that this call wrote: only the answer was lost.
-        if (row.record === mine) return resourceOf(row)
+        if (row.record === mine) {
+          await confirm()
+          return resourceOf(row)
+        }
         const resource = toChange(resourceOf(row))
         mine = JSON.stringify(resource)
         if ((await replaceThat({ uri, before: row.record, record: mine })).length > 0) return resource
       }
     },
-    deleteResource: async (uri) => ((await remove({ uri })).length > 0 ? 'deleted' : 'unknown'),
+    async deleteResource(uri) {
+      if ((await remove({ uri })).length > 0) return 'deleted'
+      await confirm()
+      return 'unknown'
+    },
     async readResource(uri) {
       const [row] = await read({ uri })
       return row ? resourceOf(row) : null

@@ -2,6 +2,7 @@
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
 import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
+import { preparingConfirmation } from './revision.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
 /** How many rows are read and ended at a time. */
@@ -45,8 +46,9 @@ export function createRestorationStore(connection: Connection): RestorationStore
   )
   const confirm = connection.prepare(
     'move',
-    'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL',
+    'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL RETURNING number',
   )
+  const confirmFound = preparingConfirmation(connection)
   const endGrants = endingAll(connection, {
     table: 'grants',
     key: ['id'],
@@ -70,12 +72,14 @@ export function createRestorationStore(connection: Connection): RestorationStore
       const [row] = await read()
       return row ? restorationOf(row) : null
     },
-    endEverything: async (at) => ({
-      grants: await endGrants(at),
-      sessions: await endSessions(at),
-      receipts: await withdrawReceipts(at),
-    }),
-    confirmRestoration: async (number, at) => void (await confirm({ number, at })),
+    async endEverything(at) {
+      const ended = { grants: await endGrants(at), sessions: await endSessions(at), receipts: await withdrawReceipts(at) }
+      await connection.confirm()
+      return ended
+    },
+    async confirmRestoration(number, at) {
+      if ((await confirm({ number, at })).length === 0) await confirmFound()
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 /** The store's revision: one row with a number that grows with each change of a client, a key or a resource, and with the latest of these changes. */
 import { RECENT_AT_MOST } from '../../domain/model/changes.ts'
+import type { Connection } from './connection/connection.ts'
 
 /**
  * Extends a change of a client, a key or a resource so that the same statement raises the revision, if a row was changed. `id` is the SQL
@@ -15,9 +16,16 @@ export function raising(change: string, id = 'id'): string {
     RETURNING number`
 }
 
-// Together with the database's time in milliseconds, with which nodes synchronise (`domain/model/store-clock.ts`).
-export const READ_REVISION =
-  'SELECT number, extract(epoch FROM clock_timestamp())::double precision AS now FROM revision WHERE id = 1'
+/** Prepares the confirmation that what was found in a table of the coordinator is durable. */
+export function preparingConfirmation(connection: Connection): () => Promise<void> {
+  return connection.prepareConfirmation('revision WHERE id = 1')
+}
+
+// Together with the database's time in seconds, with which nodes synchronise (`domain/model/store-clock.ts`), and whether commits wait
+// for a standby.
+export const READ_REVISION = `SELECT number, extract(epoch FROM clock_timestamp())::double precision AS now,
+     current_setting('synchronous_standby_names') <> '' AS replicated
+   FROM revision WHERE id = 1`
 export const READ_CHANGES = 'SELECT number, recent FROM revision WHERE id = 1'
 /** A write that changes nothing. */
 export const PROBE = 'UPDATE revision SET number = number WHERE id = 1'

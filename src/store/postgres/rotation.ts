@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { textArray } from './connection/statement.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
-import { GRANT_ID, TRIES_AT_MOST, UNLOCKED } from './grant-statements.ts'
+import { GRANT_ID, preparingConfirmation, TRIES_AT_MOST, UNLOCKED } from './grant-statements.ts'
 
 // The condition for a refresh, shared by every form of the update.
 const REFRESHABLE = `
@@ -66,6 +66,7 @@ type Present = GrantRow & { ended_now: boolean; ended_generation: number | null;
 
 export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotateRefreshToken'> {
   const { rotate, rotateNarrowed, keep, keepNarrowed, whyNot } = prepareRotation(connection)
+  const confirm = preparingConfirmation(connection)
 
   async function rotateOnce(rotation: Rotation): Promise<GrantRow | undefined> {
     const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, ...named } = rotation
@@ -96,6 +97,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
         const row = await rotateOnce(rotation)
         if (row) return { kind: 'rotated', grant: grantOf(row) }
         const outcome = await whyNotRotated(rotation)
+        if (outcome?.kind === 'rotated' || outcome?.kind === 'repeated') await confirm(rotation)
         if (outcome) return outcome
       }
       throw new StoreUnavailable('the grant is moved by too many at once')

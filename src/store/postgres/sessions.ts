@@ -61,9 +61,10 @@ export function createSessionStore(connection: Connection): SessionStore {
     SESSION,
   )
   const end = connection.prepareForEach<{ hash: string }>(END)
+  const confirm = connection.prepareConfirmation('sessions WHERE hash = :hash', SESSION)
   const replace = connection.prepare(
     'move',
-    'UPDATE sessions SET ended_at = :at, replaced_by = :by WHERE hash = :hash AND ended_at IS NULL',
+    'UPDATE sessions SET ended_at = :at, replaced_by = :by WHERE hash = :hash AND ended_at IS NULL RETURNING hash',
     SESSION,
   )
   const list = connection.prepare<SessionRow>(
@@ -73,22 +74,30 @@ export function createSessionStore(connection: Connection): SessionStore {
      ORDER BY auth_time DESC, hash DESC LIMIT :limit`,
     { table: 'sessions' },
   )
+  async function endAll(hashes: readonly string[], attemptId: string, at: number): Promise<string[]> {
+    const ended = new Set((await end(hashes.map((hash) => ({ hash, attemptId, at })))).map(({ hash }) => hash))
+    await Promise.all(hashes.filter((hash) => !ended.has(hash)).map((hash) => confirm({ hash })))
+    return [...ended]
+  }
   return {
     async startSession(session, attemptId) {
       if ((await insert({ ...session, attemptId })).length > 0) return 'started'
       // The session may be this attempt's own, if the answer was lost.
       const [row] = await attempt({ hash: session.hash })
-      return row?.attempt_id === attemptId ? 'started' : 'taken'
+      if (row?.attempt_id !== attemptId) return 'taken'
+      await confirm({ hash: session.hash })
+      return 'started'
     },
     async readSession(hash) {
       const [row] = await read({ hash })
       return row ? sessionOf(row) : null
     },
     touchSession: async (hash, at) => void (await touch({ hash, at })),
-    endSession: async (hash, attemptId, at) => ((await end([{ hash, attemptId, at }])).length > 0 ? 'ended' : 'ended_before'),
-    replaceSession: async (hash, by, at) => void (await replace({ hash, by, at })),
-    endSessions: async (hashes, attemptId, at) =>
-      (await end(hashes.map((hash) => ({ hash, attemptId, at })))).map(({ hash }) => hash),
+    endSession: async (hash, attemptId, at) => ((await endAll([hash], attemptId, at)).length > 0 ? 'ended' : 'ended_before'),
+    async replaceSession(hash, by, at) {
+      if ((await replace({ hash, by, at })).length === 0) await confirm({ hash })
+    },
+    endSessions: endAll,
     listSessions: async (wallet, { after = FIRST, ...page }) => (await list({ wallet, ...page, ...after })).map(sessionOf),
   }
 }

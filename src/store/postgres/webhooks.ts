@@ -1,6 +1,7 @@
 /** Webhook endpoints on PostgreSQL. */
 import { type StoredWebhook, WEBHOOKS_AT_MOST, type WebhookStore } from '../../domain/model/webhook-store.ts'
 import type { Connection } from './connection/connection.ts'
+import { preparingConfirmation } from './revision.ts'
 
 type WebhookRow = {
   id: string
@@ -38,6 +39,7 @@ export function createWebhookStore(connection: Connection): WebhookStore {
     'UPDATE webhooks SET secret = :after WHERE id = :id AND secret = :before RETURNING id',
   )
   const remove = connection.prepare('once', 'DELETE FROM webhooks WHERE id = :id RETURNING id')
+  const confirm = preparingConfirmation(connection)
   const listAll = async (): Promise<StoredWebhook[]> => (await list()).map(webhookOf)
   return {
     async insertWebhook(webhook) {
@@ -49,7 +51,11 @@ export function createWebhookStore(connection: Connection): WebhookStore {
     listWebhooks: listAll,
     moveWebhook: async (id, before, progress) => ((await move({ id, before, ...progress })).length > 0 ? 'moved' : 'changed'),
     rewrapWebhook: async (id, before, after) => ((await rewrap({ id, before, after })).length > 0 ? 'rewrapped' : 'changed'),
-    deleteWebhook: async (id) => ((await remove({ id })).length > 0 ? 'deleted' : 'unknown'),
+    async deleteWebhook(id) {
+      if ((await remove({ id })).length > 0) return 'deleted'
+      await confirm()
+      return 'unknown'
+    },
   }
 }
 

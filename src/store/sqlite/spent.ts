@@ -11,6 +11,7 @@ export function createSpentStore(connection: Connection): SpentStore {
   const find = connection.prepareRead('SELECT 1 FROM spent WHERE hash = ? AND kind = ?')
   return {
     spend: (use) => connection.write(() => (spend.run(use).changes > 0 ? 'spent' : 'spent_before')),
+    confirmSpent: async () => undefined,
     readSpent: (kind, hash) => connection.read(() => find.get(hash, kind) !== undefined),
   }
 }

@@ -5,6 +5,7 @@ import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/postgres/connection/connection.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
+import { administrator } from '../../support/administrator.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { proxied } from '../../support/proxied.ts'
@@ -147,8 +148,7 @@ test.each(['pg_cancel_backend', 'pg_terminate_backend'])(
     await migratePostgres(address, NOW)
     const store = await open(address)
     const [grant, other] = [await livingGrant(store), await livingGrant(store)]
-    const database = addressOf(server.urlOf('postgres'))
-    const admin = await administrator(database)
+    const admin = await administrator(server)
     await admin`ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`
     await admin`SELECT pg_reload_conf()`
     const waiting = () => admin`SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
@@ -169,14 +169,3 @@ test.each(['pg_cancel_backend', 'pg_terminate_backend'])(
   },
   30_000,
 )
-
-async function administrator(address: PostgresAddress) {
-  const { default: postgres } = await import('postgres')
-  const [at] = address.servers
-  const { user = '', password = '', database } = address
-  const sql = postgres({ host: at?.host ?? '', port: at?.port ?? 0, user, password, database, max: 1, onnotice: () => undefined })
-  onTestFinished(() => sql.end())
-  // The administrator's own changes do not wait for a standby.
-  await sql`SET synchronous_commit = local`
-  return sql
-}

@@ -11,6 +11,7 @@ import { codeOf, type Failure, failureOf, NotSent, toStoreError, Unreplicated } 
 import { Machines, type Place, READ_SHARDS, type Shard } from './machines.ts'
 import { passThrough, Queue, RowQueues } from './queue.ts'
 import { findServer, type PostgresAddress, type Server } from './server.ts'
+import { SharedRuns } from './shared-runs.ts'
 import { type ColumnType, compile, compileForMany, type Named } from './statement.ts'
 import { written } from './values.ts'
 
@@ -24,6 +25,8 @@ const READ_ONLY_FOR_MS = 1000
 const ROWS_AT_ONCE = 8
 /** Of the rows that a change of several rows skipped, so many are waited for at a time. */
 const SKIPPED_AT_ONCE = 2
+/** A node makes a commit that only waits for the standby at most this often, however often callers repeat their requests. */
+const CONFIRM_EVERY_MS = 20
 /** How often a node reads on which machine each shard lies. */
 const SHARDS_EVERY_MS = 5000
 /** How often a node checks the settings of every machine, which costs each machine a new connection. */
@@ -45,7 +48,7 @@ export type Clock = 'database' | 'given'
 /** `deadline`: until when the statement is tried, if not for the usual time. */
 export type Ask<Row> = (named?: Named, deadline?: number) => Promise<Row[]>
 
-/** A statement for one row, and the same for many: `forMany` finds its parameters in the columns of `input`. */
+/** A statement for one row, and the same for many: `forMany` reads its parameters from the columns of `input`. */
 export type ForMany = {
   kind: 'read' | 'move'
   one: string
@@ -68,21 +71,15 @@ const STATEMENT_TIMEOUT = '57014'
 
 type Side = 'read' | 'write'
 type Query = { name: string; text: string; values: unknown[] }
-/** A statement with its values, and the row that it concerns. */
-type Statement = { kind: Kind; query: Query; place: Place | undefined; key: string | undefined }
+/** A statement with its values, and the row that it concerns. `instance`: the only server on which it may run. */
+type Statement = { kind: Kind; query: Query; place: Place | undefined; key: string | undefined; instance?: string }
 type Attempt = Statement & { attempt: number; deadline: number }
 type Input = { named: Named; values: readonly (string | null)[]; deadline: number }
 
-/**
- * A commit of its own, which waits for the synchronous standby, and with it for every commit before. A lost commit may have
- * taken effect without the standby: if an administrator ended its connection, or the server restarted.
- */
-const CONFIRM: Statement = {
-  kind: 'move',
-  query: { name: '', text: `SELECT pg_logical_emit_message(true, 'grantor', '')`, values: [] },
-  place: undefined,
-  key: undefined,
-}
+/** A commit that changes nothing. It waits for the synchronous standby, and with it for every commit before. */
+const COMMIT = `CASE WHEN current_setting('synchronous_standby_names') <> '' THEN pg_logical_emit_message(true, 'grantor', '') END`
+const COMMIT_HERE = `SELECT true AS success, ${COMMIT}`
+const COMMIT_ON_ALL_MACHINES = `SELECT success FROM run_command_on_all_nodes($$SELECT ${COMMIT}$$)`
 
 export class Connection {
   readonly #address: PostgresAddress
@@ -91,6 +88,7 @@ export class Connection {
   readonly #queues: Record<Side, Queue>
   readonly #rows = new RowQueues()
   readonly #machines: Machines
+  readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
   #shardsReadAt = Number.NEGATIVE_INFINITY
   #machinesCheckedAt = Number.NEGATIVE_INFINITY
   #statements = 0
@@ -193,6 +191,52 @@ export class Connection {
     }
   }
 
+  /**
+   * Prepares the confirmation of what a statement has found in a row (`grants WHERE id = :id`): it resolves once the row's commit is durable,
+   * also on the synchronous standby of the row's machine. A statement that changes nothing does not wait for the standby, and what it found
+   * may be a commit that did not wait either, because an administrator ended its connection or the server restarted.
+   */
+  prepareConfirmation(row: string, place?: Place): (named?: Named) => Promise<void> {
+    const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)
+    return async (named = {}) => {
+      if (!(await this.#presentServer()).hasShards) return this.confirm()
+      return this.#confirmations.run(`${row} ${keyOf(place, named)}`, () => confirmRow(named))
+    }
+  }
+
+  /** Confirms everything that is visible, on all machines. All callers share the commits. */
+  async confirm(): Promise<void> {
+    const { hasShards, isReplicated, instance } = await this.#presentServer()
+    const text = hasShards ? COMMIT_ON_ALL_MACHINES : COMMIT_HERE
+    if (hasShards || isReplicated) return this.#confirmations.run(instance, () => this.#confirmOn(instance, text))
+  }
+
+  /** Fails on another server, such as a standby that was promoted meanwhile: that one may not have what was found. */
+  async #confirmOn(instance: string, text: string): Promise<void> {
+    const statement: Statement = {
+      kind: 'move',
+      query: { name: '', text, values: [] },
+      place: undefined,
+      key: undefined,
+      instance,
+    }
+    const machines = await this.#admit(statement, (deadline) => this.#execute<{ success: boolean }>(statement, deadline))
+    if (!machines.every(({ success }) => success)) throw new StoreUnavailable('a machine of the cluster does not commit')
+  }
+
+  async #presentServer(): Promise<Server> {
+    try {
+      return this.#server ?? (await this.#findServer())
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+
+  /** An administrator can change while the server runs whether its commits wait for standbys. */
+  noteReplication(isReplicated: boolean): void {
+    if (this.#server) this.#server.isReplicated = isReplicated
+  }
+
   get #isDistributed(): boolean {
     return this.#server?.distributed ?? true
   }
@@ -238,11 +282,9 @@ export class Connection {
   async #execute<Row>(statement: Statement, deadline: number): Promise<Row[]> {
     const side = sideOf(statement)
     let earlier: unknown
-    let wasLost = false
     for (let attempt = 1; ; attempt++) {
       try {
         const rows = await this.#attempt<Row>({ ...statement, attempt, deadline })
-        if (side === 'write' && wasLost) await this.#attempt({ ...CONFIRM, attempt, deadline })
         this.#succeeded(side)
         return rows
       } catch (error) {
@@ -250,7 +292,6 @@ export class Connection {
         // The earlier error says more than the timeout at the end.
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
-        wasLost ||= failure === 'lost'
         if (!this.#isWorthRetrying({ kind: statement.kind, failure, deadline, attempt })) throw error
         const pause = Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt
         await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(pause, deadline - performance.now()))))
@@ -259,7 +300,7 @@ export class Connection {
   }
 
   async #attempt<Row>(attempt: Attempt): Promise<Row[]> {
-    const { place, key, deadline, query } = attempt
+    const { place, key, deadline, query, instance } = attempt
     if (performance.now() > deadline) throw new StoreUnavailable('PostgreSQL is too slow')
     const side = sideOf(attempt)
     const machine = place && this.#machines.of(place.table, key)
@@ -272,7 +313,7 @@ export class Connection {
           this.#readShardsIfDue(server)
           this.#checkMachinesIfDue(server)
         }
-        const rows = await send<Row>(server, query, deadline)
+        const rows = await send<Row>(server, query, deadline, instance)
         machine?.succeeded()
         return rows
       } catch (error) {
@@ -372,9 +413,11 @@ export class Connection {
 }
 
 /** Sends a statement over a connection of the pool; resolves with its rows once it is committed. */
-async function send<Row>(server: Server, query: Query, deadline: number): Promise<Row[]> {
+async function send<Row>(server: Server, query: Query, deadline: number, instance?: string): Promise<Row[]> {
   const client = await server.acquire(deadline)
   try {
+    if (instance !== undefined && instance !== client.instance)
+      throw new StoreUnavailable('PostgreSQL was started anew meanwhile')
     const { command, rows } = await client.query<Row & object>(query)
     // PostgreSQL was ready for the next statement without having completed this one.
     if (!command) throw new Error('the answer of PostgreSQL is incomplete')

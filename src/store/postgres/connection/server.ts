@@ -91,6 +91,10 @@ export class Server {
   distributed = true
   /** Whether it has Citus's list of shards, which says on which machine each row is. */
   hasShards = false
+  /** Whether its commits wait for a synchronous standby. */
+  isReplicated = true
+  /** Identifies the running server: a promoted standby behind the same name is another one. */
+  instance = ''
   readonly #pool: pg.Pool
   readonly #size: number
   #takesWrites = false
@@ -110,7 +114,7 @@ export class Server {
       idleTimeoutMillis: 0,
       connectionTimeoutMillis: address.connectTimeoutMs,
       // For every connection, not only the first.
-      onConnect: async (client: pg.ClientBase) => {
+      onConnect: async (client: CheckedClient) => {
         const state = await checkFitness(client, target, settingsOf(address, options.purpose))
         // The same name may also lead to a replica, which returns grants as active that have ended since.
         if (state.read_only && this.#takesWrites)
@@ -118,6 +122,8 @@ export class Server {
         this.#takesWrites = !state.read_only
         this.distributed = state.citus || state.other_engine
         this.hasShards = state.citus
+        this.isReplicated = state.replicated
+        this.instance = client.instance = state.instance
         this.#open.add(client)
         client.on('end', () => this.#open.delete(client))
       },
@@ -243,6 +249,8 @@ const statementTimeoutOf = ({ statementTimeoutMs }: PostgresAddress) => Math.min
 class CheckedClient extends pg.Client {
   /** Set when a commit did not wait for its standby. */
   unreplicated = false
+  /** see `Server` */
+  instance = ''
   readonly #startup: Record<string, string>
 
   constructor(options: pg.ClientConfig) {
@@ -293,7 +301,14 @@ export const FIND_FORGETFUL = askEveryMachine(`SELECT ${IS_FORGETFUL}`)
 const forgetful = (server: string) =>
   new StoreUnavailable(`${server} acknowledges before it has stored: turn fsync and synchronous_commit on`)
 
-type State = { read_only: boolean; forgetful: boolean; citus: boolean; other_engine: boolean }
+type State = {
+  read_only: boolean
+  forgetful: boolean
+  replicated: boolean
+  instance: string
+  citus: boolean
+  other_engine: boolean
+}
 
 /** Applies the settings of a connection. Refuses a server that takes no writes, and one that is forgetful. */
 async function checkFitness(
@@ -304,13 +319,16 @@ async function checkFitness(
   const { rows } = await client.query<State>(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS read_only,
             ${IS_FORGETFUL} AS forgetful,
+            current_setting('synchronous_standby_names') <> '' AS replicated,
+            pg_postmaster_start_time()::text AS instance,
             EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
             version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS other_engine,
             (SELECT count(set_config(key, value, false)) FROM json_each_text($1)
              WHERE key <> 'transaction_timeout' OR current_setting('server_version_num')::integer >= 170000)`,
     [JSON.stringify(settings)],
   )
-  const [state = { read_only: true, forgetful: true, citus: false, other_engine: true }] = rows
+  const [state] = rows
+  if (!state) throw new StoreUnavailable('PostgreSQL did not report its settings')
   if (target === 'read-write' && state.read_only) throw new StoreUnavailable('no PostgreSQL server takes writes')
   if (state.forgetful) throw forgetful('this PostgreSQL')
   return state
