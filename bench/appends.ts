@@ -37,7 +37,9 @@ export async function measureAppends(args: string[]): Promise<void> {
   atExit(() => rmSync(folder, { recursive: true, force: true }))
   const homes = [...(values.baseline === undefined ? [] : [['before', resolve(values.baseline)]]), ['now', CHECKOUT]]
   const postgres =
-    values.url === undefined && values.store.includes('postgres') ? await startPostgres({ folder: values.folder, cores: null }) : null
+    values.url === undefined && values.store.includes('postgres')
+      ? await startPostgres({ folder: values.folder, cores: null })
+      : null
   const places: Place[] = []
   if (values.url !== undefined) places.push({ name: 'given', home: CHECKOUT, url: values.url })
   for (const [name = '', home = ''] of values.url === undefined ? homes : []) {

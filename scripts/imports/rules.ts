@@ -413,6 +413,7 @@ export const importRules: readonly ImportRule[] = [
       'src/wallet',
       'src/chain',
       'src/keys',
+      'src/domain/consent',
       'src/domain/model',
       'src/domain/audit',
       'src/domain/maintenance',
