@@ -2,6 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { ChainWriter } from '../../src/domain/audit/chain.ts'
+import { newEntry } from '../../src/domain/audit/entry.ts'
 import { endAllowed, endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
@@ -66,7 +68,7 @@ test('An ending is acknowledged only if every grant has ended, also while connec
   expect(acknowledged).toBeGreaterThan(20)
 })
 
-test('No statement of a request or of an ending needs a two-phase commit', async () => {
+test('No statement of a request, of an ending or of an audit line needs a two-phase commit', async () => {
   cluster.forgetLog()
   const { wallet, clientId, ids } = await grantsOf()
   const [first = ''] = ids
@@ -86,6 +88,13 @@ test('No statement of a request or of an ending needs a two-phase commit', async
     NOW,
   )
   await endAllowed(store, { wallet }, 'user', NOW)
+  const onWorker = await openPostgresStore({
+    ...database.address,
+    servers: [{ host: '127.0.0.1', port: cluster.workers[0]?.port ?? 0 }],
+  })
+  onTestFinished(() => onWorker.close())
+  for (const { audit } of [store, onWorker])
+    await new ChainWriter(audit, () => NOW).append([newEntry({ at: NOW, event: 'app_ended' })])
   const { number } = await store.restorations.beginRestoration(NOW)
   await grantsOf()
   expect((await store.restorations.endEverything(NOW)).grants).toBeGreaterThanOrEqual(GRANTS)

@@ -4,6 +4,7 @@
  */
 
 import type { Kind } from '../../src/store/postgres/connection/connection.ts'
+import { FIND_COORDINATOR } from '../../src/store/postgres/connection/coordinator.ts'
 import { READ_SHARDS } from '../../src/store/postgres/connection/machines.ts'
 import { FIND_FORGETFUL } from '../../src/store/postgres/connection/server.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
@@ -136,9 +137,10 @@ Clients, keys and the tables that have one row for the whole service.
 ${local.map(({ kind, sql }) => section('', kind, sql)).join('\n')}
 ## Of a node itself, on Citus
 
-Every five seconds a node reads which machine has each shard. At its start and every ten seconds it checks the settings of every machine.
+Every five seconds a node reads which machine has each shard. At its start and every ten seconds it checks the settings of every machine. With
+the audit lines that it appends, it finds the coordinator, every five seconds at most.
 
-${[READ_SHARDS, FIND_FORGETFUL].map((sql) => section('', 'read', sql)).join('\n')}`
+${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR].map((sql) => section('', 'read', sql)).join('\n')}`
 }
 
 function section(name: string, kind: Kind, sql: string): string {

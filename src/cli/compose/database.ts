@@ -41,6 +41,11 @@ export async function inspectServers(url: Extract<DatabaseUrl, { kind: 'postgres
   return (await postgres()).inspectPostgres(url)
 }
 
+/** Why a node cannot use the coordinator of its Citus cluster directly; null if it can, and without Citus. */
+export async function findCoordinatorProblem(url: Extract<DatabaseUrl, { kind: 'postgres' }>) {
+  return (await postgres()).coordinatorProblem(url)
+}
+
 /** Whether a database exists that may have been restored from a backup. */
 export function isThere(url: DatabaseUrl): boolean {
   return url.kind === 'postgres' || existsSync(url.path)

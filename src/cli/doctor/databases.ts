@@ -1,5 +1,5 @@
 /** The database: reachable, of the right schema, and set up so that no acknowledged change is lost. */
-import { databaseStatus, inspectServers, placeOf } from '../compose/database.ts'
+import { databaseStatus, findCoordinatorProblem, inspectServers, placeOf } from '../compose/database.ts'
 import { failureOf } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
 import { printable } from './call.ts'
@@ -24,7 +24,20 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
   const usable = servers.filter((server) => 'facts' in server && !server.ofCluster && !server.facts.inRecovery)
   if (usable.length === 0)
     found.push(wrong('no server of GRANTOR_DATABASE_URL accepts writes', 'Start or promote one of the servers.'))
+  else found.push(...(await coordinatorFindings(databaseUrl)))
   return found
+}
+
+/** A node that is connected to a worker of a Citus cluster also needs the coordinator. */
+async function coordinatorFindings(url: PostgresUrl): Promise<Found[]> {
+  const problem = await findCoordinatorProblem(url).catch(() => null)
+  if (problem === null) return []
+  return [
+    warning(
+      `the coordinator of the Citus cluster cannot be used from here: ${printable(problem)}`,
+      'Make its address in pg_dist_node reachable for the nodes (citus_set_coordinator_host), or name the coordinator in GRANTOR_DATABASE_URL.',
+    ),
+  ]
 }
 
 function serverFindings(server: Inspected, url: PostgresUrl, at: number): Found[] {

@@ -5,6 +5,7 @@
 import type { AuditHead, AuditLine, AuditStore } from '../../domain/model/audit-store.ts'
 import { LINE_COLUMNS, searchOf } from '../audit-search.ts'
 import type { Connection } from './connection/connection.ts'
+import type { Coordinator } from './connection/coordinator.ts'
 
 type LineRow = {
   seq: number
@@ -27,9 +28,10 @@ const DELETE = `
   )
   SELECT count(*)::integer AS rows FROM removed`
 
-export function createAuditStore(connection: Connection): AuditStore {
+/** Lines are appended at the coordinator if the database is on Citus. */
+export function createAuditStore(connection: Connection, coordinator: Coordinator): AuditStore {
   const head = connection.prepare<AuditHead>('read', 'SELECT seq, hash FROM audit_head WHERE id = 1')
-  const append = connection.prepare('move', 'SELECT append_audit_lines(:writer, :number::bigint, :at, :lines::jsonb)')
+  const append = coordinator.prepare('move', 'SELECT append_audit_lines(:writer, :number::bigint, :at, :lines::jsonb)')
   const read = connection.prepare<LineRow>(
     'read',
     `SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :limit`,

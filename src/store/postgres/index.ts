@@ -7,6 +7,7 @@ import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientStore } from './clients.ts'
 import { type Clock, Connection } from './connection/connection.ts'
+import { Coordinator } from './connection/coordinator.ts'
 import { toStoreError } from './connection/errors.ts'
 import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
 import { createGrantStore } from './grants.ts'
@@ -25,7 +26,7 @@ import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './connection/server.ts'
-export { inspectPostgres, type PostgresFacts } from './inspect.ts'
+export { coordinatorProblem, inspectPostgres, type PostgresFacts } from './inspect.ts'
 
 /**
  * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the
@@ -43,6 +44,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
   const revision = connection.prepare<{ number: number; now: number; replicated: boolean }>('read', READ_REVISION)
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
+  const coordinator = new Coordinator(connection)
   return {
     grants: createGrantStore(connection),
     wallets: createWalletStore(connection),
@@ -56,7 +58,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     cleaning: createCleaning(connection),
     lists: createListStore(connection),
     restorations: createRestorationStore(connection),
-    audit: createAuditStore(connection),
+    audit: createAuditStore(connection, coordinator),
     webhooks: createWebhookStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
@@ -73,7 +75,8 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     checkWritable: async () => void (await probe()),
     confirm: () => connection.confirm(),
     machinesAway: () => connection.machinesAway,
-    close: () => connection.close(),
+    coordinatorProblem: () => coordinator.problem,
+    close: async () => void (await Promise.all([connection.close(), coordinator.close()])),
   }
 }
 

@@ -1,4 +1,6 @@
 /** What `grantor doctor` reads about each server of the settings, and about each machine of their Citus cluster. The store refuses some of these servers; this file describes them. */
+import { Connection } from './connection/connection.ts'
+import { Coordinator } from './connection/coordinator.ts'
 import { toStoreError } from './connection/errors.ts'
 import { askEveryMachine, type Reply } from './connection/every-machine.ts'
 import { type PostgresAddress, queryUnchecked } from './connection/server.ts'
@@ -86,5 +88,19 @@ function factsOf(row: Record<string, unknown>): PostgresFacts {
     connectionsInUse: row.connections_in_use as number,
     isolation: row.isolation as string,
     now: row.now as number,
+  }
+}
+
+/** Why a node cannot use the coordinator of its Citus cluster directly, with the address; null if it can, and without Citus. */
+export async function coordinatorProblem(address: PostgresAddress): Promise<string | null> {
+  const connection = new Connection(address, 'database')
+  const coordinator = new Coordinator(connection)
+  try {
+    // A connection shows whether the database is on Citus.
+    await connection.query('SELECT')
+    await coordinator.check()
+    return coordinator.problem
+  } finally {
+    await Promise.all([connection.close(), coordinator.close()])
   }
 }

@@ -84,7 +84,7 @@ export const VALUES: Record<string, unknown> = {
 export const MORE_VALUES: Record<string, unknown> = {
   createdAt: 1, record: '{}', uri: 'u', number: 1, algorithm: 'EdDSA', wrapped: 'w', startsAt: 1, retiredAt: null, keyId: 'k', to: 'w2', from: 'w',
   after: '0', name: 'operators', holder: 'n', lifetime: 60, items: '[]', attempts: '', itemsBefore: '[]', attemptsBefore: '', operator: 'o', event: 'e',
-  since: 0, beforeAt: 9e9, beforeSeq: 0, through: 1, lastSeq: 1, lastHash: 'h', headSeq: 0, headHash: 'h', lines: [], url: 'u', secret: 's',
+  since: 0, beforeAt: 9e9, beforeSeq: 0, through: 1, writer: 'w', lines: [], url: 'u', secret: 's',
   events: [], cursor: 0, failingSince: null, nextAt: 0, pausedAt: null, before: 0,
 } // biome-ignore format: a list of values
 

@@ -111,6 +111,22 @@ export class Connection {
     this.#queues = { read: new Queue(limit), write: new Queue(limit) }
   }
 
+  /** Whether the database is on a Citus cluster, as the latest connection has shown. */
+  get isOnCitus(): boolean {
+    return this.#server?.hasShards ?? false
+  }
+
+  /** A connection to another server of the same cluster. */
+  toServer(at: { host: string; port: number }): Connection {
+    return new Connection({ ...this.#address, servers: [at], poolSize: 2 }, this.#clock)
+  }
+
+  /** Reads with a statement without values, which is not prepared. */
+  query<Row>(text: string): Promise<Row[]> {
+    const statement: Statement = { kind: 'read', query: { name: '', text, values: [] }, place: undefined, key: undefined }
+    return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline))
+  }
+
   /** The machines of a Citus cluster that do not answer at the moment. */
   get machinesAway(): string[] {
     return this.#machines.away
