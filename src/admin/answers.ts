@@ -39,14 +39,14 @@ const REFUSALS: Readonly<Record<number, string>> = {
 type Given = { hasId: boolean; hasBody: boolean; hasInput: boolean }
 
 export function answersOf(operation: Operation, given: Given): Record<number, object> {
-  const { answers, output } = operation
+  const { answers, output, startedOutput = output } = operation
   const successes = [
-    [output === null ? 204 : 200, answers.done],
-    [201, answers.created],
-    [202, answers.started],
+    [output === null ? 204 : 200, answers.done, output],
+    [201, answers.created, output],
+    [202, answers.started, startedOutput],
   ] as const
   return Object.fromEntries([
-    ...successes.flatMap(([status, words]) => (words === undefined ? [] : [[status, answer(words, output)]])),
+    ...successes.flatMap(([status, words, schema]) => (words === undefined ? [] : [[status, answer(words, schema)]])),
     ...refusalsOf(operation, given).map((status) => [status, refusal(status)]),
   ]) as Record<number, object>
 }

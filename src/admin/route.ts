@@ -118,7 +118,7 @@ function callOf(service: Service, operation: Operation, request: FastifyRequest)
 function send(reply: FastifyReply, service: Service, operation: Operation, { output, record, isNew }: Result): FastifyReply {
   const { answers, isPaged } = operation
   if (record) void reply.header('etag', etagOf(record))
-  if (answers.started) {
+  if (answers.started && isNew) {
     const { job_id: id } = output as { job_id: string }
     return reply.code(202).header('location', `/v1/jobs/${id}`).send(output)
   }

@@ -1,5 +1,5 @@
 /** The service of the operations in a server. */
-import { endSession } from '../domain/consent/end-grants.ts'
+import { endAllowed, endSession } from '../domain/consent/end-grants.ts'
 import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
 import { addJob } from '../domain/operators/jobs.ts'
 import type { Service } from '../operations/service.ts'
@@ -15,6 +15,7 @@ export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment }: 
     // The response waits until the line of the trail is committed (src/cli/compose/audit.ts).
     record: async ({ id }, act) => deps.audit({ ...act, operator: id }),
     startJob: async (job) => addJob(store, job, deps.now()),
+    endGrantsOfWallet: async (of) => endAllowed(deps, of, 'operator', deps.now()),
     nameOfClient: async (clientId) => (await deps.clients.find(clientId))?.name ?? '',
     endSession: async (session) => endSession(deps, session),
   }

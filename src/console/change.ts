@@ -125,7 +125,7 @@ async function carryOut(change: ChangePages, visit: Visit, fields: Fields): Prom
     const title = operation.page?.done ?? ''
     return sendPage(visit.reply, secretPage({ frame: visit.frame, subject, id, title, record, secret: secret as string | null }))
   }
-  if (operation.answers.started) return redirectTo(visit.reply, pathTo('jobs', String(output.job_id)))
+  if (operation.answers.started && result.isNew) return redirectTo(visit.reply, pathTo('jobs', String(output.job_id)))
   const home = change.home(visit, result)
   return redirectTo(visit.reply, `${home}${home.includes('?') ? '&' : '?'}done=${operation.id}`)
 }

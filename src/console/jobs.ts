@@ -1,5 +1,6 @@
 /** The pages of long work. */
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
+import { walletOf } from '../operations/grants.ts'
 import { getJob, type JobRecord, listJobs } from '../operations/jobs.ts'
 import { type JobView, jobPage, jobsPage } from '../pages/console/job-page.ts'
 import { addPage, type Console, type Visit } from './visit.ts'
@@ -14,7 +15,8 @@ export function jobPages(console: Console): void {
   addPage(console, '/console/jobs/:id', async (visit) => {
     const { output: job } = await visit.run(getJob, { id: visit.params.id ?? '' })
     const isDone = job.done_at !== null
-    const count = isDone ? 0 : await store.grants.countUnendedGrants({ clientId: job.client_id }, COUNTED_AT_MOST)
+    const of = job.wallet === null ? { clientId: job.client_id } : { wallet: walletOf(job.wallet) }
+    const count = isDone ? 0 : await store.grants.countUnendedGrants(of, COUNTED_AT_MOST)
     const left = isDone ? null : { count, atMost: COUNTED_AT_MOST }
     return jobPage({ frame: visit.frame, job: { ...(await viewOf(console, job)), left }, now: visit.now })
   })

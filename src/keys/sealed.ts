@@ -22,6 +22,7 @@ export const PREFIXES = {
   deviceAnswer: 'gre',
   deviceCode: 'grk',
   deviceRequest: 'grq',
+  endingProgress: 'grg',
   loginChallenge: 'grl',
   logoutQuestion: 'gro',
   pushedRequest: 'grp',

@@ -5,7 +5,8 @@ import { createClientOnce } from '../domain/clients/idempotent-client.ts'
 import { rotateSecret, updateClient as storeChanges, createClient as storeClient } from '../domain/clients/manage-clients.ts'
 import { type ClientRegistration, hasSecret, registerClient } from '../domain/clients/register-client.ts'
 import { SEARCHED_AT_MOST, searchClients } from '../domain/clients/search-clients.ts'
-import type { Client, ClientAuthMethod, Job } from '../domain/model/records.ts'
+import type { Client, ClientAuthMethod } from '../domain/model/records.ts'
+import type { NewJob } from '../domain/operators/jobs.ts'
 import { requireOwnerFor, requireOwnerIfOperator } from './access.ts'
 import { jobRecord, jobSchema } from './jobs.ts'
 import { clientMembers } from './members/client-members.ts'
@@ -388,7 +389,7 @@ const endGrantsOfClient = jobOperation({
 })
 
 type JobWords = Pick<Operation, 'id' | 'verb' | 'kind' | 'summary' | 'scope'> & {
-  job: Job['kind']
+  job: NewJob['kind']
   description: string
   started: OperatorEvent
   done: OperatorEvent

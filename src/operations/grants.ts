@@ -1,11 +1,12 @@
 /** Grants of users: reading and ending them. */
 import { Type } from 'typebox'
-import { endGrantsOfWallet as endAll, endOneGrant } from '../domain/consent/end-grants.ts'
+import { endOneGrant } from '../domain/consent/end-grants.ts'
 import { type GrantPlace, readGrantPage } from '../domain/consent/list-grants.ts'
 import { openReceipt } from '../domain/consent/receipt.ts'
 import type { Grant } from '../domain/model/records.ts'
 import { type Address, parseAddress, shortenAddress } from '../wallet/address.ts'
 import { COUNTED_AT_MOST } from './clients.ts'
+import { jobRecord, jobSchema } from './jobs.ts'
 import type { Member, Members } from './members/member.ts'
 import { type Call, defineOperation, type Listed, type Subject } from './operation.ts'
 import { invalid, notFound } from './refusal.ts'
@@ -181,10 +182,15 @@ export const endGrantsOfWallet = defineOperation<AtClient, { grants_ended: numbe
   path: 'end',
   scope: 'admin.grants',
   summary: 'Ends all grants of a wallet, or those at one client.',
-  description: 'Consents are withdrawn, and codes and logins in progress become void.',
+  description:
+    'Consents are withdrawn, and codes and logins in progress become void. If the wallet has more than a thousand grants, a job ends the others: until a grant has ended, its tokens stay active.',
   input: [{ ...WALLET, required: true }, CLIENT_ID],
-  answers: { done: 'The number of grants that ended.' },
+  answers: {
+    done: 'All grants have ended. The number of grants that ended.',
+    started: 'The job that ends the other grants.',
+  },
   output: Type.Object({ grants_ended: Type.Integer() }),
+  startedOutput: refTo(jobSchema),
   command: null,
   page: { link: 'End all grants of this wallet', button: 'End the grants' },
   async question({ service, input: { wallet, client_id: clientId } }) {
@@ -200,10 +206,11 @@ export const endGrantsOfWallet = defineOperation<AtClient, { grants_ended: numbe
       isDangerous: true,
     }
   },
-  async run({ service, input: { wallet: text, client_id } }: Call<AtClient>) {
+  async run({ service, actor, input: { wallet: text, client_id } }: Call<AtClient>) {
     const wallet = walletOf(text)
-    const ended = await endAll(service.store, wallet, client_id, service.now())
+    const { ended, job } = await service.endGrantsOfWallet({ wallet, clientId: client_id, startedBy: actor.id })
     const at = client_id === undefined ? {} : { client_id }
+    if (job) return { output: jobRecord(job), isNew: true, act: { event: 'ending_of_grants_started', wallet, ...at } }
     const act = { event: 'grants_ended', reason: 'operator', wallet, ...at, details: { grants: ended } } as const
     return { output: { grants_ended: ended }, act }
   },

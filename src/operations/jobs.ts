@@ -1,4 +1,4 @@
-/** Long work that operators started. */
+/** Long work that operators and users started. */
 import { Type } from 'typebox'
 import type { Job } from '../domain/model/records.ts'
 import { readJob, readJobs } from '../domain/operators/jobs.ts'
@@ -13,9 +13,10 @@ export const jobSchema = named(
   'Job',
   Type.Object({
     job_id: uuid,
-    kind: Type.Enum(['end_grants_of_client', 'delete_client']),
-    client_id: Type.String(),
-    started_by: Type.String(),
+    kind: Type.Enum(['end_grants_of_client', 'delete_client', 'end_grants_of_wallet']),
+    client_id: Type.String({ description: 'Empty if the grants of a wallet at all clients end.' }),
+    wallet: Type.Union([Type.String(), Type.Null()]),
+    started_by: Type.String({ description: 'The id of the operator, or the address of the wallet if its user started the job.' }),
     created_at: time,
     grants_ended: Type.Integer(),
     done_at: timeOrNull,
@@ -29,6 +30,7 @@ export function jobRecord(job: Job) {
     job_id: job.id,
     kind: job.kind,
     client_id: job.clientId,
+    wallet: job.ofWallet?.wallet ?? null,
     started_by: job.startedBy,
     created_at: job.createdAt,
     grants_ended: job.grantsEnded,

@@ -124,6 +124,8 @@ export type Operation<Input = never, Output = unknown> = {
   answers: { done?: string; created?: string; started?: string }
   /** the schema of the output; null if there is none */
   output: TSchema | null
+  /** the schema of the output of a call that started work; `output` unless given */
+  startedOutput?: TSchema
   /** true if the list is read page by page */
   isPaged?: true
   /** true if the state of the record can be named (If-Match) */

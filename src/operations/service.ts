@@ -1,5 +1,6 @@
 /** What an operation works with. A server and a command each make one, so an operation never opens a store. */
 import type { OperatorEvent } from '../domain/audit/operator-acts.ts'
+import type { WalletEnding } from '../domain/consent/end-grants.ts'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { AuditEvent } from '../domain/model/deps.ts'
 import type { Job, OperatorRole, Session } from '../domain/model/records.ts'
@@ -8,6 +9,7 @@ import type { NewJob } from '../domain/operators/jobs.ts'
 import { type AdminScope, roleAllows } from '../domain/operators/roles.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { insufficientScope } from '../oauth/oauth-error.ts'
+import type { Address } from '../wallet/address.ts'
 
 /** What an operator did, for the audit trail. */
 export type Act = AuditEvent & { event: OperatorEvent }
@@ -36,6 +38,8 @@ export type Service = {
   record(actor: Actor, act: Act): Promise<void>
   /** A server stores the job, and another task carries it out. A command carries the job out at once. Null if too many are under way. */
   startJob(job: NewJob): Promise<Job | null>
+  /** Ends the grants of a wallet, at one client or at all. A server ends the first thousand, and a job ends the others. */
+  endGrantsOfWallet(of: { wallet: Address; clientId: string | undefined; startedBy: string }): Promise<WalletEnding>
   /** Empty for a client that was deleted, or that is no longer published. */
   nameOfClient(clientId: string): Promise<string>
   /** Signs a browser out, and notifies the apps that want it. */

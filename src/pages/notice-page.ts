@@ -23,6 +23,8 @@ export type Notice = {
   clientScheme?: string | undefined
   retryUrl?: string | undefined
   retryAfter?: number | undefined
+  /** how many grants have ended */
+  count?: number | undefined
   reason?: string | undefined
   requestId?: string | undefined
 }
@@ -39,6 +41,7 @@ export function noticeContent(notice: Notice): Html {
   const names = {
     app: notice.clientName ? appTitle({ clientName: notice.clientName, clientHost, clientScheme }) : html`${texts.anApp}`,
     wait: html`${waitingTime(notice.retryAfter ?? 60)}`,
+    count: html`${(notice.count ?? 0).toLocaleString('en')}`,
   }
   return slip({
     head: html`<div class="notice" data-notice="${notice.kind}">

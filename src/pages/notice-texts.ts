@@ -175,6 +175,20 @@ export const noticeTexts = {
     text: 'Every app has lost its access, and every browser is signed out. Nothing that your wallet signed before counts any more.',
     next: 'You need do nothing more. To use an app again, sign in to it as you did the first time.',
   },
+  ending_under_way: {
+    tone: 'wait',
+    title: 'Ending is under way',
+    text: 'What you chose to end gives no new access from this moment on. Your wallet has allowed very much, so ending the old access takes some minutes: {count} grants have ended so far. Until then, apps can still use the others.',
+    next: 'You need do nothing more: the work goes on if you close this page. Look again to see how far it is.',
+    button: 'Look again',
+  },
+  ending_done: {
+    tone: 'done',
+    title: 'The access is ended',
+    text: 'Everything that you chose to end has ended. It gives no access any more.',
+    next: 'You need do nothing more. To use an app again, sign in to it.',
+    button: 'Your connected apps',
+  },
   receipt_not_found: {
     tone: 'info',
     title: 'There is no such receipt',

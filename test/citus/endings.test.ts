@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { ChainWriter } from '../../src/domain/audit/chain.ts'
 import { newEntry } from '../../src/domain/audit/entry.ts'
-import { endAllowed, endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'
+import { endGrantsOfClient, endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { Connection } from '../../src/store/postgres/connection/connection.ts'
@@ -52,7 +52,7 @@ test('An ending is acknowledged only if every grant has ended, also while connec
     const { wallet, clientId, ids } = await grantsOf()
     const end =
       round % 2 === 0
-        ? () => endAllowed(store, { wallet, clientId }, 'user', NOW)
+        ? () => endGrantsOfWallet(store, wallet, clientId, NOW)
         : () => sumOf(endGrantsOfClient(store, clientId, { reason: 'client_deleted', at: NOW }))
     for (let cuts = random.below(4); cuts > 0; cuts--) random.pick(proxies).cutNext(random.pick(['before', 'after']))
     const outcome = await end().then(
@@ -87,7 +87,7 @@ test('No statement of a request, of an ending or of an audit line needs a two-ph
     'attempt',
     NOW,
   )
-  await endAllowed(store, { wallet }, 'user', NOW)
+  await endGrantsOfWallet(store, wallet, undefined, NOW)
   const onWorker = await openPostgresStore({
     ...database.address,
     servers: [{ host: '127.0.0.1', port: cluster.workers[0]?.port ?? 0 }],

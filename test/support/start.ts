@@ -101,6 +101,7 @@ export type Grantor = {
   adminUrl: string
   /** does the jobs of operators, as the service does once a second */
   workOnJobs(): Promise<void>
+  workOnEndings(stopping?: AbortSignal): Promise<void>
   authServer: FastifyInstance
   loginServer: FastifyInstance
   store: Store
@@ -241,6 +242,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     trail,
     keepTrail,
     webhooks,
+    workOnJobs,
+    workOnEndings,
   } = await composeOnStore(settings, {
     store: tracing ? traceStore(store, tracing, 'sqlite') : store,
     now: clock.now,
@@ -273,7 +276,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     authUrl,
     loginUrl,
     adminUrl: adminUrl ?? '',
-    workOnJobs: async () => admin?.workOnJobs(),
+    workOnJobs,
+    workOnEndings,
     authServer,
     loginServer,
     store,

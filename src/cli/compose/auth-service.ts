@@ -20,7 +20,7 @@ import type { Job, Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
 import { consoleClient } from '../../domain/operators/console-client.ts'
-import { createJobWorker } from '../../domain/operators/jobs.ts'
+import { createJobWorker, endingsOf } from '../../domain/operators/jobs.ts'
 import { adminScopes } from '../../domain/operators/roles.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { createAuthServer } from '../../http/server.ts'
@@ -120,6 +120,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     contractWallets,
     now,
     announceEnded,
+    endings: endingsOf(store),
     bounds,
     devicePolls: createPollPace({ now }),
     audit,
@@ -129,7 +130,24 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const keeping = { store, keys, trail, recordCounts, issuer, now, log: logAudit }
   const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays })
   const { server, admin } = await composeServers(settings, runtime, { deps, keyKeeping })
-  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
+  const workers = composeJobWorkers(store, deps)
+  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks, ...workers }
+}
+
+function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
+  const note = ({ kind, clientId, ofWallet, startedBy, grantsEnded }: Job): void => {
+    const details = { grants: grantsEnded }
+    const client = clientId === '' ? {} : { client_id: clientId }
+    if (kind === 'delete_client') audit({ event: 'client_deleted', ...client, operator: startedBy, details })
+    else if (ofWallet === null) audit({ event: 'grants_ended', ...client, operator: startedBy, details })
+    else {
+      const { wallet, reason } = ofWallet
+      const operator = reason === 'operator' ? { operator: startedBy } : {}
+      audit({ event: 'grants_ended', reason, wallet, ...client, ...operator, details })
+    }
+  }
+  const work = { store, announceEnded, now, note, pause: (milliseconds: number) => pauseFor(milliseconds) }
+  return { workOnJobs: createJobWorker('jobs', work), workOnEndings: createJobWorker('endings', work) }
 }
 
 type ServerParts = { deps: Deps; keyKeeping: KeyKeeping }
@@ -147,24 +165,13 @@ async function composeServers(settings: AuthServiceSettings, runtime: AuthServic
   }
 }
 
-/** The admin server, which does not listen yet, and its background task. Imported only if the admin API is on. */
+/** The admin server, which does not listen yet. Imported only if the admin API is on. */
 async function composeAdmin(admin: Admin) {
   const [{ createAdminServer }, { consoleRoutes }] = await Promise.all([
     import('../../admin/server.ts'),
     import('../../console/routes.ts'),
   ])
-  const { deps, store } = admin
-  const note = ({ kind, clientId, startedBy, grantsEnded }: Job): void =>
-    deps.audit({
-      event: kind === 'delete_client' ? 'client_deleted' : 'grants_ended',
-      client_id: clientId,
-      operator: startedBy,
-      details: { grants: grantsEnded },
-    })
-  return {
-    server: createAdminServer(admin, consoleRoutes),
-    workOnJobs: createJobWorker({ store, now: deps.now, note, pause: (milliseconds) => pauseFor(milliseconds) }),
-  }
+  return { server: createAdminServer(admin, consoleRoutes) }
 }
 
 /** The admin API as a resource, for which registered clients request tokens like for every other resource. */

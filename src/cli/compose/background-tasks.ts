@@ -21,8 +21,8 @@ type BackgroundParts = {
   webhooks: WebhookSender
   logger: Logger
   metrics: Metrics | undefined
-  /** absent if the admin API is off, because only the admin API starts jobs */
-  workOnJobs: ((stopping: AbortSignal) => Promise<void>) | undefined
+  workOnJobs: Task
+  workOnEndings: Task
 }
 
 export function startBackground({
@@ -36,6 +36,7 @@ export function startBackground({
   logger,
   metrics,
   workOnJobs,
+  workOnEndings,
 }: BackgroundParts): Background[] {
   const sweep = createSweeper({
     cleaning: store.cleaning,
@@ -54,7 +55,8 @@ export function startBackground({
     repeat(60, 'keeping keys', upkeep.keepKeys),
     repeat(1, 'keeping bounds', bounds.keep),
     repeat(SWEEP_EVERY, 'cleaning', sweep),
-    ...(workOnJobs ? [repeat(1, 'working on jobs', workOnJobs)] : []),
+    repeat(1, 'working on jobs', workOnJobs),
+    repeat(1, 'working on endings', workOnEndings),
     repeat(1, 'delivering webhooks', webhooks.deliver),
     repeat(60, 'keeping the audit trail', keepTrail),
     repeat(1, 'noticing machines', createMachineWatch({ store, logger, metrics })),

@@ -1,9 +1,11 @@
 /** The service of the operations in a command: the store is opened for the command, and no server is needed. */
+
+import { endGrantsOfWallet } from '../../domain/consent/end-grants.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import { loadKeys, readKeyRing } from '../../domain/maintenance/keep-keys.ts'
 import { sumOf } from '../../domain/model/pages.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { stepsOf } from '../../domain/operators/jobs.ts'
+import { stepsOfClient } from '../../domain/operators/jobs.ts'
 import { ADMIN_SCOPES } from '../../domain/operators/roles.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
 import type { Actor, Service } from '../../operations/service.ts'
@@ -64,9 +66,13 @@ function serviceOn(store: Store, now: () => number, { environment, data, keys }:
     record: async (_actor, act) => recordAct(store, environment, { ...act, at: now() }),
     async startJob(job) {
       const at = now()
-      const grantsEnded = await sumOf(stepsOf(store, job, at))
-      return { ...job, id: '', createdAt: at, grantsEnded, doneAt: now() }
+      const grantsEnded = await sumOf(stepsOfClient(store, job, at))
+      return { ...job, id: '', ofWallet: null, createdAt: at, grantsEnded, doneAt: now() }
     },
+    endGrantsOfWallet: async ({ wallet, clientId }) => ({
+      ended: await endGrantsOfWallet(store, wallet, clientId, now()),
+      job: null,
+    }),
     nameOfClient: async (clientId) => (await store.clients.readClient(clientId))?.name ?? '',
     async endSession() {
       throw new Error('only a server can notify the apps of the session')

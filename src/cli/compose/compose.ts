@@ -71,7 +71,7 @@ async function composeWith(
   const { contractWallets, check } = connectChains(settings.chains, tracing && traceChainCalls(tracing))
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
-  const { server, admin, upkeep, bounds, deliveries, trail, keepTrail, webhooks } = await compose(serviceSettings, {
+  const { server, admin, deliveries, trail, ...tasks } = await compose(serviceSettings, {
     store: tracing ? await loadTracedStore(store, settings, tracing) : store,
     now,
     logger,
@@ -84,9 +84,8 @@ async function composeWith(
     tls: tls?.options,
   })
   const { lifetimes } = serviceSettings.service
-  const { workOnJobs } = admin ?? {}
-  const parts = { store, lifetimes, now, upkeep, bounds, keepTrail, webhooks, logger, metrics, workOnJobs }
-  const background = startBackground(parts)
+  const { upkeep, webhooks } = tasks
+  const background = startBackground({ ...tasks, store, lifetimes, now, logger, metrics })
   const close = async () => {
     await Promise.all([...background, deliveries, webhooks].map((each) => each.stop()))
     // After the background tasks, which record lines too.

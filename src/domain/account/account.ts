@@ -5,12 +5,12 @@ import type { ClientPlace } from '../../oauth/redirect-uri.ts'
 import type { Address } from '../../wallet/address.ts'
 import { loginPageUrl } from '../authorization/authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
-import { endAllowed, endSession } from '../consent/end-grants.ts'
+import { ENDING, endAllowed, endSession, nameEnding } from '../consent/end-grants.ts'
 import { openReceipt, type SignedMessage, scopesByResourceOf } from '../consent/receipt.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import { pagesOf, type SessionPage } from '../model/pages.ts'
-import type { Grant, Receipt, ScopesByResource, Session } from '../model/records.ts'
+import type { Grant, Job, Receipt, ScopesByResource, Session } from '../model/records.ts'
 
 /** The number of apps, of sessions, and of receipts of an app on one page. */
 const SHOWN = 50
@@ -202,10 +202,17 @@ export async function readOwnReceipt(deps: Deps, session: Session, id: string): 
   return receipt && signed ? { ...receipt, ...signed, scopesByResource: scopesByResourceOf(deps.keys, receipt) } : null
 }
 
-/** Ends the grants and withdraws the receipts of one app. */
-export async function endApp(deps: Deps, session: Session, clientId: string): Promise<void> {
-  await endAllowed(deps.store, { wallet: session.wallet, clientId }, 'user', deps.now())
-  deps.audit({ event: 'app_ended', client_id: clientId, wallet: session.wallet })
+/** Ends the grants and withdraws the receipts of one app. Returns the name of the job that ends the other grants; null if all have ended. */
+export async function endApp(deps: Deps, { wallet }: Session, clientId: string): Promise<string | null> {
+  const { job } = await endAllowed(deps, { wallet, clientId, startedBy: wallet }, 'user', deps.now())
+  deps.audit({ event: 'app_ended', client_id: clientId, wallet, ...(job && { details: { grants_ended_by: job.id } }) })
+  return job && nameEnding(deps, job)
+}
+
+/** Null for a text that names no ending of the last days. */
+export async function readEnding(deps: Deps, name: string): Promise<Job | null> {
+  const id = ENDING.open(deps.keys, name)
+  return id === undefined ? null : deps.endings.read(id)
 }
 
 /** Ends one session of the wallet, by the session's handle. Returns true if the session is the caller's own. */

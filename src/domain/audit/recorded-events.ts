@@ -17,6 +17,8 @@ const RECORDED: ReadonlySet<string> = new Set([
   'consent_declined',
   'device_allowed',
   'store_lost_a_write',
+  // The job of a user's ending is done.
+  'grants_ended',
 ])
 
 /** Every event that a line of the trail can have. */

@@ -1,16 +1,20 @@
 /**
  * Ends grants, sessions and receipts. Sessions and receipts allow new codes, so they end first, between two raises of the wallet's
- * epoch. The second raise voids all earlier codes. After that, only the grants that exist at this moment must end. Clocks play no part.
+ * epoch. The second raise voids all earlier codes. After that, only the grants that are older than this epoch must end. Clocks play no part.
+ *
+ * A grant ends when its row changes, because introspection and refresh read no other row. So the ending of a wallet with very many grants
+ * takes minutes. The request then ends `ENDED_AT_ONCE` grants, and a job ends the others (`../operators/jobs.ts`).
  *
  * An ending is acknowledged after `store.confirm()`: rows that an earlier ending ended are not on the pages that it reads, and on
  * PostgreSQL a synchronous standby may not have them.
  */
 import { randomUUID } from 'node:crypto'
+import { sealedFormat } from '../../keys/sealed.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { Deps, RelyingClient } from '../model/deps.ts'
-import { pagesOf, selected } from '../model/pages.ts'
-import type { EndReason, Grant, Receipt, Session } from '../model/records.ts'
-import type { RequestStore } from '../model/request-store.ts'
+import { pagesOf, selected, sumOf } from '../model/pages.ts'
+import type { EndReason, Grant, Job, Receipt, Session } from '../model/records.ts'
+import { LATE_BY_AT_MOST, type RequestStore } from '../model/request-store.ts'
 import type { Store } from '../model/store.ts'
 
 /**
@@ -19,11 +23,14 @@ import type { Store } from '../model/store.ts'
  * After the first raise: if a redemption, a proof or a login inserts a row that the ending misses, then the raised epoch is
  * read after the insert. After the second raise: if an authorization request read a session or receipt before the end, the code is void.
  */
-async function endForWallet<Ended>({ wallets }: RequestStore, wallet: Address, endRows: () => Promise<Ended>): Promise<Ended> {
+async function endForWallet<Ended>(
+  { wallets }: RequestStore,
+  wallet: Address,
+  endRows: () => Promise<Ended>,
+): Promise<{ ended: Ended; epoch: number }> {
   await wallets.raiseEpoch(wallet)
   const ended = await endRows()
-  await wallets.raiseEpoch(wallet)
-  return ended
+  return { ended, epoch: await wallets.raiseEpoch(wallet) }
 }
 
 /** A wallet at one client, or at all clients. */
@@ -39,19 +46,76 @@ function validReceipts({ receipts }: RequestStore, { wallet, clientId }: WalletA
 
 type GrantsEnding = { reason: EndReason; at: number; note?: (grants: Grant[]) => void }
 
-/** Ends the grants of these pages, page by page. Returns how many grants ended. */
-async function endPages(
-  { grants }: RequestStore,
+/** Ends the grants of these pages. Yields how many grants ended after each page. */
+async function* endPages(
+  { grants }: Pick<RequestStore, 'grants'>,
   pages: AsyncGenerator<Grant[]>,
   { note, ...ending }: GrantsEnding,
-): Promise<number> {
-  let ended = 0
+): AsyncGenerator<number> {
   for await (const page of pages) {
     note?.(page)
     const ids = page.map(({ id }) => id)
-    ended += (await grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
+    yield (await grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
   }
-  return ended
+}
+
+/** The unended grants whose codes were issued before an ending raised the wallet's epoch to this one. */
+function olderGrants(store: RequestStore, of: WalletAtClient, epoch: number): AsyncGenerator<Grant[]> {
+  return selected(unendedGrants(store, of), (grant) => grant.epoch === null || grant.epoch < epoch)
+}
+
+/** A request ends at most this many grants of a wallet. SQLite and PostgreSQL do this in about a second. */
+export const ENDED_AT_ONCE = 1000
+
+/** What an ending has done. `job` ends the other grants; null if all have ended. */
+export type WalletEnding = { ended: number; job: Job | null }
+
+/** The name of a job in the address of the page that shows its progress. No session is needed there, and a forged name costs no read. */
+export const ENDING = sealedFormat<string>('endingProgress')
+
+export function nameEnding({ keys }: Pick<Deps, 'keys'>, { id }: Job): string {
+  return ENDING.seal(keys, id)
+}
+
+type OlderGrants = WalletAtClient & { epoch: number; startedBy: string }
+
+/** Ends the grants that are older than the epoch: all of them, or the first ones, and the others in a job. */
+async function endOlderOf(
+  { store, endings }: Pick<Deps, 'store' | 'endings'>,
+  { startedBy, epoch, ...of }: OlderGrants,
+  { reason, ...ending }: GrantsEnding & { reason: 'user' | 'operator' },
+): Promise<WalletEnding> {
+  let [ended, mayBeJob] = [0, true]
+  for await (const number of endPages(store, olderGrants(store, of, epoch), { reason, ...ending })) {
+    ended += number
+    if (!mayBeJob || ended < ENDED_AT_ONCE || (await olderGrants(store, of, epoch).next()).done) continue
+    const { wallet, clientId = '' } = of
+    const job = await endings.add({ wallet, clientId, epoch, reason, startedBy, grantsEnded: ended }, ending.at)
+    if (job) return { ended, job }
+    mayBeJob = false
+  }
+  return { ended, job: null }
+}
+
+/**
+ * The work of such a job. Yields how many grants ended after each page. Notifies the clients of sessions that ended since the ending began:
+ * the request did so only for the grants that it ended itself.
+ */
+export async function* endOlderGrants(
+  { store, announceEnded }: { store: RequestStore } & Pick<Deps, 'announceEnded'>,
+  { epoch, reason, at, since, ...of }: WalletAtClient & { epoch: number; reason: EndReason; at: number; since: number },
+): AsyncGenerator<number> {
+  const relying: RelyingClients = new Map()
+  const note = (grants: Grant[]) => noteRelying(relying, grants, at)
+  yield* endPages(store, olderGrants(store, of, epoch), { reason, at, note })
+  const hashes = new Set([...relying.values()].map(({ sessionHash }) => sessionHash))
+  const ended: string[] = []
+  for (const hash of hashes) {
+    const session = await store.sessions.readSession(hash)
+    if (session && session.endedAt !== null && session.replacedBy === null && session.endedAt >= since - LATE_BY_AT_MOST)
+      ended.push(hash)
+  }
+  announce({ announceEnded }, of.wallet, relying, ended)
 }
 
 async function withdrawPages(
@@ -66,43 +130,52 @@ async function withdrawPages(
   }
 }
 
-/** Withdraws the receipts and ends the grants of a wallet, for one client or for all. Returns how many grants ended. */
-export async function endAllowed(store: RequestStore, of: WalletAtClient, reason: EndReason, at: number): Promise<number> {
+/** Withdraws the receipts and ends the grants of a wallet, for one client or for all. */
+export async function endAllowed(
+  deps: Pick<Deps, 'store' | 'endings'>,
+  of: WalletAtClient & { startedBy: string },
+  reason: 'user' | 'operator',
+  at: number,
+): Promise<WalletEnding> {
+  const { store } = deps
   // A valid receipt would allow the next code without a new signature.
-  await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), at))
-  const ended = await endPages(store, unendedGrants(store, of), { reason, at })
+  const { epoch } = await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), at))
+  const ending = await endOlderOf(deps, { ...of, epoch }, { reason, at })
   await store.confirm()
-  return ended
+  return ending
 }
 
-/** The same for an operator. Returns how many grants ended. */
-export function endGrantsOfWallet(
+/** The same for a command, which ends all grants itself. Returns how many grants ended. */
+export async function endGrantsOfWallet(
   store: RequestStore,
   wallet: Address,
   clientId: string | undefined,
   at: number,
 ): Promise<number> {
-  return endAllowed(store, { wallet, clientId }, 'operator', at)
+  const endings = { add: async () => null, read: async () => null }
+  return (await endAllowed({ store, endings }, { wallet, clientId, startedBy: '' }, 'operator', at)).ended
 }
 
 export type Ending = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
 
-/** Ends all sessions and grants and withdraws all receipts of a wallet. */
-export async function endEverything(deps: Ending, wallet: Address): Promise<void> {
+/** Ends all sessions and grants and withdraws all receipts of a wallet. Returns the job that ends the other grants; null if all have ended. */
+export async function endEverything(deps: Ending & Pick<Deps, 'endings'>, wallet: Address): Promise<Job | null> {
   const { store } = deps
   const at = deps.now()
-  const hashes = await endForWallet(store, wallet, () => endSessions(deps, wallet, () => true))
+  const { ended: hashes, epoch } = await endForWallet(store, wallet, () => endSessions(deps, wallet, () => true))
   const relying: RelyingClients = new Map()
+  let job: Job | null
   try {
     const note = (grants: Grant[]) => noteRelying(relying, grants, at)
-    await endPages(store, unendedGrants(store, { wallet }), { reason: 'user', at, note })
+    ;({ job } = await endOlderOf(deps, { wallet, epoch, startedBy: wallet }, { reason: 'user', at, note }))
   } finally {
     announce(deps, wallet, relying, hashes)
   }
   // The receipts can be withdrawn last: no session is left that could use them to get a code.
   await withdrawPages(store, wallet, validReceipts(store, { wallet }), at)
   await store.confirm()
-  deps.audit({ event: 'everything_ended', wallet })
+  deps.audit({ event: 'everything_ended', wallet, ...(job && { details: { grants_ended_by: job.id } }) })
+  return job
 }
 
 /** Signs a browser out. Grants stay valid. Codes of the session are void, because the redemption reads the session. */
@@ -116,7 +189,7 @@ export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, '
 /** Ends all other sessions of a wallet, and all pending logins, which would become sessions. */
 export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
-  await endAndAnnounce(deps, wallet, () => endForWallet(deps.store, wallet, end))
+  await endAndAnnounce(deps, wallet, async () => (await endForWallet(deps.store, wallet, end)).ended)
   await deps.store.confirm()
   deps.audit({ event: 'other_sessions_ended', wallet })
 }
@@ -190,7 +263,7 @@ export async function endDeclined(
   const raised = await store.wallets.raiseEpoch(wallet)
   await withdrawPages(store, wallet, older(), at)
   const raisedAgain = await store.wallets.raiseEpoch(wallet)
-  await endPages(store, grants(), { reason: 'user', at })
+  await sumOf(endPages(store, grants(), { reason: 'user', at }))
   return raised === epoch + 1 && raisedAgain === epoch + 2 ? raisedAgain : null
 }
 

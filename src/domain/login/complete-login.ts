@@ -9,7 +9,7 @@ import type { Destination } from '../authorization/authorization-response.ts'
 import { type Challenge, type ConsentPurpose, isOfBrowser, openChallenge, sessionIdOf } from '../authorization/challenge.ts'
 import { allowDevice, denyDevice } from '../authorization/device-answer.ts'
 import { codeRedirect, deniedRedirect, errorRedirect } from '../authorization/redirects.ts'
-import { endEverything, endSession } from '../consent/end-grants.ts'
+import { endEverything, endSession, nameEnding } from '../consent/end-grants.ts'
 import { hashSessionId } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
@@ -38,6 +38,8 @@ export type CompleteOutcome =
   /** signed in, but the request of the device was answered before */
   | { kind: 'device_answered'; sessionId?: string }
   | { kind: 'everything_ended' }
+  /** a job ends the other grants of the wallet */
+  | { kind: 'ending_under_way'; name: string }
   | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
 
 type CompleteRequest = {
@@ -95,11 +97,11 @@ async function deny(deps: Deps, challenge: Challenge, requested: RequestedApp | 
 
 /** The challenge is marked as used at the end, so that an interrupted request can be repeated. The mark is a session that has already ended. */
 async function endAll(deps: Deps, challenge: Challenge, proof: ProvenWallet): Promise<CompleteOutcome> {
-  await endEverything(deps, proof.wallet)
+  const job = await endEverything(deps, proof.wallet)
   const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
   await deps.store.sessions.startSession({ ...newSession(deps, sessionId, challenge, proof), endedAt: deps.now() }, randomUUID())
-  return { kind: 'everything_ended' }
+  return job ? { kind: 'ending_under_way', name: nameEnding(deps, job) } : { kind: 'everything_ended' }
 }
 
 type ProvenLogin = { challenge: Challenge; proof: ProvenWallet; requested: RequestedApp | null; earlierId: string | null }

@@ -4,7 +4,7 @@ import type { Reason } from '../../oauth/reasons.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
 import type { ClientKeyCheck, Clients } from './clients.ts'
-import type { EndReason, Grant, LoginMethod, Session } from './records.ts'
+import type { EndReason, Grant, Job, LoginMethod, Session } from './records.ts'
 import type { RequestStore, RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
 import type { Resources } from './resources.ts'
 
@@ -132,6 +132,15 @@ export type Deps = {
    * many from this network.
    */
   countUse(clientId: string, network: string): void
+  /** What remains of the ending of a wallet with very many grants (`operators/jobs.ts`). */
+  endings: {
+    /** Stores that these grants are to end, and returns the job. Null if too many endings are under way. */
+    add(
+      ending: NonNullable<Job['ofWallet']> & Pick<Job, 'clientId' | 'startedBy' | 'grantsEnded'>,
+      at: number,
+    ): Promise<Job | null>
+    read(id: string): Promise<Job | null>
+  }
   /** Queues the notices of OpenID Connect Back-Channel Logout, which are sent later. */
   announceEnded(ended: EndedSessions): void
   audit: (event: AuditEvent) => void

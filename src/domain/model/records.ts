@@ -106,13 +106,16 @@ export type Operator = {
   createdAt: number
 }
 
-/** Long work that an operator started. The work continues if the operator's connection, or the process, ends. */
+/** Long work that an operator or a user started. The work continues if the connection of the caller, or the process, ends. */
 export type Job = {
   /** a UUID */
   id: string
-  kind: 'end_grants_of_client' | 'delete_client'
+  kind: 'end_grants_of_client' | 'delete_client' | 'end_grants_of_wallet'
+  /** empty if the grants of a wallet at all clients end */
   clientId: string
-  /** the id of the operator */
+  /** the grants of this wallet end that are older than the epoch; null for the jobs of a client */
+  ofWallet: { wallet: Address; epoch: number; reason: 'user' | 'operator' } | null
+  /** the id of the operator; the address of the wallet if its user started the job */
   startedBy: string
   createdAt: number
   /** the grants that were ended so far */
@@ -185,6 +188,8 @@ export type Grant = {
   sessionHash: string | null
   /** for a contract wallet: the receipt of the session's sign-in, unless that is `receiptId` */
   sessionReceiptId: string | null
+  /** the wallet's epoch when the code was issued; null in a grant of an earlier version, which is older than every epoch */
+  epoch: number | null
   /** access tokens that were revoked one by one: from `jti` to the time until which the revocation is remembered */
   revokedTokens: Record<string, number>
 }

@@ -17,7 +17,6 @@ export const LATE_BY_AT_MOST = 3
 
 /** The grant that the redemption of a code creates. */
 export type NewGrant = Omit<Grant, 'createdAt' | 'generation' | 'rotatedAt' | 'endedAt' | 'endReason' | 'revokedTokens'> & {
-  /** the wallet's epoch when the code was issued */
   epoch: number
 }
 

@@ -1,42 +1,92 @@
 /**
- * Long work that an operator started. A job is stored before its work begins. If the process ends, another one continues the job: the
- * work ends the grants that have not ended yet, so it can be repeated.
+ * Long work that an operator or a user started. A job is stored before its work begins. If the process ends, another one continues the job:
+ * the work ends the grants that have not ended yet, so it can be repeated.
+ *
+ * The jobs of operators and those that end the grants of a wallet are two lists with a lease each. Users can start the latter, so these
+ * use up no place of an operator's job and wait for none.
  */
 import { randomUUID } from 'node:crypto'
-import { deleteClient, endGrantsOfClient } from '../consent/end-grants.ts'
+import { deleteClient, endGrantsOfClient, endOlderGrants } from '../consent/end-grants.ts'
+import type { Deps } from '../model/deps.ts'
 import type { Job } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 
 /** The list keeps this many jobs. Then each new job replaces the oldest one that is done. */
 const JOBS_AT_MOST = 100
-/** An operator who has to end the grants of more clients at once can disable these clients first. */
-const JOBS_UNDER_WAY_AT_MOST = 20
+/**
+ * An operator who has to end the grants of more clients at once can disable these clients first. If there is no place for the ending of a
+ * wallet, the request itself ends all grants.
+ */
+const UNDER_WAY_AT_MOST = { jobs: 20, endings: 50 } as const
 
-export type NewJob = Pick<Job, 'kind' | 'clientId' | 'startedBy'>
+type ListName = keyof typeof UNDER_WAY_AT_MOST
+
+export type NewJob = Pick<Job, 'clientId' | 'startedBy'> & { kind: 'end_grants_of_client' | 'delete_client' }
 
 /** Stores a job. A job of the same kind for the same client that is under way is returned instead. Null if too many are under way. */
 export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: number): Promise<Job | null> {
-  const added: Job = { ...job, id: randomUUID(), createdAt: at, grantsEnded: 0, doneAt: null }
+  const added: Job = { ...job, ofWallet: null, id: randomUUID(), createdAt: at, grantsEnded: 0, doneAt: null }
   let result: Job | null = null
   await lists.changeList('jobs', (jobs) => {
     const present = jobs.find(({ kind, clientId, doneAt }) => doneAt === null && kind === job.kind && clientId === job.clientId)
-    const isFull = jobs.filter(({ doneAt }) => doneAt === null).length >= JOBS_UNDER_WAY_AT_MOST
-    result = present ?? (isFull ? null : added)
-    if (result !== added) return jobs
-    return [...withoutOldest(jobs), added]
+    result = present ?? (isFull('jobs', jobs) ? null : added)
+    return result === added ? [...withoutOldest(jobs), added] : jobs
   })
   return result
 }
 
+/** The same for the ending of a wallet. If one is under way for the same wallet and client, it also ends what is older than this epoch. */
+async function addEnding(
+  { lists }: Pick<Store, 'lists'>,
+  { clientId, startedBy, grantsEnded, ...ofWallet }: Parameters<Deps['endings']['add']>[0],
+  at: number,
+): Promise<Job | null> {
+  const added: Job = {
+    kind: 'end_grants_of_wallet',
+    clientId,
+    ofWallet,
+    startedBy,
+    id: randomUUID(),
+    createdAt: at,
+    grantsEnded,
+    doneAt: null,
+  }
+  let result: Job | null = null
+  await lists.changeList('endings', (jobs) => {
+    const present = jobs.find(
+      (job) => job.doneAt === null && job.clientId === clientId && job.ofWallet?.wallet === ofWallet.wallet,
+    )
+    if (!present) {
+      result = isFull('endings', jobs) ? null : added
+      return result ? [...withoutOldest(jobs), added] : jobs
+    }
+    const epoch = Math.max(ofWallet.epoch, present.ofWallet?.epoch ?? 0)
+    const extended = { ...present, ofWallet: { ...ofWallet, epoch }, grantsEnded: present.grantsEnded + grantsEnded }
+    result = extended
+    return jobs.map((job) => (job === present ? extended : job))
+  })
+  return result
+}
+
+/** The jobs of both lists, in the order in which they were started. */
 export async function readJobs({ lists }: Pick<Store, 'lists'>): Promise<Job[]> {
-  return lists.readList('jobs')
+  const both = await Promise.all([lists.readList('jobs'), lists.readList('endings')])
+  return both.flat().toSorted((a, b) => a.createdAt - b.createdAt)
 }
 
 export async function readJob(store: Pick<Store, 'lists'>, id: string): Promise<Job | null> {
   return (await readJobs(store)).find((job) => job.id === id) ?? null
 }
 
-const LEASE = { name: 'jobs', seconds: 60, renewedEvery: 20 } as const
+/** The endings of wallets, for the requests of users. */
+export function endingsOf(store: Pick<Store, 'lists'>): Deps['endings'] {
+  return {
+    add: (ending, at) => addEnding(store, ending, at),
+    read: async (id) => (await store.lists.readList('endings')).find((job) => job.id === id) ?? null,
+  }
+}
+
+const LEASE = { seconds: 60, renewedEvery: 20 } as const
 
 /**
  * Milliseconds of pause after each step. Without the pause, the 99th percentile of refreshes beside a job was three times as high on SQLite
@@ -44,20 +94,27 @@ const LEASE = { name: 'jobs', seconds: 60, renewedEvery: 20 } as const
  */
 const PAUSE = 20
 
-type Work = { store: Store; now: () => number; note: (job: Job) => void; pause: (milliseconds: number) => Promise<unknown> }
+type Work = {
+  store: Store
+  announceEnded: Deps['announceEnded']
+  now: () => number
+  note: (job: Job) => void
+  pause: (milliseconds: number) => Promise<unknown>
+}
 
 /**
- * Returns a function that carries out all jobs that are under way, one after the other. One node works at a time: the function does nothing
- * while another node has the lease, and stops when the lease is lost. `note` is called before a job is stored as done: if the process ends
- * between the two, the job is noted twice instead of never.
+ * Returns a function that carries out all jobs of a list that are under way, one after the other. One node works at a time: the function
+ * does nothing while another node has the lease, and stops when the lease is lost. `note` is called before a job is stored as done: if the
+ * process ends between the two, the job is noted twice instead of never.
  */
-export function createJobWorker({ store, now, note, pause }: Work): (stopping?: AbortSignal) => Promise<void> {
+export function createJobWorker(list: ListName, work: Work): (stopping?: AbortSignal) => Promise<void> {
+  const { store, now, note, pause } = work
   const holder = randomUUID()
   let leasedAt = 0
 
   async function takeLease(): Promise<boolean> {
     const at = now()
-    const isTaken = (await store.cleaning.takeLease(LEASE.name, holder, at, LEASE.seconds)) === 'taken'
+    const isTaken = (await store.cleaning.takeLease(list, holder, at, LEASE.seconds)) === 'taken'
     if (isTaken) leasedAt = at
     return isTaken
   }
@@ -65,51 +122,76 @@ export function createJobWorker({ store, now, note, pause }: Work): (stopping?: 
   const keepLease = async (): Promise<boolean> => now() - leasedAt < LEASE.renewedEvery || takeLease()
 
   /** False if the work must stop: the process ends, or the lease is lost. */
-  async function work(job: Job, stopping: AbortSignal | undefined): Promise<boolean> {
+  async function carryOut(job: Job, stopping: AbortSignal | undefined): Promise<boolean> {
     let noted = { grants: 0, at: now() }
     let ended = 0
     let goesOn = true
-    for await (const number of stepsOf(store, job, now())) {
+    for await (const number of stepsOf(work, job, now())) {
       ended += number
       // The progress is stored about once a second.
       if (now() !== noted.at) {
-        await noteProgress(store, job.id, ended - noted.grants)
+        await noteProgress(work, list, { job, grants: ended - noted.grants })
         noted = { grants: ended, at: now() }
       }
       goesOn = !stopping?.aborted && (await keepLease())
       if (!goesOn) break
       await pause(PAUSE)
     }
-    const left = await noteProgress(store, job.id, ended - noted.grants)
+    const left = await noteProgress(work, list, { job, grants: ended - noted.grants })
     if (!goesOn || left?.doneAt !== null) return goesOn
+    // The job was extended meanwhile. The next run goes on.
+    if (left.ofWallet?.epoch !== job.ofWallet?.epoch) return true
     note(left)
-    await noteDone(store, job.id, now())
+    await noteDone(work, list, job)
     return true
   }
 
   return async (stopping) => {
-    const underWay = (await readJobs(store)).filter(({ doneAt }) => doneAt === null)
+    const underWay = (await store.lists.readList(list)).filter(({ doneAt }) => doneAt === null)
     if (underWay.length === 0 || !(await takeLease())) return
-    for (const job of underWay) if (stopping?.aborted || !(await work(job, stopping))) return
+    for (const job of underWay) if (stopping?.aborted || !(await carryOut(job, stopping))) return
   }
 }
 
+function stepsOf(
+  { store, announceEnded }: Work,
+  { kind, clientId, ofWallet, createdAt }: Job,
+  at: number,
+): AsyncGenerator<number> {
+  if (!ofWallet) return stepsOfClient(store, { kind, clientId }, at)
+  return endOlderGrants({ store, announceEnded }, { ...ofWallet, clientId: clientId || undefined, at, since: createdAt })
+}
+
 /** Carries out the work of a job. Yields how many grants ended after each step. The caller may stop, and repeat the call. */
-export function stepsOf(store: Store, { kind, clientId }: Pick<Job, 'kind' | 'clientId'>, at: number): AsyncGenerator<number> {
+export function stepsOfClient(
+  store: Store,
+  { kind, clientId }: Pick<Job, 'kind' | 'clientId'>,
+  at: number,
+): AsyncGenerator<number> {
   return kind === 'delete_client'
     ? deleteClient(store, clientId, at)
     : endGrantsOfClient(store, clientId, { reason: 'operator', at })
 }
 
-async function noteProgress({ lists }: Pick<Store, 'lists'>, id: string, grants: number): Promise<Job | undefined> {
-  const jobs = await lists.changeList('jobs', (present) =>
+async function noteProgress(
+  { store: { lists } }: Work,
+  list: ListName,
+  { job: { id }, grants }: { job: Job; grants: number },
+): Promise<Job | undefined> {
+  const jobs = await lists.changeList(list, (present) =>
     present.map((job) => (job.id === id ? { ...job, grantsEnded: job.grantsEnded + grants } : job)),
   )
   return jobs.find((job) => job.id === id)
 }
 
-async function noteDone({ lists }: Pick<Store, 'lists'>, id: string, at: number): Promise<void> {
-  await lists.changeList('jobs', (present) => present.map((job) => (job.id === id ? { ...job, doneAt: job.doneAt ?? at } : job)))
+/** A job that was extended meanwhile is not done. */
+async function noteDone({ store: { lists }, now }: Work, list: ListName, { id, ofWallet }: Job): Promise<void> {
+  const isDone = (job: Job): boolean => job.id === id && job.ofWallet?.epoch === ofWallet?.epoch
+  await lists.changeList(list, (present) => present.map((job) => (isDone(job) ? { ...job, doneAt: job.doneAt ?? now() } : job)))
+}
+
+function isFull(list: ListName, jobs: Job[]): boolean {
+  return jobs.filter(({ doneAt }) => doneAt === null).length >= UNDER_WAY_AT_MOST[list]
 }
 
 function withoutOldest(jobs: Job[]): Job[] {

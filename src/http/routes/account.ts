@@ -10,6 +10,7 @@ import {
   endApp,
   endSessionOf,
   readAccount,
+  readEnding,
   readOwnReceipt,
   sessionHandle,
 } from '../../domain/account/account.ts'
@@ -102,8 +103,9 @@ function endingRoutes(server: FastifyInstance, service: Service): void {
   server.post('/account/apps/end', PAGE, async (request, reply) =>
     forSession(service, { request, reply }, async (session) => {
       const { client_id: clientId } = formParameters(request, ['client_id'])
-      if (clientId !== null && (isClientId(clientId) || isUnregistered(clientId))) await endApp(deps, session, clientId)
-      return seeOther(reply, '/account?done=app_ended')
+      const isId = clientId !== null && (isClientId(clientId) || isUnregistered(clientId))
+      const ending = isId ? await endApp(deps, session, clientId) : null
+      return seeOther(reply, ending === null ? '/account?done=app_ended' : `/account/ending?job=${ending}`)
     }),
   )
 
@@ -132,6 +134,15 @@ function endingRoutes(server: FastifyInstance, service: Service): void {
 
 function endEverythingRoutes(server: FastifyInstance, service: Service): void {
   const { deps } = service
+
+  // No session is needed: it may have ended.
+  server.get<{ Querystring: { job?: unknown } }>('/account/ending', PAGE, async ({ query, url }, reply) => {
+    void reply.headers(pageHeaders())
+    const job = typeof query.job === 'string' ? await readEnding(deps, query.job) : null
+    if (!job) return reply.code(404).send(noticePage({ kind: 'broken_link' }))
+    if (job.doneAt === null) return reply.send(noticePage({ kind: 'ending_under_way', count: job.grantsEnded, retryUrl: url }))
+    return reply.send(noticePage({ kind: 'ending_done', retryUrl: '/account' }))
+  })
 
   server.get('/account/end-everything', PAGE, async (request, reply) => {
     const session = await sessionOf(service, request)

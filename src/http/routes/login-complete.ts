@@ -53,6 +53,8 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
       return reply.send(noticePage({ kind: 'device_allowed', ...outcome.app, retryUrl: '/account' }))
     case 'device_denied':
       return reply.send(noticePage({ kind: 'device_denied' }))
+    case 'ending_under_way':
+      return reply.redirect(`${service.deps.settings.authUrl}/account/ending?job=${outcome.name}`, 303)
     case 'everything_ended':
       return reply.send(noticePage({ kind: 'everything_ended' }))
     default: {

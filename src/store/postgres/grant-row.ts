@@ -27,6 +27,7 @@ export type GrantRow = {
   chain_id: number | null
   session_hash: string | null
   session_receipt_id: string | null
+  epoch: number | null
   /** jti → exp */
   revoked_tokens: Record<string, number>
 }
@@ -59,6 +60,7 @@ const columns = {
   chain_id: { parameter: 'chainId', type: 'bigint' },
   session_hash: { parameter: 'sessionHash', type: 'text' },
   session_receipt_id: { parameter: 'sessionReceiptId', type: 'text' },
+  epoch: { parameter: 'epoch', type: 'bigint' },
   revoked_tokens: null,
 } satisfies Record<keyof GrantRow, NewValue>
 
@@ -106,6 +108,7 @@ export function grantOf(row: GrantRow): Grant {
     chainId: row.chain_id,
     sessionHash: row.session_hash,
     sessionReceiptId: row.session_receipt_id,
+    epoch: row.epoch,
     revokedTokens: row.revoked_tokens,
   }
 }

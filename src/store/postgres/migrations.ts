@@ -327,6 +327,16 @@ export const MIGRATIONS: readonly Migration[] = [
       ${APPEND_AUDIT_LINES};
     `,
   },
+  {
+    number: 16,
+    name: 'endings of wallets',
+    // An earlier server stores no epoch. A job that ends the grants of a wallet then also ends grants that are newer than the job.
+    oldest: 13,
+    sql: `
+      ALTER TABLE grants ADD COLUMN epoch bigint;
+      INSERT INTO lists (name, items) VALUES ('endings', '[]');
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

@@ -42,6 +42,7 @@ const columns = {
   attempt_id: ({ attemptId }) => attemptId,
   session_receipt_id: ({ grant }) => grant.sessionReceiptId,
   scopes_by_resource: ({ grant }) => grant.scopesByResource && JSON.stringify(grant.scopesByResource),
+  epoch: ({ grant }) => grant.epoch,
 } satisfies Record<string, ((row: NewRow) => SQLInputValue) | null>
 
 /** The columns are named, because with `*` a column that a later version adds would change a prepared statement. */
@@ -88,6 +89,7 @@ export function grantOf(row: GrantRow): Grant {
     chainId: row[18] as number | null,
     sessionHash: row[19] as string | null,
     sessionReceiptId: row[22] as string | null,
+    epoch: row[24] as number | null,
     revokedTokens: JSON.parse(row[20] as string) as Grant['revokedTokens'],
   }
 }

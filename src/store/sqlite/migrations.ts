@@ -318,6 +318,16 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX audit_writers_by_end ON audit_writers (used_at);
     `,
   },
+  {
+    number: 16,
+    name: 'endings of wallets',
+    // An earlier server stores no epoch. A job that ends the grants of a wallet then also ends grants that are newer than the job.
+    oldest: 13,
+    sql: `
+      ALTER TABLE grants ADD COLUMN epoch INTEGER;
+      INSERT INTO lists (name, items) VALUES ('endings', '[]');
+    `,
+  },
 ]
 
 /** The steps that this file has taken, in order. */

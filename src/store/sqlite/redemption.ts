@@ -57,6 +57,5 @@ function checkingEndings(connection: Connection): (grant: NewGrant) => Redemptio
 
 /** A new grant as it was inserted, without reading the row again. */
 function begun(grant: NewGrant, at: number): Grant {
-  const { epoch: _, ...agreed } = grant
-  return { ...agreed, createdAt: at, generation: 0, rotatedAt: at, endedAt: null, endReason: null, revokedTokens: {} }
+  return { ...grant, createdAt: at, generation: 0, rotatedAt: at, endedAt: null, endReason: null, revokedTokens: {} }
 }

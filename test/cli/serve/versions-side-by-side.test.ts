@@ -44,6 +44,8 @@ test.each(['SQLite', 'PostgreSQL'])(
       GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
       GRANTOR_LOGIN_SECRET: 'test-login-secret-between-the-servers-01234',
       GRANTOR_DRAIN_SECONDS: '0',
+      // One session gets codes as fast as it can.
+      GRANTOR_RATE_LIMIT: 'off',
     }
     const serve = async (program: string, port: number) => {
       const one = launch(program, ['serve'], { ...env, GRANTOR_LISTEN: `127.0.0.1:${port}` })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteClient, endGrantsOfWallet, endOneGrant } from '../../../src/domain/consent/end-grants.ts'
+import { deleteClient, endGrantsOfWallet, endOlderGrants, endOneGrant } from '../../../src/domain/consent/end-grants.ts'
 import type { Deps } from '../../../src/domain/model/deps.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
@@ -201,4 +201,22 @@ test("If fifty redemptions run while the wallet's grants are ended, on two nodes
     expect(outcomes).toHaveLength(50)
     for (const outcome of outcomes) expect(['tokens', 'ended_since_code']).toContain(outcome)
   }
+})
+
+test('The job that ends the older grants of a wallet notifies the clients of sessions that the ending ended, and of no others (Back-Channel Logout §2.5)', async () => {
+  const [store] = await openTwoNodes()
+  const wallet = someWallet()
+  const [ended, living] = [someSession({ wallet }), someSession({ wallet })]
+  for (const session of [ended, living]) await store.sessions.startSession(session, randomUUID())
+  const older = await livingGrant(store, { wallet, sessionHash: ended.hash })
+  const ofLiving = await livingGrant(store, { wallet, sessionHash: living.hash })
+  await store.sessions.endSession(ended.hash, randomUUID(), NOW)
+  const epoch = await store.wallets.raiseEpoch(wallet)
+  const newer = await livingGrant(store, { wallet, sessionHash: living.hash, epoch })
+  const announced: unknown[] = []
+  const deps = { store, announceEnded: (each: unknown) => void announced.push(each) }
+  const job = { wallet, epoch, reason: 'user', at: NOW, since: NOW } as const
+  expect(await sumOf(endOlderGrants(deps, job))).toBe(2)
+  expect(announced).toEqual([{ wallet, clients: [{ clientId: older.clientId, sessionHash: ended.hash }] }])
+  expect(await Promise.all([older, ofLiving, newer].map(({ id }) => stateOf(store, id)))).toEqual(['user', 'user', 'living'])
 })

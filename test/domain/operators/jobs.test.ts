@@ -27,7 +27,13 @@ test('A job ends all grants of a client, reports how many, and is done', async (
   const { client, startedBy } = await clientWithGrants(store)
   const job = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
   const done: Job[] = []
-  await createJobWorker({ store, now: () => NOW, note: (of) => done.push(of), pause: async () => {} })()
+  await createJobWorker('jobs', {
+    store,
+    announceEnded: () => {},
+    now: () => NOW,
+    note: (of) => done.push(of),
+    pause: async () => {},
+  })()
   expect(await readJob(store, job.id)).toEqual({ ...job, grantsEnded: GRANTS, doneAt: NOW })
   expect(done.map(({ id }) => id)).toEqual([job.id])
   expect(await store.grants.countUnendedGrants({ clientId: client.id }, 1000)).toBe(0)
@@ -38,7 +44,7 @@ test('A job that deletes a client ends its grants first', async () => {
   const [store] = await openTwoNodes()
   const { client, grants, startedBy } = await clientWithGrants(store)
   await startedJob(store, { kind: 'delete_client', clientId: client.id, startedBy })
-  await createJobWorker({ store, now: () => NOW, note: () => {}, pause: async () => {} })()
+  await createJobWorker('jobs', { store, announceEnded: () => {}, now: () => NOW, note: () => {}, pause: async () => {} })()
   expect(await store.clients.readClient(client.id)).toBeNull()
   expect((await store.grants.readGrant(grants[0]?.id ?? ''))?.endReason).toBe('client_deleted')
 })
@@ -59,12 +65,20 @@ test('A job that was interrupted by the end of its process is continued by anoth
       },
     },
   }
-  await createJobWorker({ store: half, now: () => NOW, note: () => {}, pause: async () => {} })(stopping.signal)
+  await createJobWorker('jobs', { store: half, announceEnded: () => {}, now: () => NOW, note: () => {}, pause: async () => {} })(
+    stopping.signal,
+  )
   const interrupted = await readJob(store, job.id)
   expect(interrupted).toMatchObject({ doneAt: null })
   expect(interrupted?.grantsEnded).toBeGreaterThan(0)
   expect(interrupted?.grantsEnded).toBeLessThan(GRANTS)
-  await createJobWorker({ store: other, now: () => NOW + 61, note: () => {}, pause: async () => {} })()
+  await createJobWorker('jobs', {
+    store: other,
+    announceEnded: () => {},
+    now: () => NOW + 61,
+    note: () => {},
+    pause: async () => {},
+  })()
   expect(await readJob(store, job.id)).toMatchObject({ grantsEnded: GRANTS, doneAt: NOW + 61 })
 })
 
@@ -73,7 +87,13 @@ test('While one node has the lease, another node does not work on the jobs', asy
   const { client, startedBy } = await clientWithGrants(store)
   const job = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
   await store.cleaning.takeLease('jobs', randomUUID(), NOW, 60)
-  await createJobWorker({ store: other, now: () => NOW + 1, note: () => {}, pause: async () => {} })()
+  await createJobWorker('jobs', {
+    store: other,
+    announceEnded: () => {},
+    now: () => NOW + 1,
+    note: () => {},
+    pause: async () => {},
+  })()
   expect(await readJob(store, job.id)).toEqual(job)
 })
 
@@ -102,7 +122,7 @@ test('A node keeps the lease for as long as it works on a job, also if each page
     at += 25
     attempts.push(await other.cleaning.takeLease('jobs', 'another node', at, 60))
   })
-  await createJobWorker({ store: slow, now: () => at, note: () => {}, pause: async () => {} })()
+  await createJobWorker('jobs', { store: slow, announceEnded: () => {}, now: () => at, note: () => {}, pause: async () => {} })()
   expect(attempts.length).toBeGreaterThan(2)
   expect(new Set(attempts)).toEqual(new Set(['held']))
 })
@@ -115,13 +135,13 @@ test('A node that lost the lease stops, and does not undo what the next node sto
   let at = NOW
   const done: string[] = []
   const note = ({ id }: Job) => void done.push(id)
-  const next = createJobWorker({ store: other, now: () => at, note, pause: async () => {} })
+  const next = createJobWorker('jobs', { store: other, announceEnded: () => {}, now: () => at, note, pause: async () => {} })
   const late = afterEachPage(store, async () => {
     if (at !== NOW) return
     at += 100
     await next()
   })
-  await createJobWorker({ store: late, now: () => at, note, pause: async () => {} })()
+  await createJobWorker('jobs', { store: late, announceEnded: () => {}, now: () => at, note, pause: async () => {} })()
   expect(done).toEqual(jobs.map(({ id }) => id))
   for (const { id } of jobs) expect(await readJob(store, id)).toMatchObject({ grantsEnded: GRANTS, doneAt: NOW + 100 })
 })
@@ -142,7 +162,13 @@ test('A job is noted before it is stored as done, so the end of the process in b
     },
   }
   const done: Job[] = []
-  const work = createJobWorker({ store: ending, now: () => NOW, note: (of) => done.push(of), pause: async () => {} })
+  const work = createJobWorker('jobs', {
+    store: ending,
+    announceEnded: () => {},
+    now: () => NOW,
+    note: (of) => done.push(of),
+    pause: async () => {},
+  })
   await expect(work()).rejects.toThrow('the process ends')
   expect(done).toMatchObject([{ id: job.id, grantsEnded: GRANTS }])
 })

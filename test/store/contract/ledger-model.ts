@@ -102,8 +102,7 @@ export class LedgerModel {
   }
 
   #put(grant: NewGrant, attemptId: string, at: number): Grant {
-    const { epoch: _, ...agreed } = grant
-    const born = { ...agreed, createdAt: at, rotatedAt: at, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
+    const born = { ...grant, createdAt: at, rotatedAt: at, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
     this.#rows.set(grant.id, { grant: born, attemptId })
     return born
   }
