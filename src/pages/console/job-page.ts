@@ -7,7 +7,6 @@ import { buttonLink, exact, facts, link, moment, named, pathTo, table, tag, titl
 
 /** Long work that an operator or a user started. */
 export type JobView = JobRecord & {
-  /** empty if the grants of a wallet at all clients end */
   clientName: string
   /** the grants that have not ended yet, and whether there may be more; null if the job is done */
   left: { count: number; atMost: number } | null
