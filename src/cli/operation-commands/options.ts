@@ -86,9 +86,10 @@ function valueOf(operation: Operation, member: Member, options: Given): unknown 
   }
   const off = operation.kind === 'change' ? offOption(member) : null
   const given = givenValue(options[name])
-  if (off === null || options[off[0]] !== true) return given === undefined ? undefined : parsed(name, member, given)
-  if (given !== undefined) throw bothGiven(off[0], name)
-  return nullable ? null : []
+  if (given === undefined) return off !== null && options[off[0]] === true ? (nullable ? null : []) : undefined
+  // `--no-keys --jwks-uri` removes the other kind of keys.
+  if (off !== null && options[off[0]] === true && option?.replaces === undefined) throw bothGiven(off[0], name)
+  return parsed(name, member, given)
 }
 
 function givenValue(value: unknown): string | string[] | undefined {
