@@ -1,12 +1,13 @@
 /** The limits on the grants of one wallet at one client and on the sessions of one wallet: the oldest beyond the limit end. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createBoundKeeper } from '../../src/domain/maintenance/bounds.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { type App, appOf, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
-import { signInToAccount } from '../support/signed-app.ts'
+import { outcomeOf, receiptsOf, signedClient, signInToAccount, startSignedApp } from '../support/signed-app.ts'
+import type { TestClient } from '../support/start.ts'
 import { parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
@@ -179,4 +180,68 @@ test('If a wallet has more sessions than the limit, the oldest ends with logout 
   expect((await app.walk.exchange(app.client, code)).status, 'a code of the ended session is invalid').toBe(400)
   expect((await walks[0].exchange(app.client, other)).status).toBe(200)
   expect((await walks[2].complete(underWay)).status).toBe(200)
+})
+
+describe('The limit on receipts of one wallet at one client', () => {
+  const receipts = () => receiptsOf(app.grantor, app.walk.wallet)
+  /** Signs in so often that the receipts are older than their challenges. */
+  async function signInOften(times: number, of: TestClient = app.client): Promise<void> {
+    for (let each = 0; each < times; each++) {
+      app.grantor.clock.advance(1)
+      await app.walk.signIn(requestOf(of, { prompt: 'login' }))
+    }
+    app.grantor.clock.advance(2 * 3600)
+  }
+
+  beforeEach(async () => {
+    app = await startSignedApp()
+  })
+
+  test('After many sign-ins at one client, its 20 newest receipts are kept; receipts that are younger than 70 minutes are kept too', async () => {
+    const other = await signedClient(app.grantor)
+    await app.walk.signIn(requestOf(other))
+    for (let each = 0; each < 30; each++) {
+      app.grantor.clock.advance(1)
+      await app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
+    }
+    await app.grantor.keepBounds()
+    expect(await receipts()).toHaveLength(31)
+    app.grantor.clock.advance(2 * 3600)
+    await app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
+    await app.grantor.keepBounds()
+    const left = await receipts()
+    expect(left.filter(({ clientId }) => clientId === app.client.id)).toHaveLength(21)
+    expect(left, 'the other client has its own').toHaveLength(22)
+    expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('code')
+  })
+
+  test('A receipt that an unended grant or an open session rests on is kept', async () => {
+    const first = new Walk(app.grantor)
+    const { code } = await first.signIn(requestOf(app.client))
+    const { access_token } = tokensOf(await first.exchange(app.client, code))
+    const second = new Walk(app.grantor)
+    await second.signIn(requestOf(app.client))
+    const { grants } = app.grantor.store
+    const grantId = claimsOf(access_token).grant_id
+    const ofGrant = (await grants.readGrant(grantId))?.receiptId
+    await first.postForm('/account/sign-out', {})
+    await signInOften(25)
+    await app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
+    await app.grantor.keepBounds()
+    expect(await receipts(), 'the newest, 20 older ones, and two in use').toHaveLength(23)
+    expect((await receipts()).map(({ id }) => id)).toContain(ofGrant)
+    await grants.endGrant(grantId, 'user', app.grantor.clock.now())
+    await signInOften(1)
+    await app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
+    await app.grantor.keepBounds()
+    expect((await receipts()).map(({ id }) => id)).not.toContain(ofGrant)
+  })
+
+  test('Withdrawn receipts have the same limit of their own', async () => {
+    await signInOften(25)
+    await app.walk.postForm('/account/apps/end', { client_id: app.client.id })
+    await app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
+    await app.grantor.keepBounds()
+    expect((await receipts()).filter(({ withdrawnAt }) => withdrawnAt !== null)).toHaveLength(20)
+  })
 })

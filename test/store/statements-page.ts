@@ -60,6 +60,7 @@ export const NAMED: readonly Named[] = [
   { name: 'confirm what was found in a wallet or its receipts', is: /^SELECT CASE[^]*FROM wallets/, reach: 'one' },
   { name: 'confirm a use', is: /^SELECT CASE[^]*FROM spent/, reach: 'one' },
   { name: 'confirm what was found in a pushed request', is: /^SELECT CASE[^]*FROM pushed_requests/, reach: 'one' },
+  { name: 'delete some of a wallet’s receipts', is: /^\s*DELETE FROM receipts WHERE wallet = :wallet AND id IN/, reach: 'one' },
   { name: 'note a receipt’s check', is: /^UPDATE receipts SET checked_at/, reach: 'one' },
   { name: 'list a wallet’s sessions', is: /FROM sessions\s+WHERE wallet = :wallet/, reach: 'every', why: 'the same, for the account page' },
   { name: 'list grants of a wallet', is: /FROM grants WHERE wallet = :wallet AND \(created_at, id\) </, reach: 'every', why: BY_WALLET },

@@ -25,10 +25,10 @@ export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | un
 }
 
 /**
- * How many receipts of a client are read to find one that covers a request. Withdrawn receipts are not read: if a node's clock was
- * ahead, they would come before newer ones.
+ * How many receipts of a wallet at a client are read to find one that covers a request, and how many older ones are kept
+ * (`../maintenance/bounds.ts`). Withdrawn receipts are not read: if a node's clock was ahead, they would come before newer ones.
  */
-const READ_AT_MOST = 50
+export const RECEIPTS_READ = 20
 
 /**
  * A valid receipt of the session's wallet that covers the request: the newest receipt with exactly this redirect URI, otherwise the
@@ -41,7 +41,7 @@ export async function findCoveringReceipt(
   request: AuthorizationRequest,
 ): Promise<Receipt | null> {
   const { redirectUri, scopes, resources } = request
-  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: READ_AT_MOST })
+  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: RECEIPTS_READ })
   const covering = receipts.filter(
     (receipt) =>
       receipt.expiresAt > deps.now() &&

@@ -33,6 +33,7 @@ export async function keepReceipt(
   const inserted = await deps.store.receipts.insertReceipt(receipt, epoch)
   if (inserted === 'taken') throw new LoginError('already_used', 'receipt_taken')
   if (inserted === 'ended') throw new LoginError('expired', 'ended_since_proof')
+  deps.bounds.noteReceipt(receipt)
   const declined = requestOf(challenge)?.scopes.filter((scope) => !signed.scopes.includes(scope)) ?? []
   // The user declined these scopes just now, so no older consent may grant them.
   const currentEpoch = declined.length > 0 ? await endDeclined(deps, receipt, declined, epoch) : epoch

@@ -1,15 +1,17 @@
 /**
- * Limits the active grants of one wallet at one client, and the active sessions of one wallet. Beyond a limit the oldest end.
+ * Limits the active grants of one wallet at one client, and the active sessions of one wallet. Beyond a limit the oldest end. Also limits
+ * the receipts of one wallet at one client; the oldest are deleted.
  *
- * A request only registers the new grant or session. The limits are checked once a second, after the response. If two nodes check the
+ * A request only registers the new grant, session or receipt. The limits are checked once a second, after the response. If two nodes check the
  * same wallet at once, both end the same grants or sessions: the oldest.
  */
 import { randomUUID } from 'node:crypto'
 import { type Ending, endAndAnnounce } from '../consent/end-grants.ts'
-import type { Deps } from '../model/deps.ts'
+import { RECEIPTS_READ } from '../consent/receipt.ts'
+import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
 import { PAGE, pagesOf } from '../model/pages.ts'
-import type { Grant, Session } from '../model/records.ts'
-import { LATE_BY_AT_MOST } from '../model/request-store.ts'
+import type { Grant, Receipt, Session } from '../model/records.ts'
+import { LATE_BY_AT_MOST, type RequestStore } from '../model/request-store.ts'
 
 export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: number }
 
@@ -32,6 +34,7 @@ export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
     noteGrant: (grant) =>
       note(`${grant.wallet} ${grant.clientId}`, () => endOldestGrants(ending, grant, bounds.grantsPerWalletAndClient)),
     noteSession: (session) => note(session.wallet, () => endOldestSessions(ending, session, bounds.sessionsPerWallet)),
+    noteReceipt: (receipt) => note(`${receipt.wallet} ${receipt.clientId} receipts`, () => deleteOldReceipts(ending, receipt)),
     async keep(stopping) {
       const underWay = new Map(Array.from(waiting, ([key, check]) => [key, { check, steps: check() }]))
       waiting.clear()
@@ -89,6 +92,44 @@ async function* endOldestSessions(ending: Ending, { wallet }: Session, limit: nu
     for (const _ of ended) audit({ event: 'session_ended', reason: 'superseded', wallet })
     yield
   }
+}
+
+/** Seconds. The row of a receipt shows that its challenge was used (docs/decisions/0003-cleaning.md). */
+const GUARDS_CHALLENGE_FOR = CHALLENGE_LIFETIME + 3600
+
+/**
+ * Deletes the oldest receipts beyond the newest `RECEIPTS_READ`, valid and withdrawn ones each, unless a grant or a session rests on them.
+ * Receipts that still guard their challenge are kept and not counted. So a receipt that covered a request within the lifetime of a code is
+ * not deleted: `RECEIPTS_READ` receipts that are newer and no longer guard their challenge would have come before it.
+ */
+async function* deleteOldReceipts({ store, now }: Ending, { wallet, clientId }: Receipt): AsyncGenerator<void> {
+  for (const state of ['standing', 'withdrawn'] as const) {
+    let seen = 0
+    const isBeyond = ({ issuedAt }: Receipt): boolean => issuedAt <= now() - GUARDS_CHALLENGE_FOR && ++seen > RECEIPTS_READ
+    for await (const page of pagesOf<Receipt>((part) => store.receipts.listReceipts(wallet, { clientId, state, ...part }))) {
+      const beyond = page.filter(isBeyond)
+      if (beyond.length > 0) {
+        const inUse = await readReceiptsInUse(store, wallet, now())
+        const ids = beyond.map(({ id }) => id).filter((id) => !inUse.has(id))
+        if (ids.length > 0) await store.receipts.deleteReceipts(wallet, ids)
+      }
+      yield
+    }
+  }
+}
+
+/** The ids of the receipts that unended grants and open sessions of a wallet rest on, also grants at other clients. */
+async function readReceiptsInUse(
+  { grants, sessions }: RequestStore,
+  wallet: Grant['wallet'],
+  at: number,
+): Promise<Set<string | null>> {
+  const inUse = new Set<string | null>()
+  for await (const page of pagesOf<Session>((part) => sessions.listSessions(wallet, { at, ...part })))
+    for (const { receiptId } of page) inUse.add(receiptId)
+  for await (const page of pagesOf<Grant>((part) => grants.listUnendedGrants({ wallet, ...part })))
+    for (const { receiptId, sessionReceiptId } of page) inUse.add(receiptId).add(sessionReceiptId)
+  return inUse
 }
 
 function isOfTheFuture(madeAt: number, now: number): boolean {

@@ -4,7 +4,7 @@ import type { Reason } from '../../oauth/reasons.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
 import type { ClientKeyCheck, Clients } from './clients.ts'
-import type { EndReason, Grant, Job, LoginMethod, Session } from './records.ts'
+import type { EndReason, Grant, Job, LoginMethod, Receipt, Session } from './records.ts'
 import type { RequestStore, RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
 import type { Resources } from './resources.ts'
 
@@ -125,8 +125,8 @@ export type Deps = {
   now: () => number
   /** Notes a poll of a device (RFC 8628 §3.5). True if its previous poll was less than `interval` seconds ago, as far as this process knows. */
   devicePolls: { isTooSoon(requestId: string, interval: number): boolean }
-  /** Registers a new grant or session for the next check of the bounds on one wallet (`bounds.ts`). */
-  bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void }
+  /** Registers a new grant, session or receipt for the next check of the bounds on one wallet (`bounds.ts`). */
+  bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void; noteReceipt(receipt: Receipt): void }
   /**
    * Counts one client assertion or DPoP proof, which is stored until it expires. Throws if clients that no operator registered have sent too
    * many from this network.

@@ -179,6 +179,8 @@ export interface ReceiptStore {
   /** Withdraws these receipts of a wallet. The time of the first withdrawal is kept. */
   withdrawReceipts(wallet: Address, ids: readonly string[], at: number): Promise<void>
   withdrawReceipt(wallet: Address, id: string, at: number): Promise<void>
+  /** Deletes these receipts of a wallet. The caller must not delete a receipt whose challenge can still be used. */
+  deleteReceipts(wallet: Address, ids: readonly string[]): Promise<void>
   /** Stores that the signature of a contract wallet was checked and is valid. */
   noteReceiptCheck(wallet: Address, id: string, at: number): Promise<void>
 }

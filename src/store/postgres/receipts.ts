@@ -6,6 +6,7 @@ import type { ReceiptStore } from '../../domain/model/request-store.ts'
 import { paced } from '../paced.ts'
 import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
+import { textArray } from './connection/statement.ts'
 import { createWalletStore } from './wallets.ts'
 
 const RECEIPTS = { table: 'receipts', key: 'wallet' } as const
@@ -62,9 +63,15 @@ function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' |
     ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
 }
 
+// The locks are taken in one order, and a row that another node has locked stays until the next check of the wallet.
+const DELETE = `
+  DELETE FROM receipts WHERE wallet = :wallet AND id IN (
+    SELECT id FROM receipts WHERE wallet = :wallet AND id = ANY (:ids::text[]) ORDER BY id FOR UPDATE SKIP LOCKED)`
+
 export function createReceiptStore(connection: Connection): ReceiptStore {
   const insert = connection.prepare('move', INSERT, RECEIPTS)
   const withdraw = connection.prepareForEach(WITHDRAW)
+  const remove = connection.prepare('move', DELETE, RECEIPTS)
   const confirm = connection.prepareConfirmation('wallets WHERE address = :wallet', { table: 'wallets', key: 'wallet' })
   const note = connection.prepare(
     'move',
@@ -118,6 +125,7 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
     },
     withdrawReceipts: (wallet, ids, at) => paced(ids.length, () => withdrawAll(wallet, ids, at)),
     withdrawReceipt: (wallet, id, at) => withdrawAll(wallet, [id], at),
+    deleteReceipts: (wallet, ids) => paced(ids.length, async () => void (await remove({ wallet, ids: textArray(ids) }))),
     noteReceiptCheck: async (wallet, id, at) => void (await note({ wallet, id, at })),
   }
 }

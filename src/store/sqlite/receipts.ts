@@ -60,6 +60,7 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
   const withdraw = connection.prepareWrite(
     'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = :id AND withdrawn_at IS NULL',
   )
+  const remove = connection.prepareWrite('DELETE FROM receipts WHERE wallet = :wallet AND id = :id')
   const note = connection.prepareWrite(
     'UPDATE receipts SET checked_at = max(checked_at, :at) WHERE wallet = :wallet AND id = :id',
   )
@@ -101,6 +102,12 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
         }),
       ),
     withdrawReceipt: (wallet, id, at) => connection.write(() => void withdraw.run({ wallet, id, at })),
+    deleteReceipts: (wallet, ids) =>
+      paced(ids.length, () =>
+        connection.write(() => {
+          for (const id of ids) remove.run({ wallet, id })
+        }),
+      ),
     noteReceiptCheck: (wallet, id, at) => connection.write(() => void note.run({ wallet, id, at })),
   }
 }

@@ -32,6 +32,18 @@ export function receiptsContract(subject: Subject): void {
     })
   })
 
+  test('Deleting receipts deletes those of the wallet that are named, withdrawn or not, and can be repeated', async () => {
+    const [store, other] = subject().nodes
+    const wallet = someWallet()
+    const [kept, deleted, withdrawn] = [someReceipt({ wallet }), someReceipt({ wallet }), someReceipt({ wallet })]
+    for (const receipt of [kept, deleted, withdrawn]) await store.receipts.insertReceipt(receipt, 0)
+    await store.receipts.withdrawReceipt(wallet, withdrawn.id, NOW)
+    await store.receipts.deleteReceipts(someWallet(), [kept.id])
+    for (const node of [store, other]) await node.receipts.deleteReceipts(wallet, [deleted.id, withdrawn.id, randomUUID()])
+    const found = await Promise.all([kept, deleted, withdrawn].map(({ id }) => other.receipts.readReceipt(wallet, id)))
+    expect(found).toEqual([kept, null, null])
+  })
+
   test('A receipt is not stored if its wallet has raised its epoch since the proof', async () => {
     const [store, other] = subject().nodes
     const receipt = someReceipt()
