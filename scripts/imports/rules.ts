@@ -346,6 +346,7 @@ export const importRules: readonly ImportRule[] = [
       'src/chain',
       'src/outbound',
       'src/keys',
+      'src/domain/consent',
       'src/domain/model',
       'src/domain/clients',
       'src/domain/resources',
