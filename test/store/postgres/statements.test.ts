@@ -295,7 +295,7 @@ test("On PostgreSQL, a page of a wallet's grants, sessions or receipts is read i
     await receipts.listReceipts(wallet, { ...of, limit: 50 })
     await receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 50 })
   }
-  const pages = recording.prepared.filter((sql) => /wallet = :wallet[^]*ORDER BY/.test(sql))
+  const pages = recording.prepared.filter((sql) => /^\s*SELECT[^]*wallet = :wallet[^]*ORDER BY/.test(sql))
   await recording.close()
   expect(pages).toHaveLength(7)
   for (const sql of pages) {
