@@ -41,7 +41,7 @@ export async function measureAppends(args: string[]): Promise<void> {
       ? await startPostgres({ folder: values.folder, cores: null })
       : null
   const places: Place[] = []
-  if (values.url !== undefined) places.push({ name: 'given', home: CHECKOUT, url: values.url })
+  if (values.url !== undefined) places.push({ name: 'given', home: resolve(values.baseline ?? CHECKOUT), url: values.url })
   for (const [name = '', home = ''] of values.url === undefined ? homes : []) {
     if (values.store.includes('sqlite'))
       places.push({ name: `SQLite, ${name}`, home, url: `sqlite:${join(folder, `${name}.sqlite`)}` })

@@ -52,7 +52,7 @@ Parts (unless named, all but others):
             --postgres N, --sqlite N, --rounds N and --folder DIR
   appends   lines of the audit trail that 1 to 28 writers append together; only if it is named, with --writers LIST, --rate N (140
             lines a second), --seconds N, --store sqlite,postgres, --baseline DIR, --folder DIR, and --url URL for an empty
-            database of yours, such as one on Citus
+            database of yours, such as one on Citus; with --baseline, only that build uses it
   jobs      refreshes while a job of an operator ends 1,000,000 grants of another client; only if it is named, with
             --grants N, --store sqlite,postgres and --folder DIR
   soak      half an hour of refreshes at half of the highest rate, with endings, cleaning and key rotation; only if it is
