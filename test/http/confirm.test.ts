@@ -108,7 +108,7 @@ describe('The buttons of the confirmation page', () => {
     const before = await grantor.rows()
     const to = movingTo(await walk.confirm(await openConfirmation(), 'deny'))
     expect(to).toBe(`${web.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=kept`)
-    const { audit_head: _, audit_lines: lines, ...after } = await grantor.rows()
+    const { audit_head: _, audit_writers: _writers, audit_lines: lines, ...after } = await grantor.rows()
     expect({ ...before, ...after }).toEqual(before)
     expect(lines).toHaveLength((before.audit_lines?.length ?? 0) + 1)
     expect(lines?.at(-1)).toMatchObject({ event: 'consent_declined', client_id: web.id })

@@ -78,10 +78,11 @@ describe('Rows before and after the proof', () => {
       wallets: [{ address, epoch: 0, proved_itself: 1 }],
       receipts: [expect.objectContaining({ wallet: address, client_id: client.id, withdrawn_at: null })],
       audit_head: [expect.anything()],
+      audit_writers: [expect.anything()],
       audit_lines: [expect.objectContaining({ event: 'wallet_proved', wallet: address, client_id: client.id })],
     })
     await walk.prove(await walk.challenge(requestOf(client)))
-    expect(Object.keys(newRows(after, await grantor.rows()))).toEqual(['audit_head', 'audit_lines', 'receipts'])
+    expect(Object.keys(newRows(after, await grantor.rows()))).toEqual(['audit_head', 'audit_lines', 'audit_writers', 'receipts'])
     await walk.complete(first)
     expect(newRows(after, await grantor.rows()).sessions).toEqual([expect.objectContaining({ wallet: address })])
   })
