@@ -85,6 +85,16 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
         reached: p999 <= 25,
       })),
   clients: ({ clients }) => (clients ? clientChecks(clients) : []),
+  memory: ({ memory = [] }) =>
+    memory.map(({ server, peak }) => ({
+      what: `memory at its highest, six operations at once, ${server.replace('grantor, ', 'on ')}`,
+      ours: `${Math.round(peak)} MiB`,
+      against: '',
+      theirs: '',
+      measured: `${Math.round(peak)} MiB`,
+      required: '≤ 160 MiB',
+      reached: peak <= 160,
+    })),
   others: (part) => [
     ...OTHERS.flatMap((other) =>
       (['code', 'refresh', 'alone', 'same', 'new'] as const).flatMap((operation) =>

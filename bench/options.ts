@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
-export const PARTS = ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'others'] as const
+export const PARTS = ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'memory', 'others'] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Options = {
@@ -45,6 +45,8 @@ Parts (unless named, all but others):
             block of the event loop, and refreshes by a second process on the same file
   clients   authorize for a metadata document in memory against a registered client, polls of pending device codes, and
             refreshes while 1,000 unknown client ids a second arrive
+  memory    the memory of a process that is started without any option of Node, under the six operations at once, on SQLite
+            and on PostgreSQL
   others    five operations against Hydra and Keycloak, all on one PostgreSQL server; each of them on one core, and the
             load and the database on the other. You provide Hydra and Keycloak: --hydra FILE, --keycloak DIR
 

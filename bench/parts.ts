@@ -7,6 +7,7 @@ import { closedLoop } from './load/closed-loop.ts'
 import { hasWrk, loadWithWrk } from './load/wrk.ts'
 import { chooseCores, peakMemory, stayOn } from './machine.ts'
 import { type Load, measure, type Result, tell } from './measure.ts'
+import { type MemoryMeasured, measureMemory } from './memory.ts'
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts'
 import type { Options, PartName } from './options.ts'
 import { startDevelopment } from './servers/development.ts'
@@ -41,6 +42,8 @@ export type PartResult = {
   stalls?: Stalls[]
   /** of the part `clients` */
   clients?: ClientsMeasured
+  /** of the part `memory` */
+  memory?: MemoryMeasured[]
 }
 
 type Grantor = {
@@ -163,6 +166,16 @@ const PARTS: Record<PartName, Part> = {
       }),
     ],
   },
+  memory: {
+    shared: () => true,
+    operations: [],
+    latency: false,
+    load: { seconds: 5 },
+    servers: async (bench) => [
+      await bench.grantor({ name: 'grantor, SQLite' }),
+      await bench.grantor({ name: 'grantor, PostgreSQL', store: 'postgres' }),
+    ],
+  },
   others: {
     shared: () => false,
     operations: ['refresh', 'alone', 'same', 'new', 'other', 'code'],
@@ -207,12 +220,21 @@ export async function runPart(
     const loadCheck = floor && wanted.includes('same') && hasWrk() ? await checkLoad(floor, options, folder) : null
     const clients = part === 'clients' ? await measureClients(targets, options) : null
     const stalls = part === 'stalls' ? await measureStalls(targets, options, cores.load) : null
+    const mixed = part === 'memory' ? await measureMemory(targets, loadOf(part, options)) : null
     const facts = [...targets, ...resting].map(({ name, running, readyAfter }) => ({
       name,
       readyAfter,
       peakMemory: peakMemory(running.pid),
     }))
-    return { part, servers: facts, results, loadCheck, ...(stalls ? { stalls } : {}), ...(clients ? { clients } : {}) }
+    return {
+      part,
+      servers: facts,
+      results,
+      loadCheck,
+      ...(stalls ? { stalls } : {}),
+      ...(clients ? { clients } : {}),
+      ...(mixed ? { memory: mixed } : {}),
+    }
   } finally {
     for (const each of started.toReversed()) await each.stop()
   }

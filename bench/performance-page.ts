@@ -17,6 +17,7 @@ const TITLES = {
   grants: 'A large store',
   stalls: 'The slowest refreshes of a large store',
   clients: 'Clients that are not registered, and devices',
+  memory: 'Memory under mixed load',
   others: 'Hydra and Keycloak on the same PostgreSQL',
 } as const
 
@@ -48,9 +49,8 @@ function sectionsOf(all: Figures[]): Record<string, string> {
   return {
     aims: checksTable(all.flatMap(checksOf)),
     measured: all
-      .map(
-        (figures) => `### ${TITLES[figures.part]}\n\n${about(figures)}\n\n${measuredTable(figures)}\n\n${serversTable(figures)}`,
-      )
+      .map((figures) => [`### ${TITLES[figures.part]}`, about(figures), measuredTable(figures), serversTable(figures)])
+      .map((parts) => parts.filter(Boolean).join('\n\n'))
       .join('\n\n'),
     cost: peer ? costSection(peer) : '',
   }

@@ -1,6 +1,7 @@
 /** The result for people: the aims, and everything that was measured, as tables of Markdown. */
 import type { Check } from './checks.ts'
 import type { ClientsMeasured } from './clients.ts'
+import type { MemoryMeasured } from './memory.ts'
 import { OPERATIONS } from './operations.ts'
 import type { PartResult } from './parts.ts'
 import type { Stalls } from './stalls.ts'
@@ -100,13 +101,27 @@ function clientsTable({ registered, document, poll, refreshesPerSecond, crowdPer
   ].join('\n\n')
 }
 
+/** The part `memory`, one row for each server. */
+function memoryTable(measured: MemoryMeasured[]): string {
+  const rows = measured.map(({ server, perSecond, start, peak, end }) => [
+    server,
+    Math.round(median(perSecond)).toLocaleString('en'),
+    ...[start, peak, end].map((mebibytes) => `${Math.round(mebibytes)} MiB`),
+  ])
+  const head = ['server', 'requests a second, six operations at once', 'memory after the start', 'at its highest', 'at the end']
+  return markdownTable(head, rows)
+}
+
 /** Everything that a part measured of requests. */
 export function measuredTable(part: PartResult): string {
   if (part.clients) return clientsTable(part.clients)
+  if (part.memory) return memoryTable(part.memory)
   return part.stalls ? stallsTable(part.stalls) : resultsTable(part)
 }
 
+/** Empty for the part `memory`, whose own table has the memory. */
 export function serversTable(part: PartResult): string {
+  if (part.memory) return ''
   const rows = part.servers.map(({ name, readyAfter, peakMemory }) => [
     name,
     `${Math.round(median(readyAfter))} ms`,

@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 // Plain old JavaScript, so that an old Node can still read it and say what is missing.
-import { existsSync } from 'fs'
+import { accessSync, constants, existsSync } from 'fs'
 
 const NEEDED = 24
 const installed = process.versions.node
+
+/** The commands that run until they are stopped. */
+const SERVERS = ['serve', 'login-server', 'start']
 
 if (Number(installed.split('.')[0]) < NEEDED) {
   console.error(
@@ -12,6 +15,7 @@ if (Number(installed.split('.')[0]) < NEEDED) {
   )
   process.exitCode = 1
 } else {
+  if (SERVERS.includes(process.argv[2])) restartWithLessMemory()
   const source = new URL('../src/cli/main.ts', import.meta.url)
   const ready = existsSync(source)
     ? resolveOwnNameToSource().then(() => import(source.href))
@@ -22,6 +26,26 @@ if (Number(installed.split('.')[0]) < NEEDED) {
     .then((exitCode) => {
       process.exitCode = exitCode
     })
+}
+
+// Two limits of memory can be set only when a process starts (docs/decisions/0052-memory-limits-at-the-start.md). So the process replaces
+// itself once by the same command with these limits. The process id and the standard streams stay the same. If an operator has set a limit,
+// it stays as it is. The process goes on without limits on Windows, which has no execve, and if its parent has a channel to it, because
+// execve closes the channel. The workers of `serve --workers` get the limits of their parent.
+function restartWithLessMemory() {
+  const options = `${process.env.NODE_OPTIONS || ''} ${process.execArgv.join(' ')}`
+  const heap = /--max[-_]semi[-_]space[-_]size/.test(options) ? [] : ['--max-semi-space-size=8']
+  const malloc = process.env.MALLOC_ARENA_MAX === undefined ? { MALLOC_ARENA_MAX: '1' } : {}
+  const isComplete = heap.length === 0 && !('MALLOC_ARENA_MAX' in malloc)
+  if (isComplete || process.channel || process.platform === 'win32' || !process.execve) return
+  const args = [process.argv0, ...heap, ...process.execArgv, ...process.argv.slice(1)]
+  try {
+    // In Node 24 a failed execve ends the process instead of throwing, so this is checked before.
+    accessSync(process.execPath, constants.X_OK)
+    process.execve(process.execPath, args, { ...process.env, ...malloc })
+  } catch {
+    // The service works without the limits.
+  }
 }
 
 // In a checkout the examples' `grantor/resource` means src: the condition `grantor-source` of the package's exports,

@@ -41,7 +41,6 @@ const ENVIRONMENT = {
   // loopback, the default, is not reachable from outside of a container
   GRANTOR_LISTEN: '0.0.0.0:4000',
   GRANTOR_LOGIN_LISTEN: '0.0.0.0:4001',
-  NODE_OPTIONS: '--max-semi-space-size=8',
   // SQLite sorts large tables in files, and the image has no /tmp
   SQLITE_TMPDIR: '/var/lib/grantor',
 }

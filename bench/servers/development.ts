@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
 import type { Target } from '../target.ts'
-import { startNode, untilReady } from './process.ts'
+import { startCommand, untilReady } from './process.ts'
 import { signInWith } from './sign-in.ts'
 import { supplyFrom } from './supply.ts'
 import { makeWallet } from './wallet.ts'
@@ -18,13 +18,8 @@ export async function startDevelopment(start: { home: string; cores: string | nu
   const log = join(start.folder, 'grantor-start.log')
   const args = [join(start.home, 'bin/grantor.js'), 'start', '--ports', String(port), '--data', join(start.folder, 'data')]
   // As in grantor.ts.
-  const env = {
-    NODE_OPTIONS: '--max-semi-space-size=8',
-    GRANTOR_TRUSTED_PROXIES: '127.0.0.1',
-    GRANTOR_CODE_LIFETIME: '600',
-    GRANTOR_CODE_LIMIT: '1000000',
-  }
-  const running = startNode({ args, cwd: start.home, env, cores: start.cores, log })
+  const env = { GRANTOR_TRUSTED_PROXIES: '127.0.0.1', GRANTOR_CODE_LIFETIME: '600', GRANTOR_CODE_LIMIT: '1000000' }
+  const running = startCommand({ args, cwd: start.home, env, cores: start.cores, log })
   const isReady = async () => readFileSync(log, 'utf8').includes('Ctrl-C stops everything')
   const readyAfter = [await untilReady(running, log, isReady)]
   const printed = readFileSync(log, 'utf8')

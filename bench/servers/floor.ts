@@ -20,7 +20,8 @@ export async function startFloor({ cores, folder, home }: FloorStart): Promise<T
   const args = [join(import.meta.dirname, 'floor-process.ts')]
   const env = {
     PORT: String(port),
-    ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=8' } : {}),
+    // The limits that `bin/grantor.js` sets.
+    ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '1' } : {}),
   }
   const running = startNode({ args, env, cores, log })
   await once(running.child, 'message')

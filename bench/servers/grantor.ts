@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
 import type { Client, Target } from '../target.ts'
-import { freePort, type Running, runNode, startNode, untilReady } from './process.ts'
+import { freePort, type Running, runNode, startCommand, untilReady } from './process.ts'
 import { signIn } from './sign-in.ts'
 import { supplyFrom } from './supply.ts'
 
@@ -42,8 +42,6 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
     GRANTOR_DATABASE_URL: start.databaseUrl,
     GRANTOR_SECRET: randomBytes(32).toString('base64url'),
     GRANTOR_LOGIN_SECRET: loginSecret,
-    // As in the unit file of docs/operating/operations.md.
-    NODE_OPTIONS: '--max-semi-space-size=8',
     // The longest there is: codes are made before the clock runs.
     GRANTOR_CODE_LIFETIME: '600',
     // The load has few wallets and one network.
@@ -68,7 +66,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
   const startOn = async (listenPort: number, { cores = start.cores, more = {} } = {}) => {
     const words = start.workers > 1 ? ['--workers', String(start.workers)] : []
     const listen = { GRANTOR_LISTEN: `127.0.0.1:${listenPort}`, ...more }
-    const running = startNode({ ...grantor('serve', ...words), env: { ...env, ...listen }, cores })
+    const running = startCommand({ ...grantor('serve', ...words), env: { ...env, ...listen }, cores })
     const isReady = async () => {
       const answer = await fetch(`http://127.0.0.1:${listenPort}/health/ready`).catch(() => null)
       await answer?.arrayBuffer()

@@ -21,8 +21,16 @@ export type Start = {
 
 /** Starts a Node program with the same Node as the bench, and with a channel for `child.send`. */
 export function startNode(start: Start): Running {
-  const node = { ...start, args: [process.execPath, ...start.args], env: { NODE_ENV: 'production', ...start.env } }
-  return startProgram(node, ['ipc'])
+  return startProgram(withNode(start), ['ipc'])
+}
+
+/** Starts `bin/grantor.js` without a channel, as an operator does. */
+export function startCommand(start: Start): Running {
+  return startProgram(withNode(start))
+}
+
+function withNode(start: Start): Start {
+  return { ...start, args: [process.execPath, ...start.args], env: { NODE_ENV: 'production', ...start.env } }
 }
 
 export function startProgram({ args, cwd, env, cores, log }: Start, channels: 'ipc'[] = []): Running {

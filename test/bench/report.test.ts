@@ -101,7 +101,7 @@ test('The tables and the chart of docs/evidence/performance.md are those that do
 test('Only a complete run of the bench replaces the published figures without --write-docs', () => {
   expect(parseOptions([])).toMatchObject({
     writeDocs: true,
-    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients'],
+    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'memory'],
     rounds: 5,
   })
   expect(parseOptions(['--no-build'])).toMatchObject({ writeDocs: true })
@@ -134,4 +134,17 @@ test('The bench refuses an unknown part, operation or option, and a wrong value'
   expect(() => parseOptions(['--only', 'refresh,reload'])).toThrow('there is no operation reload')
   expect(() => parseOptions(['--seconds', '0'])).toThrow('--seconds')
   expect(() => parseOptions(['--fast'])).toThrow('--fast')
+})
+
+test('The target for the memory under mixed load is published as reached up to 160 MiB, for each engine', () => {
+  const memory = [
+    { server: 'grantor, SQLite', perSecond: [7000, 1, 6000], start: 103, peak: 160, end: 150 },
+    { server: 'grantor, PostgreSQL', perSecond: [4000], start: 104, peak: 160.1, end: 160 },
+  ]
+  const part: PartResult = { part: 'memory', servers: [], results: [], loadCheck: null, memory }
+  expect(checksOf(part)).toMatchObject([
+    { what: 'memory at its highest, six operations at once, on SQLite', reached: true },
+    { what: 'memory at its highest, six operations at once, on PostgreSQL', reached: false },
+  ])
+  expect(measuredTable(part)).toContain('| grantor, SQLite | 6,000 | 103 MiB | 160 MiB | 150 MiB |')
 })

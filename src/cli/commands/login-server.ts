@@ -1,4 +1,5 @@
 import { createDrain } from '../../ops/drain.ts'
+import { limitGarbage } from '../../ops/engine.ts'
 import { catchStopSignals, shutDownOnSignals } from '../../ops/shutdown.ts'
 import { composeLoginServer } from '../compose/compose.ts'
 import { settingsFor } from '../compose/settings.ts'
@@ -19,6 +20,7 @@ export const loginServer = defineCommand({
   ],
   program: 'login-server',
   async run(_given, environment: CommandEnvironment) {
+    limitGarbage()
     const settings = settingsFor('login-server', environment)
     const signal = catchStopSignals()
     const logger = loggerFor(settings)

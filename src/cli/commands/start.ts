@@ -5,6 +5,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { readOperators, setOperator } from '../../domain/operators/operators.ts'
 import { isDevelopmentHost } from '../../login-server/development-host.ts'
+import { limitGarbage } from '../../ops/engine.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
@@ -217,6 +218,7 @@ function trustAlso(cert: string): void {
 type Opening = { logger: Logger; now: () => number; tls: Tls | undefined }
 
 async function openAuthService(settings: Settings<'start'>, { logger, ...runtime }: Opening & { metrics: Metrics | undefined }) {
+  limitGarbage()
   try {
     await migrateDatabase(settings.databaseUrl, runtime.now())
   } catch (error) {
