@@ -371,6 +371,7 @@ export async function migrate(session: Session, at: number): Promise<Migration[]
       return await inTransaction(session, async () => {
         await prepareToDistribute(session)
         const taken = await takeSteps(session, at)
+        await restoreFunction(session)
         await distribute(session)
         return taken
       })
@@ -394,6 +395,12 @@ async function inTransaction<Result>(session: Session, steps: () => Promise<Resu
     await session.query('ROLLBACK').catch(() => undefined)
     throw error
   }
+}
+
+/** A dump of the tables (docs/operating/recover.md) contains the number of the step that made the function, and not the function. */
+async function restoreFunction(session: Session): Promise<void> {
+  const [found] = await session.query<{ name: string | null }>(`SELECT to_regproc('append_audit_lines')::text AS name`)
+  if (found?.name === null) await session.query(APPEND_AUDIT_LINES)
 }
 
 async function takeSteps(session: Session, at: number): Promise<Migration[]> {

@@ -1,11 +1,12 @@
 /** The schema of a PostgreSQL database. Each step is taken once, by one process. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import type { PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMismatch } from '../../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
 import { MIGRATIONS as ON_SQLITE } from '../../../src/store/sqlite/migrations.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
+import { connect } from '../../support/postgres-database.ts'
 import { NOW } from '../contract/subject.ts'
 import { startStoreProcess } from '../start-process.ts'
 
@@ -21,6 +22,16 @@ test('An empty PostgreSQL database takes every migration step in order, records 
   })
   expect(await migratePostgres(address, NOW + 1)).toEqual([])
   await (await openPostgresStore(address)).close()
+})
+
+test('A database that was restored from a dump of its tables gets the function of the audit trail from the next migration', async () => {
+  const { address, url } = await newPostgresDatabase()
+  await migratePostgres(address, NOW)
+  const sql = connect(url)
+  onTestFinished(() => sql.end())
+  await sql`DROP FUNCTION append_audit_lines`
+  expect(await migratePostgres(address, NOW)).toEqual([])
+  expect(await sql`SELECT to_regproc('append_audit_lines')::text AS name`).toEqual([{ name: 'append_audit_lines' }])
 })
 
 test('PostgreSQL has the same migration steps as SQLite, number by number', () => {
