@@ -13,7 +13,7 @@ import { invalidDpopProof, invalidGrant, invalidToken, wantsDpopNonce } from '..
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 
-/** A checked proof, and the network of its sender; null where no network is counted. */
+/** A checked proof, and the network of its sender; null if no network is counted. */
 export type DpopProof = CheckedProof & { network: string | null }
 
 /** The `DPoP` header fields of a request, unparsed, with the method and the path of the endpoint and the network of the sender. */

@@ -10,7 +10,7 @@ export function shownFact(shown: Shown): Fillable {
   return shownCell(shown, 0)
 }
 
-/** A value in a table. Times are told from now. */
+/** A value in a table. A time is shown relative to now. */
 export function shownCell(shown: Shown, now: number): Fillable {
   if (shown === null) return '–'
   if (typeof shown === 'string') return shown
