@@ -17,9 +17,9 @@ type Project = 'fast' | 'main' | 'isolated' | 'looks' | 'chaos' | 'citus' | 'pro
 const CHAOS = ['postgres', 'promotion', 'rolling-restart', 'sqlite'].map((name) => `test/chaos/${name}.test.ts`)
 /** Files that replace modules, or record how modules are loaded. */
 const ISOLATED = [
-  'test/http/consent-budget.test.ts',
+  'test/http/consent/consent-budget.test.ts',
   'test/store/postgres/at-its-worst.test.ts',
-  'test/ops/standard-output.test.ts',
+  'test/ops/log/standard-output.test.ts',
   'test/imports/regexes.test.ts',
   'test/operations/derived.test.ts',
 ]
@@ -61,9 +61,9 @@ const project = (name: Project, options: ProjectOptions = {}) => ({
 
 /** The longest files. They start first, so that none of them runs alone at the end. */
 const LONGEST = [
-  'http/ending-cuts',
+  'http/account/ending-cuts',
   'flows/demo-app',
-  'http/login-cuts',
+  'http/login/login-cuts',
   'cli/development/start',
   'cli/serve/serve',
   'cli/serve/workers',

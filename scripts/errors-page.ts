@@ -40,27 +40,27 @@ const INTRODUCTION = `# Errors and reasons
 For builders whose request was refused, and for operators who look up why.
 
 A refusal has two names. The **error** is for the client: a registered code with a fixed description, the same for every cause, so
-that it helps no attacker. The **reason** is for the operator: the log and the metric \`grantor_refusals_total\` name the exact cause.
+that the description does not help an attacker. The **reason** is for the operator: the log and the metric \`grantor_refusals_total\` name the exact cause.
 
-Every answer has a header \`X-Request-Id\`. A builder sends this id to the operator, and the operator finds the reason:
+Every response has a header \`X-Request-Id\`. A builder sends this id to the operator, and the operator finds the reason:
 
 \`\`\`sh
 grep 3f0c1c0e-7c5e-4a53-9e0c-0d6f2a1b9c77 grantor.log
 \`\`\`
 
-The audit line has the id as \`request_id\`, the request line as \`reqId\`. The service makes the id itself. An \`X-Request-Id\` that a
+The audit line has the id as \`request_id\`, the request line as \`reqId\`. The service generates the id. An \`X-Request-Id\` that a
 caller or a proxy sends is ignored: otherwise a caller could write into the log, or make two requests look like one.
 
 In the tables, \`PARAMETER\` stands for the name of a parameter: the reason of a missing code is \`code_missing\`. "Clients" are the
 endpoints that authenticate clients: \`/oauth/token\`, \`/oauth/introspect\`, \`/oauth/revoke\` and \`/oauth/par\`.`
 
-const PAGES = `These requests are answered with a page, because the service knows no redirect URI that is safe to use. The audit line has the event
+const PAGES = `The response to these requests is a page, because no redirect URI is safe to use. The audit line has the event
 \`authorize_refused\`, \`logout_refused\` or \`login_refused\`. A request that names no redirect URI of the client can have any reason of
 the authorization endpoint as well.`
 
-const LOGIN_API = `Codes of the login server's API ([own-login-server.md](../guides/own-login-server.md)). It is no OAuth endpoint, so most codes are its own. The
+const LOGIN_API = `Codes of the login server's API ([own-login-server.md](../guides/own-login-server.md)). This API is no OAuth endpoint, so most codes are not those of OAuth. The
 codes \`invalid_client\`, \`temporarily_unavailable\` and \`server_error\` mean what they mean above. Grantor's own login server sends the
-same codes to the script of its page, and 403 \`foreign_origin\`, 404 \`not_found\` and 405 \`method_not_allowed\`.`
+same codes to the script of the page, and 403 \`foreign_origin\`, 404 \`not_found\` and 405 \`method_not_allowed\`.`
 
 const RESOURCE = `The member \`reason\` of a \`ResourceError\` of \`grantor/resource\`. It is for the log of the API, never for the caller. A DPoP
 proof has the reasons of \`invalid_dpop_proof\` above, or \`nonce_wanted\`.`
@@ -79,6 +79,7 @@ const WHERE: Record<Endpoint, string> = {
   revoke: '`/oauth/revoke`',
   userinfo: '`/oauth/userinfo`',
   'login-api': 'login API',
+  'cross-device': '`/login/cross-device`',
   'login-complete': '`/login/complete`',
   logout: '`/oauth/logout`',
   register: '`/oauth/register`',
@@ -126,7 +127,7 @@ function meanings(reasons: Readonly<Record<string, string>>): string {
   )
 }
 
-function table(head: string[], rows: string[][]): string {
+export function table(head: string[], rows: string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }

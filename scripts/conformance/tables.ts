@@ -6,7 +6,7 @@
  *
  *     §2 SHOULD NOT: "ID Tokens SHOULD NOT use the JWS or JWE `x5u`, `x5c`, `jku`, or `jwk` Header Parameter fields."
  *       held: src/keys/id-token.ts
- *       shown: test/http/openid.test.ts: the header of an ID token …
+ *       shown: test/http/tokens/openid.test.ts: the header of an ID token …
  *       note: how Grantor meets the requirement, if that is not obvious
  *
  *     §17.2 SHOULD: "…"
@@ -45,6 +45,7 @@ const TABLES = [
   'fapi-message-signing',
   'jarm',
   'oauth-form-post',
+  'ens',
 ]
 
 /** @throws Error with file and line if a table is malformed */

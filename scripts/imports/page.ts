@@ -1,7 +1,7 @@
 /** The table of folders in docs/reference/architecture.md, derived from the import rules. */
 import { type ImportRule, importRules } from './rules.ts'
 
-const BEGIN = '<!-- derived from scripts/imports/rules.ts by `npm run import-rules` -->\n'
+const BEGIN = '<!-- derived from scripts/imports/rules.ts by `npx vitest run test/imports -u` -->\n'
 const END = '<!-- end of the derived table -->\n'
 
 /** The page with its table replaced. */

@@ -1,6 +1,6 @@
 /**
- * The import rules, written once. `npm run import-rules` derives the linter's overrides in .oxlintrc.json and the table in
- * docs/reference/architecture.md from this list; test/imports breaks each rule once.
+ * The import rules, written once. `npm run check:imports` checks each file against them. The table in docs/reference/architecture.md is derived
+ * from this list by `npx vitest run test/imports -u`.
  */
 
 export type ImportRule = {
@@ -10,440 +10,246 @@ export type ImportRule = {
   owns: string
   /** other folders of this list, each with its subfolders as far as they have no rule of their own */
   mayImport: readonly string[]
-  /** npm packages */
-  packages: readonly string[] | 'any'
-  /** modules of Node, without `node:` */
-  node: readonly string[] | 'any'
+  /** npm packages, and modules of Node as `node:fs` */
+  others: readonly string[] | 'any'
 }
 
-const DOMAIN = { packages: [], node: ['crypto'] } as const
-const COMMAND_LINE = { packages: 'any', node: 'any' } as const
-
-/** A folder comes before its subfolders, because a later override of the linter replaces an earlier one. */
+/** A folder comes before its subfolders. */
 export const importRules: readonly ImportRule[] = [
-  {
-    folder: 'src/oauth',
-    owns: 'the values of the protocol: errors, parameters, redirect URIs, scopes, metadata; pure functions',
-    mayImport: [],
-    packages: [],
-    node: ['crypto'],
-  },
-  {
-    folder: 'src/wallet',
-    owns: 'addresses, texts to sign, signatures, receipts; pure functions',
-    mayImport: [],
-    packages: ['@noble/curves', '@noble/hashes'],
-    node: [],
-  },
-  {
-    folder: 'src/chain',
-    owns: 'JSON-RPC calls to chains, which check the signatures of contract wallets',
-    mayImport: ['src/wallet'],
-    packages: [],
-    node: [],
-  },
-  {
-    folder: 'src/outbound',
-    owns: 'HTTP requests to addresses that clients registered: their keys and their logout endpoints',
-    mayImport: [],
-    packages: [],
-    node: ['dns', 'http', 'https', 'net'],
-  },
-  {
-    folder: 'src/keys',
-    owns: 'the key ring, sealed values, MACs, client secrets, JWTs',
-    mayImport: ['src/oauth'],
-    packages: ['@noble/curves'],
-    node: ['crypto'],
-  },
-  {
-    folder: 'src/domain/model',
-    owns: 'the records, the store interface, ids, and what the domain takes as arguments',
-    mayImport: ['src/oauth', 'src/wallet', 'src/keys'],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/clients',
-    owns: 'client authentication, client keys, registration and its rules, clients in memory',
-    mayImport: ['src/oauth', 'src/wallet', 'src/keys', 'src/domain/model'],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/resources',
-    owns: 'the registered resources in memory, their rules, and which scopes belong to which resource',
-    mayImport: ['src/oauth', 'src/domain/model'],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/consent',
-    owns: 'what a wallet allowed: sessions, receipts, checking them again, ending grants',
-    mayImport: ['src/oauth', 'src/wallet', 'src/keys', 'src/domain/model'],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/tokens',
-    owns: 'code exchange, refresh, client credentials, DPoP, ID tokens, introspection, revocation, userinfo',
-    mayImport: [
-      'src/oauth',
-      'src/wallet',
-      'src/keys',
-      'src/domain/model',
-      'src/domain/clients',
-      'src/domain/resources',
-      'src/domain/consent',
-    ],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/authorization',
-    owns: 'the authorization request and its response, the login challenge, the confirmation',
-    mayImport: [
-      'src/oauth',
-      'src/wallet',
-      'src/keys',
-      'src/domain/model',
-      'src/domain/clients',
-      'src/domain/resources',
-      'src/domain/consent',
-      'src/domain/tokens',
-    ],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/login',
-    owns: 'the login: the text to sign, the proof of the wallet, the new session, the way back to the app',
-    mayImport: [
-      'src/oauth',
-      'src/wallet',
-      'src/keys',
-      'src/domain/model',
-      'src/domain/resources',
-      'src/domain/consent',
-      'src/domain/authorization',
-    ],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/account',
-    owns: 'the account page of a wallet, logout, and logout notices to clients',
-    mayImport: [
-      'src/oauth',
-      'src/wallet',
-      'src/keys',
-      'src/domain/model',
-      'src/domain/consent',
-      'src/domain/tokens',
-      'src/domain/authorization',
-    ],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/audit',
-    owns: 'the audit trail: its lines, its chain of hashes, signed heads, retention, and the check of a chain',
-    mayImport: ['src/wallet', 'src/keys', 'src/domain/model'],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/maintenance',
-    owns: 'key rotation, deletion of old rows, bounds for one wallet, restoring a backup',
-    mayImport: ['src/keys', 'src/domain/model', 'src/domain/consent'],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/domain/operators',
-    owns: 'who may use the admin API, roles, and long work that operators start',
-    mayImport: ['src/oauth', 'src/wallet', 'src/keys', 'src/domain/model', 'src/domain/consent', 'src/domain/tokens'],
-    ...DOMAIN,
-  },
-  {
-    folder: 'src/store',
-    owns: 'what both stores share',
-    mayImport: [],
-    packages: [],
-    node: ['timers/promises'],
-  },
-  {
-    folder: 'src/store/sqlite',
-    owns: 'the store on SQLite',
-    mayImport: ['src/store', 'src/domain/model'],
-    packages: [],
-    node: ['fs', 'path', 'sqlite', 'worker_threads'],
-  },
-  {
-    folder: 'src/store/postgres',
-    owns: 'the store on PostgreSQL: the same file names, the same contract suite',
-    mayImport: ['src/store', 'src/domain/model'],
-    packages: ['pg'],
-    node: ['crypto', 'fs', 'net', 'os', 'tls'],
-  },
-  {
-    folder: 'src/pages',
-    owns: 'pages as pure functions from data to HTML, and the scripts of the browser',
-    mayImport: ['src/oauth'],
-    packages: ['qr'],
-    node: ['crypto', 'fs', 'zlib'],
-  },
-  {
-    folder: 'src/pages/browser',
-    owns: 'the scripts and the styles of the browser',
-    mayImport: [],
-    packages: [],
-    node: [],
-  },
-  {
-    folder: 'src/pages/console',
-    owns: 'the pages of the console',
-    mayImport: ['src/oauth', 'src/operations', 'src/pages'],
-    packages: [],
-    node: [],
-  },
-  {
-    folder: 'src/ops',
-    owns: 'logs, metrics, rate limits, TLS, shutdown, options of the engine',
-    mayImport: [],
-    packages: ['fastify', 'pino', 'prom-client'],
-    node: ['async_hooks', 'crypto', 'http', 'https', 'net', 'stream', 'timers/promises', 'v8'],
-  },
-  {
-    folder: 'src/telemetry',
-    owns: 'traces with OpenTelemetry; imported only if a collector is configured',
-    mayImport: ['src/ops'],
-    packages: [
-      '@opentelemetry/api',
-      '@opentelemetry/exporter-trace-otlp-http',
-      '@opentelemetry/resources',
-      '@opentelemetry/sdk-trace',
-      'fastify',
-    ],
-    node: ['async_hooks', 'crypto', 'timers/promises'],
-  },
-  {
-    folder: 'src/config',
-    owns: 'the settings: their table, their parsers, their errors',
-    mayImport: ['src/oauth'],
-    packages: [],
-    node: ['crypto', 'fs', 'net', 'tls'],
-  },
-  {
-    folder: 'src/http',
-    owns: 'the HTTP server of the authorization server, with one file per endpoint',
-    mayImport: [
-      'src/oauth',
-      'src/domain/model',
-      'src/domain/clients',
-      'src/domain/resources',
-      'src/domain/consent',
-      'src/domain/tokens',
-      'src/domain/authorization',
-      'src/domain/login',
-      'src/domain/account',
-      'src/pages',
-      'src/ops',
-    ],
-    packages: ['fastify'],
-    node: ['crypto', 'https'],
-  },
-  {
-    folder: 'src/operations',
-    owns: 'what an operator can do, each operation once as a value; the members of records; plan, apply and export',
-    mayImport: [
-      'src/config',
-      'src/oauth',
-      'src/wallet',
-      'src/keys',
-      'src/domain/model',
-      'src/domain/clients',
-      'src/domain/resources',
-      'src/domain/consent',
-      'src/domain/audit',
-      'src/domain/maintenance',
-      'src/domain/operators',
-    ],
-    packages: ['typebox'],
-    node: ['crypto', 'util'],
-  },
-  {
-    folder: 'src/admin',
-    owns: 'the HTTP side of the operations: the admin API, on a listener of its own, and its OpenAPI document',
-    mayImport: [
-      'src/oauth',
-      'src/domain/model',
-      'src/domain/consent',
-      'src/domain/tokens',
-      'src/domain/maintenance',
-      'src/domain/operators',
-      'src/operations',
-      'src/ops',
-    ],
-    packages: ['@fastify/swagger', 'fastify', 'typebox'],
-    node: ['http', 'https'],
-  },
-  {
-    folder: 'src/console',
-    owns: 'the pages for operators, on the listener of the admin API',
-    mayImport: [
-      'src/oauth',
-      'src/wallet',
-      'src/keys',
-      'src/domain/model',
-      'src/domain/resources',
-      'src/domain/tokens',
-      'src/domain/operators',
-      'src/operations',
-      'src/admin',
-      'src/pages',
-      'src/pages/console',
-    ],
-    packages: ['fastify'],
-    node: ['crypto', 'os'],
-  },
-  {
-    folder: 'src/login-server',
-    owns: 'the login server, which reaches the authorization server over HTTP only',
-    mayImport: ['src/oauth', 'src/pages', 'src/ops'],
-    packages: ['fastify'],
-    node: ['https'],
-  },
-  {
-    folder: 'src/resource',
-    owns: '`grantor/resource`, which a resource API or an MCP server imports to check access tokens, and its adapters for frameworks',
-    mayImport: ['src/oauth', 'src/keys'],
-    packages: ['jose'],
-    node: ['http'],
-  },
-  {
-    folder: 'src/cli',
-    owns: 'the entry point, the list of commands, `--help`',
-    mayImport: ['src/cli/terminal', 'src/cli/commands', 'src/cli/operation-commands', 'src/config', 'src/ops', 'src/operations'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/terminal',
-    owns: 'what a command is: its arguments, its output, its errors',
-    mayImport: ['src/config', 'src/wallet'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/operation-commands',
-    owns: 'the terminal side of the operations: their commands, options and output',
-    mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/keys', 'src/operations'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/configuration',
-    owns: 'what `apply` and `export` share: the file, the printed plan, the file of new secrets',
-    mayImport: ['src/cli/terminal', 'src/config', 'src/operations'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/compose',
-    owns: 'the composition: from settings to the store, the keys and the servers',
-    mayImport: [
-      'src/cli/terminal',
-      'src/config',
-      'src/ops',
-      'src/wallet',
-      'src/chain',
-      'src/outbound',
-      'src/keys',
-      'src/domain/consent',
-      'src/domain/model',
-      'src/domain/clients',
-      'src/domain/resources',
-      'src/domain/account',
-      'src/domain/audit',
-      'src/domain/maintenance',
-      'src/domain/operators',
-      'src/operations',
-      'src/store/sqlite',
-      'src/store/postgres',
-      'src/http',
-      'src/admin',
-      'src/console',
-      'src/login-server',
-      'src/telemetry',
-    ],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/doctor',
-    owns: 'the checks of `grantor doctor`',
-    mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/config', 'src/ops', 'src/domain/maintenance'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/init',
-    owns: 'what `grantor init` writes and prints',
-    mayImport: ['src/cli/terminal', 'src/config'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/serve',
-    owns: 'running servers: listening, workers, shutdown',
-    mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/config', 'src/ops', 'src/http'],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/development',
-    owns: 'what exists for `grantor start` only: the demo, the development wallet, the readable log',
-    mayImport: [
-      'src/cli/compose',
-      'src/keys',
-      'src/domain/model',
-      'src/domain/clients',
-      'src/ops',
-      'src/login-server',
-      'examples',
-    ],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'src/cli/commands',
-    owns: 'one file per command',
-    mayImport: [
-      'src/cli/terminal',
-      'src/cli/operation-commands',
-      'src/cli/configuration',
-      'src/cli/compose',
-      'src/cli/serve',
-      'src/cli/doctor',
-      'src/cli/init',
-      'src/cli/development',
-      'src/config',
-      'src/ops',
-      'src/wallet',
-      'src/chain',
-      'src/keys',
-      'src/domain/consent',
-      'src/domain/model',
-      'src/domain/audit',
-      'src/domain/maintenance',
-      'src/domain/operators',
-      'src/operations',
-      'src/login-server',
-    ],
-    ...COMMAND_LINE,
-  },
-  {
-    folder: 'examples',
-    owns: 'a demo builder app, a resource API, an MCP server and a login server, which use only HTTP and the exports of the package',
-    mayImport: [],
-    packages: 'any',
-    node: 'any',
-  },
-  {
-    folder: 'bench',
-    owns: 'measurements of the built package, over HTTP',
-    mayImport: [],
-    packages: 'any',
-    node: 'any',
-  },
+  rule('src/oauth', 'the values of the protocol: errors, parameters, redirect URIs, scopes, metadata; pure functions', {
+    others: 'node:crypto',
+  }),
+  rule('src/wallet', 'addresses, texts to sign, signatures, receipts; pure functions', { others: '@noble/curves @noble/hashes' }),
+  rule('src/chain', 'JSON-RPC calls to chains, which check the signatures of contract wallets and read ENS names', {
+    ours: 'wallet',
+  }),
+  rule(
+    'src/outbound',
+    'HTTP requests to addresses that others chose: keys and logout endpoints of clients, webhooks, pictures of names',
+    {
+      others: 'node:dns node:http node:https node:net',
+    },
+  ),
+  rule(
+    'src/look',
+    "the values of the operator's look: colours, the name of the platform, the check of pictures; pure functions",
+    {
+      ours: 'oauth',
+      others: 'node:crypto node:zlib',
+    },
+  ),
+  rule('src/keys', 'the key ring, sealed values, MACs, client secrets, JWTs', {
+    ours: 'oauth',
+    others: '@noble/curves node:crypto',
+  }),
+  rule('src/domain/model', 'the records, the store interface, ids, and what the domain takes as arguments', {
+    ours: 'oauth wallet keys',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/clients', 'client authentication, client keys, registration and its rules, clients in memory', {
+    ours: 'oauth look wallet keys domain/model',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/resources', 'the registered resources in memory, their rules, and which scopes belong to which resource', {
+    ours: 'oauth wallet domain/model',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/consent', 'what a wallet allowed: sessions, receipts, checking them again, ending grants', {
+    ours: 'oauth wallet keys domain/model',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/tokens', 'code exchange, refresh, client credentials, DPoP, ID tokens, introspection, revocation, userinfo', {
+    ours: 'oauth wallet keys domain/model domain/clients domain/resources domain/consent',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/authorization', 'the authorization request and its response, the login challenge, the confirmation', {
+    ours: 'oauth wallet keys domain/model domain/clients domain/resources domain/consent domain/tokens',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/login', 'the login: the text to sign, the proof of the wallet, the new session, the way back to the app', {
+    ours: 'oauth wallet keys domain/model domain/resources domain/consent domain/authorization',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/account', 'the account page of a wallet, names of accounts, logout, and logout notices to clients', {
+    ours: 'oauth look wallet keys domain/model domain/consent domain/tokens domain/authorization',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/audit', 'the audit trail: its lines, its chain of hashes, signed heads, retention, and the check of a chain', {
+    ours: 'wallet keys domain/model',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/maintenance', 'key rotation, deletion of old rows, bounds for one wallet, restoring a backup', {
+    ours: 'keys domain/model domain/consent',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/operators', 'who may use the admin API, roles, and long work that operators start', {
+    ours: 'oauth wallet keys domain/model domain/consent domain/tokens',
+    others: 'node:crypto',
+  }),
+  rule('src/store', 'what both stores share', { ours: 'domain/model', others: 'node:timers/promises' }),
+  rule('src/store/sqlite', 'the store on SQLite', {
+    ours: 'store domain/model',
+    others: 'node:fs node:path node:sqlite node:worker_threads',
+  }),
+  rule('src/store/postgres', 'the store on PostgreSQL: the same file names, the same contract suite', {
+    ours: 'store domain/model',
+    others: 'pg node:crypto node:fs node:net node:os node:tls node:util',
+  }),
+  rule('src/pages', 'what all pages share: the frame, the pieces, the headers, notices', {
+    ours: 'oauth look wallet pages/texts',
+    others: 'node:crypto node:fs node:zlib',
+  }),
+  rule('src/pages/texts', 'the texts of the pages', { ours: 'oauth' }),
+  rule('src/pages/login', 'the pages of a sign-in, as pure functions from data to HTML', {
+    ours: 'oauth pages pages/texts',
+    others: 'qr node:zlib',
+  }),
+  rule('src/pages/account', 'the pages on which a wallet sees and ends what it allowed', { ours: 'oauth pages' }),
+  rule('src/pages/device', 'the page for the code of a device', { ours: 'oauth pages pages/texts' }),
+  rule('src/pages/browser', 'the scripts and the styles of the browser'),
+  rule('src/ops/metrics', 'what is counted and measured; the type of traces', { others: 'fastify prom-client' }),
+  rule('src/ops/process', 'background work, shutdown, options of the engine', {
+    others: 'pino node:crypto node:http node:timers/promises node:v8',
+  }),
+  rule(
+    'src/ops/http',
+    'what every HTTP server needs: request lines, malformed requests, limits, TLS, the listener of the metrics',
+    {
+      ours: 'ops/metrics ops/process',
+      others: 'fastify pino node:async_hooks node:crypto node:http node:https node:net node:stream',
+    },
+  ),
+  rule('src/ops/log', 'the log and its redaction', { ours: 'ops/metrics ops/http', others: 'pino' }),
+  rule('src/telemetry', 'traces with OpenTelemetry; imported only if a collector is configured', {
+    ours: 'ops/metrics',
+    others:
+      '@opentelemetry/api @opentelemetry/exporter-trace-otlp-http @opentelemetry/resources @opentelemetry/sdk-trace fastify node:async_hooks node:crypto node:timers/promises',
+  }),
+  rule('src/config', 'the settings: their table, their parsers, their errors', {
+    ours: 'oauth look',
+    others: 'node:crypto node:fs node:net node:tls',
+  }),
+  rule('src/http', 'the HTTP server of the authorization server, with one file per endpoint', {
+    ours: `
+      oauth domain/model domain/clients domain/resources domain/consent domain/tokens domain/authorization domain/login
+      domain/account pages pages/login pages/account pages/device pages/texts ops/http ops/metrics ops/process
+    `,
+    others: 'fastify node:crypto node:https',
+  }),
+  rule(
+    'src/operations',
+    'what an operator can do, each operation once as a value; the members of records; plan, apply and export',
+    {
+      ours: `
+      oauth look wallet keys domain/model domain/clients domain/resources domain/consent domain/audit
+      domain/maintenance domain/operators
+    `,
+      others: 'typebox node:crypto node:util',
+    },
+  ),
+  rule('src/admin', 'the HTTP side of the operations: the admin API, on a listener of its own, and its OpenAPI document', {
+    ours: `
+      oauth domain/model domain/consent domain/tokens domain/maintenance domain/operators operations ops/http
+      ops/metrics pages
+    `,
+    others: '@fastify/swagger fastify typebox node:http node:https',
+  }),
+  rule('src/console', 'the pages for operators, on the listener of the admin API', {
+    ours: `
+      oauth wallet keys domain/model domain/resources domain/tokens domain/operators operations admin pages
+      ops/http
+    `,
+    others: 'fastify node:crypto node:os',
+  }),
+  rule('src/login-server', 'the login server, which reaches the authorization server over HTTP only', {
+    ours: 'oauth pages pages/login ops/http ops/metrics',
+    others: 'fastify node:crypto node:https node:zlib',
+  }),
+  rule(
+    'src/resource',
+    '`grantor/resource`, which a resource API or an MCP server imports to check access tokens, and its adapters for frameworks',
+    { ours: 'oauth keys', others: 'jose node:http' },
+  ),
+  rule('src/cli', 'the entry point, the list of commands, `--help`', {
+    ours: 'cli/terminal cli/commands cli/operation-commands oauth config ops/log operations',
+    others: 'any',
+  }),
+  rule('src/cli/terminal', 'what a command is: its arguments, its output, its errors', {
+    ours: 'oauth config wallet look',
+    others: 'any',
+  }),
+  rule('src/cli/operation-commands', 'the terminal side of the operations: their commands, options and output', {
+    ours: 'cli/terminal cli/compose keys operations',
+    others: 'any',
+  }),
+  rule('src/cli/configuration', 'what `apply` reads and prints: the file, the plan, the file of new secrets', {
+    ours: 'cli/terminal look oauth operations',
+    others: 'any',
+  }),
+  rule('src/cli/compose', 'the composition: from settings to the store, the keys and the servers', {
+    ours: `
+      cli/terminal config ops/http ops/log ops/metrics ops/process wallet chain outbound keys domain/consent
+      domain/model domain/clients domain/resources domain/account domain/audit domain/maintenance domain/operators
+      operations store/sqlite store/postgres http admin console login-server telemetry pages
+    `,
+    others: 'any',
+  }),
+  rule('src/cli/doctor', 'the checks of `grantor doctor`', {
+    ours: 'cli/terminal cli/compose config look ops/http domain/maintenance domain/resources',
+    others: 'any',
+  }),
+  rule('src/cli/init', 'what `grantor init` writes and prints', { ours: 'cli/terminal config', others: 'any' }),
+  rule('src/cli/serve', 'running servers: listening, workers, shutdown', {
+    ours: 'cli/terminal cli/compose config ops/http ops/log ops/metrics ops/process http',
+    others: 'any',
+  }),
+  rule(
+    'src/cli/development',
+    'what exists for `grantor start` and `grantor test-issuer` only: the demo, the development wallet, the readable log',
+    {
+      ours: 'cli/compose cli/terminal keys domain/model domain/clients ops/log login-server examples',
+      others: 'any',
+    },
+  ),
+  rule(
+    'src/testing',
+    '`grantor/testing`: a real Grantor for the tests of an app, a wallet for its browser, and the control endpoint of `grantor test-issuer`',
+    {
+      ours: `
+      cli/terminal cli/configuration cli/compose cli/serve cli/development config wallet keys domain/model operations
+      ops/process login-server
+    `,
+      others:
+        '@noble/curves @noble/hashes fastify node:crypto node:events node:fs node:http node:net node:os node:path node:timers/promises',
+    },
+  ),
+  rule('src/cli/commands', 'one file per command', {
+    ours: `
+      cli/terminal cli/operation-commands cli/configuration cli/compose cli/serve cli/doctor cli/init cli/development testing
+      config ops/log ops/metrics ops/process wallet chain keys domain/model domain/audit
+      domain/maintenance domain/operators operations login-server
+    `,
+    others: 'any',
+  }),
+  rule(
+    'examples',
+    'a demo builder app, a resource API, an MCP server and a login server, which use only HTTP and the exports of the package',
+    { others: 'any' },
+  ),
+  rule('bench', 'measurements of the built package, over HTTP', { others: 'any' }),
 ]
 
-/** Folders that hold no rule and that nothing in this list may import. */
-export const OTHER_FOLDERS = ['bin', 'dist', 'scripts', 'test'] as const
-
-/** The rule of a folder: its own, or that of the nearest folder above it. */
+/** The rule of a file or folder: that of the nearest folder above it. */
 export function ruleOf(path: string): ImportRule | undefined {
   return importRules.findLast(({ folder }) => path === folder || path.startsWith(`${folder}/`))
+}
+
+/** A rule from names that are separated by spaces. `ours` are `examples` and folders of `src`. */
+function rule(folder: string, owns: string, { ours = '', others = '' }: { ours?: string; others?: string } = {}): ImportRule {
+  const mayImport = listOf(ours).map((name) => (name === 'examples' ? name : `src/${name}`))
+  return { folder, owns, mayImport, others: others === 'any' ? 'any' : listOf(others) }
+}
+
+function listOf(names: string): string[] {
+  return names.split(/\s+/).filter(Boolean)
 }

@@ -4,9 +4,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
-import type { LiveState } from '../ops/live-state.ts'
-import type { Metrics } from '../ops/metrics.ts'
-import type { Tracing } from '../ops/tracing.ts'
+import type { LiveState } from '../ops/metrics/live-state.ts'
+import type { Metrics } from '../ops/metrics/metrics.ts'
+import type { Tracing } from '../ops/metrics/tracing.ts'
+import type { Look } from '../pages/look.ts'
 
 export type Admin = {
   /** the dependencies of the auth service in the same process */
@@ -18,6 +19,8 @@ export type Admin = {
   /** true for `grantor start` */
   isDevelopment: boolean
   logger: FastifyBaseLogger
+  /** of the pages that users see, for a preview; if absent, that of Grantor */
+  look?: Look | undefined
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   tracing?: Tracing | undefined
   /** what the console's overview shows of the auth service of this process */

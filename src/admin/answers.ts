@@ -2,6 +2,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../operations/operation.ts'
 import { named, refTo } from '../operations/schemas.ts'
+import { wordsOf } from './problem.ts'
 
 export const problemSchema = named(
   'Problem',
@@ -20,21 +21,6 @@ export const problemSchema = named(
 )
 
 const parserRefusalSchema = Type.Object({ error: Type.String(), error_description: Type.String() })
-
-const REFUSALS: Readonly<Record<number, string>> = {
-  400: 'The request cannot be read.',
-  401: 'The access token is missing, invalid, expired or revoked.',
-  403: 'The scopes of the access token or the role of the operator do not allow the operation.',
-  404: 'There is no such record.',
-  409: 'The state of the record does not allow the change.',
-  412: 'The record was changed since it was read (If-Match).',
-  413: 'The body is too large.',
-  415: 'The body is not JSON.',
-  414: 'The path is too long.',
-  422: 'The request has faults. The member `faults` lists them.',
-  431: 'The header fields or the address are too long.',
-  503: 'The store cannot be reached. Nothing was changed, or the change can be repeated.',
-}
 
 type Given = { hasId: boolean; hasBody: boolean; hasInput: boolean }
 
@@ -73,7 +59,7 @@ function answer(description: string, schema: TSchema | null): object {
 
 function refusal(status: number): object {
   return {
-    description: REFUSALS[status],
+    description: wordsOf(status),
     content: {
       'application/problem+json': { schema: refTo(problemSchema) },
       // The HTTP parser refuses the head of a request before any route is known.

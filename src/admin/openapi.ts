@@ -2,14 +2,14 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { adminScopes } from '../domain/operators/roles.ts'
-import { recordSchemas, subjects } from '../operations/all.ts'
+import { subjects } from '../operations/all.ts'
 import type { Admin } from './admin.ts'
 import { problemSchema } from './answers.ts'
 
 /** Call it before the operations are added. */
 export async function describeOperations(server: FastifyInstance, { adminUrl, deps }: Admin): Promise<void> {
   const { authUrl } = deps.settings
-  for (const schema of [problemSchema, ...recordSchemas]) server.addSchema(schema)
+  for (const schema of [problemSchema, ...subjects.flatMap(({ schemas }) => schemas)]) server.addSchema(schema)
   await server.register(swagger, {
     // A schema has the same name in the document as in `schemas.ts`.
     refResolver: { buildLocalReference: (json) => json.$id as string },

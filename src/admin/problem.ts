@@ -7,37 +7,50 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Refusal, type RefusalCode } from '../operations/refusal.ts'
-import { MalformedHost } from '../ops/malformed-http.ts'
+import { MalformedHost } from '../ops/http/malformed-http.ts'
 import type { Admin } from './admin.ts'
 
-export type ProblemCode =
-  | RefusalCode
-  | 'malformed_request'
-  | 'unauthorized'
-  | 'method_not_allowed'
-  | 'too_large'
-  | 'path_too_long'
-  | 'unsupported_media_type'
-  | 'headers_too_large'
-  | 'unavailable'
-  | 'defect'
+type Row = {
+  status: number
+  /** for the OpenAPI document */
+  words?: string
+  /** what a caller reads, unless the refusal has a sentence of its own */
+  detail?: string
+}
 
-export const STATUS: Readonly<Record<ProblemCode, number>> = {
-  malformed_request: 400,
-  invalid_request: 422,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  conflict: 409,
-  changed_meanwhile: 412,
-  idempotency_key_reused: 422,
-  too_large: 413,
-  path_too_long: 414,
-  unsupported_media_type: 415,
-  headers_too_large: 431,
-  unavailable: 503,
-  defect: 500,
+const PROBLEMS = {
+  malformed_request: { status: 400, words: 'The request cannot be read.', detail: 'The request is malformed.' },
+  unauthorized: { status: 401, words: 'The access token is missing, invalid, expired or revoked.' },
+  forbidden: { status: 403, words: 'The scopes of the access token or the role of the operator do not allow the operation.' },
+  not_found: { status: 404, words: 'There is no such record.' },
+  method_not_allowed: { status: 405 },
+  conflict: { status: 409, words: 'The state of the record does not allow the change.' },
+  changed_meanwhile: { status: 412, words: 'The record was changed since it was read (If-Match).' },
+  too_large: { status: 413, words: 'The body is too large.', detail: 'The body is larger than 64 KiB.' },
+  path_too_long: { status: 414, words: 'The path is too long.', detail: 'A parameter in the path is too long.' },
+  unsupported_media_type: { status: 415, words: 'The body is not JSON.', detail: 'The body must be application/json.' },
+  invalid_request: { status: 422, words: 'The request has faults. The member `faults` lists them.' },
+  idempotency_key_reused: { status: 422 },
+  headers_too_large: {
+    status: 431,
+    words: 'The header fields or the address are too long.',
+    detail: 'A header field is too long.',
+  },
+  defect: { status: 500, detail: 'Something went wrong on our side. Quote the request id.' },
+  unavailable: { status: 503, words: 'The store cannot be reached. Nothing was changed, or the change can be repeated.' },
+} as const satisfies Record<string, Row> & Record<RefusalCode, Row>
+export type ProblemCode = keyof typeof PROBLEMS
+
+const ROWS: Readonly<Record<ProblemCode, Row>> = PROBLEMS
+const CODES = Object.keys(PROBLEMS) as ProblemCode[]
+
+export function statusOf({ code }: Pick<Problem, 'code'>): number {
+  return ROWS[code].status
+}
+
+/** The description of a status in the OpenAPI document. */
+export function wordsOf(status: number): string {
+  return Object.values(ROWS).find((row) => row.status === status)?.words ?? ''
 }
 
 /** A refusal of an HTTP request. `detail` and `faults` are sent to the caller. */
@@ -61,7 +74,7 @@ const PROBLEM_HEADERS = {
 
 export function replyWithProblem(admin: Admin, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = problemOf(error)
-  const status = STATUS[problem.code]
+  const status = statusOf(problem)
   if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
   else if (error instanceof OAuthError) {
     admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id })
@@ -96,20 +109,9 @@ export function problemOf(error: unknown): Problem {
     return new Problem('unavailable', 'The store cannot be reached right now. Try again in a moment.')
   if (error instanceof MalformedHost)
     return new Problem('malformed_request', 'Send one Host header with a host and, if needed, a port.')
-  switch ((error as { statusCode?: unknown } | null)?.statusCode) {
-    case 400:
-      return new Problem('malformed_request', 'The request is malformed.')
-    case 413:
-      return new Problem('too_large', 'The body is larger than 64 KiB.')
-    case 414:
-      return new Problem('path_too_long', 'A parameter in the path is too long.')
-    case 415:
-      return new Problem('unsupported_media_type', 'The body must be application/json.')
-    case 431:
-      return new Problem('headers_too_large', 'A header field is too long.')
-    default:
-      return new Problem('defect', 'Something went wrong on our side. Quote the request id.')
-  }
+  const status = (error as { statusCode?: unknown } | null)?.statusCode
+  const code = CODES.find((each) => ROWS[each].status === status && ROWS[each].detail !== undefined) ?? 'defect'
+  return new Problem(code, ROWS[code].detail ?? '')
 }
 
 /** RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1 */

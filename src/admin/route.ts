@@ -20,7 +20,7 @@ import {
 } from '../operations/operation.ts'
 import { inputSchema, USUAL_LIMIT } from '../operations/schemas.ts'
 import type { Service } from '../operations/service.ts'
-import { headerFields } from '../ops/header-fields.ts'
+import { headerFields } from '../ops/http/header-fields.ts'
 import type { Admin } from './admin.ts'
 import { answersOf } from './answers.ts'
 import { Problem } from './problem.ts'
@@ -32,9 +32,9 @@ const ID = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }, CL
 const URI = Type.Object({ id: Type.String({ minLength: 1, maxLength: 2000, description: 'The URI, percent-encoded.' }) }, CLOSED)
 
 /** The path of an operation; null if another operation of the API does the same. */
-function pathOf({ subject, kind, path }: Operation): string | null {
+function pathOf({ subject, kind, verb, path }: Operation): string | null {
   if (path === null) return null
-  const rest = path ?? (kind === 'list' || kind === 'create' ? '' : ':id')
+  const rest = path ?? (kind === 'list' || kind === 'create' ? '' : kind === 'act' ? `:id/${verb}` : ':id')
   return `/v1/${subject}${rest === '' ? '' : `/${rest}`}`
 }
 

@@ -1,16 +1,15 @@
 /** Composes the admin server, which does not listen yet. */
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
 import { ADMIN_SCOPES } from '../domain/operators/roles.ts'
 import { operations } from '../operations/all.ts'
 import type { Service } from '../operations/service.ts'
-import { limitHeaders } from '../ops/header-limits.ts'
-import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
-import { addProbeRoute } from '../ops/probe.ts'
-import { logRequests, newRequestId } from '../ops/request-log.ts'
-import { recordRouteMethods } from '../ops/route-methods.ts'
-import { withTls } from '../ops/tls.ts'
-import { endUnusedConnections } from '../ops/unused-connections.ts'
+import { limitHeaders } from '../ops/http/header-limits.ts'
+import { addLogoRoute } from '../ops/http/logo-route.ts'
+import { addProbeRoute } from '../ops/http/probe.ts'
+import { recordRouteMethods } from '../ops/http/route-methods.ts'
+import { createHttpServer, type Refuse } from '../ops/http/server.ts'
+import { LOGO_PATH } from '../pages/look.ts'
 import type { Admin } from './admin.ts'
 import { describeOperations, openapiRoute } from './openapi.ts'
 import { Problem, replyWithProblem } from './problem.ts'
@@ -27,31 +26,19 @@ const PARAMETER_AT_MOST = 4000
 
 /** `addConsole` adds the pages for operators, on the same listener. */
 export function createAdminServer(admin: Admin, addConsole: AddConsole): FastifyInstance {
-  const { logger, metrics, trustedProxies, tls, deps } = admin
-  const malformed = malformedHttp({ now: deps.now })
-  const server: FastifyInstance = Fastify({
-    ...withTls(tls),
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: newRequestId,
-    bodyLimit: BODY_AT_MOST,
-    routerOptions: { maxParamLength: PARAMETER_AT_MOST },
-    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
-    exposeHeadRoutes: false,
-    frameworkErrors: (error, request, reply) =>
-      void replyWithProblem(admin, error, request, reply.header('x-request-id', request.id)),
-    clientErrorHandler: malformed.clientError,
-    requestTimeout: 30_000,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-  })
-  server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
+  const { logger, metrics, trustedProxies, tls, tracing, deps } = admin
+  const refuse: Refuse = (error, request, reply) => replyWithProblem(admin, error, request, reply)
+  const server = createHttpServer(
+    { logger, tls, trustedProxies, metrics, tracing, malformed: { now: deps.now }, refuse },
+    {
+      bodyLimit: BODY_AT_MOST,
+      routerOptions: { maxParamLength: PARAMETER_AT_MOST },
+      exposeHeadRoutes: false,
+      requestTimeout: 30_000,
+    },
+  )
   server.removeContentTypeParser('text/plain')
-  server.setErrorHandler((error, request, reply) => replyWithProblem(admin, error, request, reply))
-  admin.tracing?.traceRequests(server)
-  logRequests(server, metrics)
-  requireHost(server)
-  endUnusedConnections(server)
+  server.setErrorHandler(refuse)
   limitHeaders(server)
   refuseOthers(server)
   server.addHook('onSend', async (_request, reply) => {
@@ -59,6 +46,8 @@ export function createAdminServer(admin: Admin, addConsole: AddConsole): Fastify
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff')
   })
 
+  server.decorateReply('look', { getter: () => admin.look })
+  logoRoute(server, admin)
   const service = serviceOf(admin)
   addProbeRoute(server, { service: 'admin', origin: admin.adminUrl, secrets: admin.loginSecrets, now: deps.now })
 
@@ -74,6 +63,17 @@ export function createAdminServer(admin: Admin, addConsole: AddConsole): Fastify
   })
   void server.register(async (scope) => addConsole(scope, admin, service))
   return server
+}
+
+/** For the preview of the console. */
+function logoRoute(server: FastifyInstance, { look }: Admin): void {
+  addLogoRoute(server, {
+    path: `${LOGO_PATH}/:hash`,
+    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo : null),
+    refuse: () => {
+      throw new Problem('not_found', 'There is no such logo.')
+    },
+  })
 }
 
 /** RFC 9728 §3 */

@@ -12,10 +12,10 @@ export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment }: 
     adminResource: adminResourceOf(adminUrl),
     isDevelopment,
     keys: () => ({ ring: deps.keys, keeping: keyKeeping }),
-    // The response waits until the line of the trail is committed (src/cli/compose/audit.ts).
     record: async ({ id }, act) => deps.audit({ ...act, operator: id }),
     startJob: async (job) => addJob(store, job, deps.now()),
     endGrantsOfWallet: async (of) => endAllowed(deps, of, 'operator', deps.now()),
+    textFacts: async () => deps,
     nameOfClient: async (clientId) => (await deps.clients.find(clientId))?.name ?? '',
     endSession: async (session) => endSession(deps, session),
   }

@@ -1,4 +1,4 @@
-/** Every command, in the order of `grantor --help`: first those of one word, then the groups, each with its operations. */
+/** Every command, in the order of `grantor --help`: first those of one word, then the groups, each with its list first. */
 import { subjects } from '../operations/all.ts'
 import { commandName, commandOf } from './operation-commands/command-of.ts'
 import { ownCommands } from './own-commands.ts'
@@ -12,7 +12,12 @@ const ofOperations = subjects
   })
 
 const isSingle = ({ name }: CommandEntry): boolean => !name.includes(' ')
-const inGroups = [...ownCommands.filter((entry) => !isSingle(entry)), ...ofOperations]
+const isList = ({ name }: CommandEntry): boolean => name.endsWith(' list')
+const inGroups = [
+  ...ofOperations.filter(isList),
+  ...ownCommands.filter((entry) => !isSingle(entry)),
+  ...ofOperations.filter((entry) => !isList(entry)),
+]
 
 export const commands: readonly CommandEntry[] = [
   ...ownCommands.filter(isSingle),

@@ -11,7 +11,7 @@ export function commandHelp(command: Command): string {
   const usage = ['grantor', command.name, ...operands.map(({ name }) => name), '[options]'].join(' ')
   const parts = [
     `${wrap(command.words, WIDTH).join('\n')}\n\nUsage: ${usage}`,
-    ...(command.about ?? []).map((paragraph) => wrap(paragraph, WIDTH).join('\n')),
+    ...[command.about ?? []].flat().map((paragraph) => wrap(paragraph, WIDTH).join('\n')),
     ...(operands.length > 0 ? [listing('Operands', operands)] : []),
     listing(
       'Options',
@@ -37,7 +37,7 @@ export function commandHelp(command: Command): string {
 export function overview(commands: readonly Pick<Command, 'name' | 'words'>[], group?: string): string {
   const title = group
     ? `grantor ${group}: choose one of these`
-    : 'Grantor: an OAuth 2.0 authorization service whose login is a wallet'
+    : 'Grantor: an OAuth 2.0 and OpenID Connect authorization server whose login is a wallet'
   const usage = group ? `Usage: grantor ${group} COMMAND [options]` : 'Usage: grantor COMMAND [options]'
   const parts = [
     `${title}\n\n${usage}`,

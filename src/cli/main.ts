@@ -1,11 +1,11 @@
 /** The entry point of the command line: finds the command, reads its arguments, runs it, and prints its errors. */
-import { nearest } from '../config/nearest.ts'
-import { redactor } from '../ops/redaction.ts'
+import { nearest } from '../oauth/nearest.ts'
+import { redactor } from '../ops/log/redaction.ts'
 import { commandHelp, overview } from './help.ts'
 import { ownCommands } from './own-commands.ts'
 import { readArguments } from './terminal/arguments.ts'
 import { type Command, type CommandEntry, type CommandEnvironment, CommandError, EXIT, UsageError } from './terminal/command.ts'
-import { version } from './version.ts'
+import { version } from './terminal/version.ts'
 
 /** Runs `grantor ARGV…` and resolves to the exit code: 0 done, 1 failed, 2 wrong command line or settings. */
 export async function main(argv: readonly string[], environment: CommandEnvironment = thisProcess()): Promise<number> {

@@ -3,6 +3,7 @@ import type { CommandEntry } from './terminal/command.ts'
 
 export const ownCommands: readonly CommandEntry[] = [
   { name: 'start', load: async () => (await import('./commands/start.ts')).start },
+  { name: 'test-issuer', load: async () => (await import('./commands/test-issuer.ts')).testIssuer },
   { name: 'init', load: async () => (await import('./commands/init.ts')).init },
   { name: 'serve', load: async () => (await import('./commands/serve.ts')).serve },
   { name: 'login-server', load: async () => (await import('./commands/login-server.ts')).loginServer },
@@ -11,11 +12,8 @@ export const ownCommands: readonly CommandEntry[] = [
   { name: 'apply', load: async () => (await import('./commands/apply.ts')).apply },
   { name: 'export', load: async () => (await import('./commands/export.ts')).exportCommand },
   { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
-  { name: 'grants list', load: async () => (await import('./commands/grants-list.ts')).grantsList },
   { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
-  { name: 'keys list', load: async () => (await import('./commands/keys-list.ts')).keysList },
   { name: 'keys rewrap', load: async () => (await import('./commands/keys-rewrap.ts')).keysRewrap },
-  { name: 'audit list', load: async () => (await import('./commands/audit-list.ts')).auditList },
   { name: 'audit export', load: async () => (await import('./commands/audit-export.ts')).auditExport },
   { name: 'audit verify', load: async () => (await import('./commands/audit-verify.ts')).auditVerify },
 ]

@@ -6,13 +6,13 @@ export const addresses = {
   authUrl: {
     name: 'AUTH_URL',
     words: 'Origin of the auth service as browsers and apps reach it. It is the issuer. https, or http on loopback; no path.',
-    usedBy: apart,
+    usedBy: [...apart, 'clients'],
     parse: read.origin,
   },
   loginUrl: {
     name: 'LOGIN_URL',
     words: 'Origin of the login server as browsers reach it. This origin serves nothing else.',
-    usedBy: apart,
+    usedBy: [...apart, 'clients'],
     parse: read.origin,
   },
   authBackendUrl: {

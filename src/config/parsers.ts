@@ -158,6 +158,27 @@ function isDescription(words: unknown): boolean {
   return typeof words === 'string' && words.trim() !== '' && words.length <= 200
 }
 
+/** The address of another site's page, without a query, because the service adds one. */
+export const pageUrl: Parser<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url.hostname))
+  if (url && isSecure && url.username + url.password + url.search + url.hash === '') return { value: url.href }
+  return { fault: 'must be an https URL without user, query and fragment, as in https://keys.example.com/connect' }
+}
+
+/** A project id of WalletConnect. */
+export const projectId: Parser<string> = (text) =>
+  /^[0-9a-f]{32}$/.test(text) ? { value: text } : { fault: `must be 32 hexadecimal digits${shown(text)}` }
+
+/** The origin of a WebSocket server, as a content policy names the server. */
+export const relayUrl: Parser<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isSecure = url?.protocol === 'wss:' || (url?.protocol === 'ws:' && isLoopbackHost(url.hostname))
+  // No character that ends a directive of a policy
+  if (isSecure && text === url?.origin && /^wss?:\/\/[a-z0-9.:[\]-]+$/.test(text)) return { value: text }
+  return { fault: `must be a wss origin alone, as in wss://relay.walletconnect.org${shown(text)}` }
+}
+
 /** The address of an OpenTelemetry collector. Plain http is allowed: a collector is usually inside the operator's network. */
 export const collectorUrl: Parser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null

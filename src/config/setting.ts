@@ -27,6 +27,8 @@ export function nameOf({ name, isStandard }: Setting): string {
 
 export const servers = ['start', 'serve', 'login-server'] as const
 export const auth = ['start', 'serve'] as const
+/** Settings on which the length of a text to sign depends: the commands for clients warn if they are set. */
+export const textUsers = [...auth, 'clients'] as const
 export const keyUsers = ['start', 'serve', 'keys'] as const
 // `start` makes its own addresses, store and secrets, and ignores these settings.
 export const apart = ['serve', 'login-server'] as const

@@ -1,13 +1,17 @@
 /** Turns the environment into typed settings, or lists every fault at once. */
 import { readFileSync } from 'node:fs'
+import { nearest } from '../oauth/nearest.ts'
 import { STANDARD_DESCRIPTIONS } from '../oauth/standard-scopes.ts'
 import { readCertificate } from './certificate.ts'
-import { nearest } from './nearest.ts'
+import { readLogoFile } from './look.ts'
 import { isLoopbackHost, type ListenAddress, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
 import { nameOf } from './setting.ts'
 import { knownNames, type Program, type Setting, type SettingKey, type Table, table } from './table.ts'
 
 export type { Program } from './table.ts'
+
+/** Ethereum */
+const ENS_CHAIN = 1
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -53,7 +57,7 @@ export function readSettings<P extends Program>(program: P, env: Environment): R
     else read[key] = parsed?.value
     if (!parsed && isNeeded(key, program)) faults.push(missing(table[key]))
   }
-  faults.push(...contradictions(read, program), ...tlsFaults(read, program))
+  faults.push(...contradictions(read, program), ...tlsFaults(read, program), ...logoFaults(read, program))
   if (faults.length > 0) return { kind: 'faults', faults }
   return { kind: 'settings', settings: withDefaults(read as Read) as unknown as Settings<P> }
 }
@@ -126,8 +130,17 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
   if (read.otlpHeaders !== undefined && collector.protocol === 'http:' && !isLoopbackHost(collector.hostname))
     faults.push('OTEL_EXPORTER_OTLP_HEADERS would be sent in plain: use https for the endpoint, or a collector on this machine')
   const home = read.chains?.find((chain) => chain.home)
+  if (read.keyCheck === true && read.chains?.length === 0) {
+    faults.push('GRANTOR_KEY_CHECK needs GRANTOR_CHAINS: the home chain is asked')
+  }
+  if (read.walletWindow !== undefined && read.chains?.length === 0) {
+    faults.push('GRANTOR_WALLET_WINDOW needs GRANTOR_CHAINS: a smart wallet is a contract, and signs in on the home chain only')
+  }
   if (home && read.chainIds && !read.chainIds.includes(home.chainId)) {
     faults.push(`GRANTOR_CHAINS has the home chain ${home.chainId}, which GRANTOR_CHAIN_IDS does not allow`)
+  }
+  if (read.ensNames === true && read.chains && !read.chains.some(({ chainId }) => chainId === ENS_CHAIN)) {
+    faults.push(`GRANTOR_ENS_NAMES is on, but GRANTOR_CHAINS has no chain ${ENS_CHAIN}, whose contracts have the names`)
   }
   for (const [idle, whole] of [
     ['sessionIdleLifetime', 'sessionLifetime'],
@@ -149,6 +162,13 @@ function tlsFaults({ tlsCertFile: certFile, tlsKeyFile: keyFile, authUrl, loginU
   const plain = url?.startsWith('http:') ? [`${name} must be https if GRANTOR_TLS_CERT_FILE is set`] : []
   const reading = readCertificate({ certFile, keyFile })
   return reading.kind === 'faults' ? [...plain, ...reading.faults] : plain
+}
+
+/** The file is read only by programs that show the logo. */
+function logoFaults({ logoFile }: Partial<Read>, program: Program): string[] {
+  if (logoFile === undefined || !(table.logoFile.usedBy as readonly Program[]).includes(program)) return []
+  const reading = readLogoFile(logoFile)
+  return 'fault' in reading ? [reading.fault] : []
 }
 
 function withDefaults(read: Read): Read {

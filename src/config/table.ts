@@ -6,8 +6,9 @@ import { STANDARD_SCOPES } from '../oauth/standard-scopes.ts'
 import { addresses } from './addresses.ts'
 import { chains } from './chains.ts'
 import { databaseUrl } from './database-url.ts'
+import { look } from './look.ts'
 import * as read from './parsers.ts'
-import { apart, auth, keyUsers, nameOf, type Program, type Setting, servers, storeUsers } from './setting.ts'
+import { apart, auth, keyUsers, nameOf, type Program, type Setting, servers, storeUsers, textUsers } from './setting.ts'
 import { traces } from './traces.ts'
 
 export type { Program, Setting }
@@ -18,13 +19,14 @@ const store = {
   databaseUrl: {
     name: 'DATABASE_URL',
     words:
-      '`sqlite:PATH`, a file. The process needs write access to the file and to its folder. Or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`, PostgreSQL 15 or newer; operations.md describes the parameters. Without `sslmode` the certificate is checked, except on this machine.',
+      '`sqlite:PATH`, a file. The process needs write access to the file and to its folder. Or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`, PostgreSQL 15 or newer; docs/operating/postgresql.md describes the parameters. Without `sslmode` the certificate is checked, except on this machine.',
     usedBy: storeUsers,
     parse: databaseUrl,
   },
   secret: {
     name: 'SECRET',
-    words: 'Wraps every key in the store; at least 32 characters. If it is lost, all sessions, grants and signing keys are lost.',
+    words:
+      'Wraps every key and the secrets of webhooks in the database; at least 32 characters. If this secret is lost, all sessions, grants and signing keys are lost.',
     usedBy: ['serve', 'keys'],
     parse: read.secret,
     secret: true,
@@ -57,7 +59,7 @@ const login = {
   chainIds: {
     name: 'CHAIN_IDS',
     words: 'EIP-155 chains on which a wallet may sign in, separated by commas; the first is preferred.',
-    usedBy: auth,
+    usedBy: textUsers,
     parse: read.chainIds,
     preset: '1',
   },
@@ -70,6 +72,45 @@ const login = {
     preset: '{}',
     otherwise: 'none: contract wallets cannot sign in',
   },
+  ensNames: {
+    name: 'ENS_NAMES',
+    words:
+      'on: the primary ENS name of a wallet is shown beside its address, and is its name in scope `profile`. Needs chain 1 in GRANTOR_CHAINS. The RPC endpoints of that chain receive the addresses of users; the servers of avatars are called.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'off',
+  },
+  keyCheck: {
+    name: 'KEY_CHECK',
+    words:
+      'on: before a signature of a key is trusted, the home chain of GRANTOR_CHAINS is asked whether the account has switched its key off (EIP-7851, a draft). Ordinary wallets then cannot sign in while the chain does not respond. docs/decisions/0057-keys-that-were-switched-off.md.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'off',
+  },
+  walletWindow: {
+    name: 'WALLET_WINDOW',
+    words:
+      'The page of a smart wallet that opens in a window of its own, for people without a wallet extension: `https://keys.coinbase.com/connect`. The login page then lists the host of the page as one more wallet. The page must speak the protocol of `@coinbase/wallet-sdk` 4. Its operator learns who opens the window. Needs a home chain in GRANTOR_CHAINS.',
+    usedBy: ['start', 'login-server'],
+    parse: read.pageUrl,
+    otherwise: 'none: no such wallet is listed',
+  },
+  walletConnectProjectId: {
+    name: 'WALLETCONNECT_PROJECT_ID',
+    words:
+      'The login page also offers WalletConnect, with this project id from dashboard.reown.com: 32 hexadecimal digits. It needs the package `@grantor/walletconnect`. From the click on, the relay is a third party: docs/operating/walletconnect.md.',
+    usedBy: ['start', 'login-server'],
+    parse: read.projectId,
+    otherwise: 'none: WalletConnect is not offered',
+  },
+  walletConnectRelay: {
+    name: 'WALLETCONNECT_RELAY',
+    words: 'The relay of WalletConnect, through which the login page and the wallet send each other encrypted messages.',
+    usedBy: ['start', 'login-server'],
+    parse: read.relayUrl,
+    preset: 'wss://relay.walletconnect.org',
+  },
   loginMayVouch: {
     name: 'LOGIN_MAY_VOUCH',
     words:
@@ -77,6 +118,14 @@ const login = {
     usedBy: auth,
     parse: read.onOff,
     preset: 'off',
+  },
+  crossDevice: {
+    name: 'CROSS_DEVICE',
+    words:
+      'on: the login page shows a QR code and eight letters, and a wallet on another device can sign in this browser. off: a QR code only continues the login on the other device.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'on',
   },
   sessionIdleLifetime: {
     name: 'SESSION_IDLE_LIFETIME',
@@ -94,7 +143,7 @@ const login = {
   },
   sessionsPerWallet: {
     name: 'SESSIONS_PER_WALLET',
-    words: 'Maximum number of open sessions of one wallet. A login beyond that ends the oldest session (`superseded`).',
+    words: 'Maximum number of open sessions of one wallet. A sign-in beyond that ends the oldest session (`superseded`).',
     usedBy: auth,
     parse: read.integer(1, 500, 'sessions'),
     preset: '200',
@@ -159,7 +208,7 @@ const login = {
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
     words: `What each scope allows, for the user who signs in: a JSON object from scope to description. These scopes belong to every resource; a scope of one resource is registered with \`grantor resources\`. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,
-    usedBy: auth,
+    usedBy: textUsers,
     parse: read.scopeDescriptions,
     preset: '{}',
   },
@@ -169,7 +218,7 @@ const tokens = {
   defaultResource: {
     name: 'DEFAULT_RESOURCE',
     words: 'Audience of access tokens if the request names no `resource`.',
-    usedBy: auth,
+    usedBy: textUsers,
     parse: read.resourceUri,
     otherwise: 'GRANTOR_AUTH_URL; under `grantor start` the demo resource API',
   },
@@ -323,7 +372,7 @@ const operation = {
   drainSeconds: {
     name: 'DRAIN_SECONDS',
     words:
-      'Seconds for which a server that received the signal to stop still accepts requests, while /health/ready already responds with 503: longer than the load balancer needs to notice. The server exits at most six seconds later. 0 if nothing checks readiness.',
+      'Seconds for which a server that received the signal to stop still accepts requests, while /health/ready already responds with 503: longer than the load balancer needs to notice. The server exits at most seven seconds after that. 0 if nothing checks readiness.',
     usedBy: apart,
     parse: read.integer(0, 60, 'seconds'),
     preset: '3',
@@ -342,12 +391,13 @@ export const sections: Readonly<Record<string, Record<string, Setting>>> = {
   Addresses: addresses,
   'Store and secrets': store,
   'Login and sessions': login,
+  'Look of the pages': look,
   'Tokens and keys': tokens,
   Operation: operation,
   Traces: traces,
 }
 
-export const table = { ...addresses, ...store, ...login, ...tokens, ...operation, ...traces }
+export const table = { ...addresses, ...store, ...login, ...look, ...tokens, ...operation, ...traces }
 export type Table = typeof table
 export type SettingKey = keyof Table
 

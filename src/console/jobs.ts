@@ -1,24 +1,50 @@
-/** The pages of long work. */
+/** The pages of long work that operators and users started. */
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import { walletOf } from '../operations/grants.ts'
 import { getJob, type JobRecord, listJobs } from '../operations/jobs.ts'
-import { type JobView, jobPage, jobsPage } from '../pages/console/job-page.ts'
+import { counted, number } from '../operations/words.ts'
+import { type Html, html } from '../pages/html.ts'
+import { buttonLink, exact, facts, link, moment, named, pathTo, table, tag, titleRow } from './parts.ts'
+import { fromNow } from './times.ts'
 import { addPage, type Console, type Visit } from './visit.ts'
 
-export function jobPages(console: Console): void {
-  const { store } = console.service
+type JobView = JobRecord & { clientName: string }
 
-  addPage(console, '/console/jobs', async (visit) =>
-    jobsPage({ frame: visit.frame, jobs: await readJobViews(console, visit), now: visit.now }),
-  )
+const TITLES = {
+  end_grants_of_client: 'Ending all grants',
+  delete_client: 'Deleting the client',
+  end_grants_of_wallet: 'Ending the grants of a wallet',
+} as const
+
+export function jobPages(console: Console): void {
+  addPage(console, '/console/jobs', async (visit) => ({
+    title: 'Jobs',
+    content: html`${titleRow('Jobs')}
+<p class="lead">Long work that operators and users started, newest first.</p>
+${jobsTable(await readJobViews(console, visit), visit.now, 'No job was started yet.')}`,
+  }))
 
   addPage(console, '/console/jobs/:id', async (visit) => {
-    const { output: job } = await visit.run(getJob, { id: visit.params.id ?? '' })
+    const job = await viewOf(console, (await visit.run(getJob, { id: visit.params.id ?? '' })).output)
     const isDone = job.done_at !== null
-    const of = job.wallet === null ? { clientId: job.client_id } : { wallet: walletOf(job.wallet) }
-    const count = isDone ? 0 : await store.grants.countUnendedGrants(of, COUNTED_AT_MOST)
-    const left = isDone ? null : { count, atMost: COUNTED_AT_MOST }
-    return jobPage({ frame: visit.frame, job: { ...(await viewOf(console, job)), left }, now: visit.now })
+    const left = isDone ? null : await countLeft(console, job)
+    return {
+      title: `${isDone ? 'Done: ' : ''}${TITLES[job.kind]}`,
+      refresh: isDone ? undefined : 2,
+      content: html`<div class="narrow"><article class="card">
+<h1>${TITLES[job.kind]} ${isDone ? 'is done' : '…'}</h1>
+<p class="effect" id="progress" role="status">${counted(job.grants_ended, 'grant')} ended${left !== null && left > 0 && `, ${counted(left, 'grant', COUNTED_AT_MOST)} left`}.</p>
+${progress(job.grants_ended, left)}
+${facts([
+  job.wallet !== null && ['Wallet', exact(job.wallet)],
+  ['Client', clientOf(job)],
+  ['Started', html`${fromNow(job.created_at, visit.now)} by ${exact(job.started_by)}`],
+  ['Done', job.done_at === null ? 'not yet' : moment(job.done_at)],
+])}
+${!isDone && html`<p class="fine">The page refreshes itself. The work goes on if you leave, also if this process ends.</p>`}
+<p class="actions">${nextPageOf(job)} ${buttonLink('/console/jobs', 'All jobs')}</p>
+</article></div>`,
+    }
   })
 }
 
@@ -28,5 +54,45 @@ export async function readJobViews(console: Console, visit: Visit): Promise<JobV
 }
 
 async function viewOf({ service }: Console, job: JobRecord): Promise<JobView> {
-  return { ...job, clientName: await service.nameOfClient(job.client_id), left: null }
+  return { ...job, clientName: await service.nameOfClient(job.client_id) }
+}
+
+/** The grants that have not ended yet. */
+function countLeft({ service }: Console, { wallet, client_id: clientId }: JobRecord): Promise<number> {
+  const of = wallet === null ? { clientId } : { wallet: walletOf(wallet) }
+  return service.store.grants.countUnendedGrants(of, COUNTED_AT_MOST)
+}
+
+function clientOf({ clientName, client_id: clientId }: JobView): Html | string {
+  if (clientId === '') return 'all'
+  return html`${clientName !== '' && html`${named(clientName, clientId)}<br>`}<code>${clientId}</code>`
+}
+
+function nextPageOf({ kind, client_id: clientId, wallet, done_at: doneAt }: JobView): Html {
+  if (wallet !== null) return buttonLink(`/console/wallet?wallet=${wallet}`, 'The wallet')
+  return doneAt !== null && kind === 'delete_client'
+    ? buttonLink('/console/clients', 'Clients')
+    : buttonLink(pathTo('clients', clientId), 'The client')
+}
+
+/** `left` is null if the job is done. */
+function progress(ended: number, left: number | null): Html {
+  if (left === null) return html`<progress max="1" value="1" aria-label="Progress">done</progress>`
+  if (left >= COUNTED_AT_MOST) return html`<progress aria-label="Progress">under way</progress>`
+  return html`<progress max="${ended + left || 1}" value="${ended}" aria-label="Progress">${number(ended)}</progress>`
+}
+
+export function jobsTable(jobs: JobView[], now: number, empty: string): Html {
+  return table(
+    'Jobs',
+    [
+      { name: 'Job', cell: ({ job_id: id, kind }) => link(pathTo('jobs', id), TITLES[kind]), kind: 'main' },
+      { name: 'Client', cell: ({ clientName, client_id: clientId }) => (clientId === '' ? 'all' : named(clientName, clientId)) },
+      { name: 'Grants ended', cell: ({ grants_ended: grantsEnded }) => number(grantsEnded), kind: 'number' },
+      { name: 'Started', cell: ({ created_at: createdAt }) => fromNow(createdAt, now) },
+      { name: 'State', cell: ({ done_at: doneAt }) => (doneAt === null ? tag('under way', 'warn') : tag('done', 'good')) },
+    ],
+    jobs,
+    empty,
+  )
 }

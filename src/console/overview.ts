@@ -2,14 +2,22 @@
 import { hostname } from 'node:os'
 import type { Admin } from '../admin/admin.ts'
 import { listKeys } from '../operations/keys.ts'
-import { overviewPage as render } from '../pages/console/overview-page.ts'
-import { readJobViews } from './jobs.ts'
+import { number } from '../operations/words.ts'
+import { type Html, html } from '../pages/html.ts'
+import { jobsTable, readJobViews } from './jobs.ts'
+import { facts, link, section, table, tag, titleRow } from './parts.ts'
+import { plot } from './plot.ts'
+import { fromNow } from './times.ts'
 import { addPage, type Console } from './visit.ts'
+
+type Live = ReturnType<Admin['live']['read']>
+
+const REASONS_SHOWN = 8
 
 export function overviewPage(console: Console): void {
   const { admin } = console
   addPage(console, '/console', async (visit) => {
-    const { deps, live } = admin
+    const now = admin.deps.now()
     // The other parts of the page are shown if the store fails, and if the role may not read the keys.
     const [storeMs, keys, jobs] = await Promise.all([
       timeOfRead(admin),
@@ -20,16 +28,26 @@ export function overviewPage(console: Console): void {
       readJobViews(console, visit).catch(() => []),
     ])
     const inUse = keys.filter(({ state }) => state === 'makes').map(({ created_at: at }) => at)
-    return render({
-      frame: visit.frame,
-      now: deps.now(),
-      live: live.read(),
-      storeMs,
-      away: admin.store.machinesAway?.() ?? [],
-      node: { host: hostname(), pid: process.pid, runtime: `Node.js ${process.version}` },
-      keyAge: inUse.length > 0 ? deps.now() - Math.min(...inUse) : null,
-      jobs: jobs.filter(({ done_at: doneAt }) => doneAt === null),
-    })
+    const oldestKey =
+      inUse.length > 0 ? html`made ${fromNow(Math.min(...inUse), now)} · ${link('/console/keys', 'Keys')}` : 'unknown'
+    const underWay = jobs.filter(({ done_at: doneAt }) => doneAt === null)
+    const live = admin.live.read()
+    return {
+      title: 'Overview',
+      refresh: 10,
+      content: html`${titleRow('Overview')}
+<dl class="tiles">
+${tilesOf(live, storeMs).map(tile)}
+</dl>
+<div class="columns">
+${section('Requests per second', requestsPlot(live))}
+${section('Latency', latencyPlot(live))}
+${section('Refusals in the last hour', refusalsTable(live.refusals))}
+${section('This node', nodeFacts(admin, storeMs !== null, oldestKey))}
+</div>
+${section('Jobs', html`${jobsTable(underWay, now, 'No job is under way.')}<p class="fine">${link('/console/jobs', 'All jobs')}</p>`)}
+<p class="fine">The numbers are those of this process, in memory, since it started ${fromNow(live.startedAt, now)}. Each node and each worker shows its own. For all of them together, use the metrics.</p>`,
+    }
   })
 }
 
@@ -42,4 +60,76 @@ async function timeOfRead({ store }: Admin): Promise<number | null> {
   } catch {
     return null
   }
+}
+
+function requestsPlot({ samples, span, startedAt }: Live): Html {
+  const values = samples.map(({ at, requests }) => (at + span <= startedAt ? null : requests / span))
+  const hour = samples.reduce((sum, { requests }) => sum + requests, 0)
+  const most = Math.max(0, ...values.map((value) => value ?? 0))
+  return plot({
+    lines: [{ name: 'requests', values }],
+    format: (value) => `${rate(value)} per second`,
+    empty: 'Nothing to draw yet.',
+    summary: `${number(hour)} requests in the last hour; at most ${rate(most)} per second.`,
+  })
+}
+
+function latencyPlot({ samples, now: { p50, p95, p99 } }: Live): Html {
+  return plot({
+    lines: (['p50', 'p95', 'p99'] as const).map((name) => ({ name, values: samples.map((sample) => sample[name]) })),
+    format: milliseconds,
+    empty: 'Nothing to draw yet.',
+    summary: `In the last minute: p50 ${milliseconds(p50)}, p95 ${milliseconds(p95)}, p99 ${milliseconds(p99)}.`,
+  })
+}
+
+type Tile = { name: string; value: string; aside: string; isBad?: boolean }
+
+function tilesOf({ now: { perSecond, faults, p50, p95, p99 } }: Live, storeMs: number | null): Tile[] {
+  return [
+    { name: 'Requests', value: `${rate(perSecond)}/s`, aside: 'in the last minute' },
+    { name: 'Latency, p99', value: milliseconds(p99), aside: `p50 ${milliseconds(p50)} · p95 ${milliseconds(p95)}` },
+    { name: 'Faults', value: number(faults), aside: 'answers 5xx in the last minute', isBad: faults > 0 },
+    storeMs === null
+      ? { name: 'Store', value: 'away', aside: 'it cannot be reached', isBad: true }
+      : { name: 'Store', value: `${storeMs.toFixed(1)} ms`, aside: 'one read just now' },
+  ]
+}
+
+function tile({ name, value, aside, isBad = false }: Tile): Html {
+  return html`<div class="tile-box${isBad ? ' bad' : ''}"><dt>${name}</dt><dd><span class="value">${value}</span><span class="fine">${aside}</span></dd></div>`
+}
+
+function refusalsTable(refusals: { reason: string; count: number }[]): Html {
+  const rest = refusals.slice(REASONS_SHOWN).reduce((sum, { count }) => sum + count, 0)
+  const rows = [...refusals.slice(0, REASONS_SHOWN), ...(rest > 0 ? [{ reason: 'other reasons', count: rest }] : [])]
+  return table(
+    'Refusals in the last hour by reason',
+    [
+      { name: 'Reason', cell: ({ reason }) => html`<code>${reason}</code>`, kind: 'main' },
+      { name: 'Requests', cell: ({ count }) => number(count), kind: 'number' },
+    ],
+    rows,
+    'No request was refused.',
+  )
+}
+
+function nodeFacts({ store }: Admin, isReachable: boolean, oldestKey: Html | string): Html {
+  const away = store.machinesAway?.() ?? []
+  return facts([
+    ['Machine', html`<code>${hostname()}</code>, process <code>${process.pid}</code>`],
+    ['Runtime', `Node.js ${process.version}`],
+    ['Store', isReachable ? tag('reachable', 'good') : tag('away', 'warn')],
+    away.length > 0 && ['Away', html`${away.map((name) => html`<code>${name}</code> `)}`],
+    ['Oldest key in use', oldestKey],
+  ])
+}
+
+const rate = (value: number): string =>
+  value === 0 || value >= 10 ? number(Math.round(value)) : value.toFixed(value < 1 ? 2 : 1)
+
+function milliseconds(seconds: number | null): string {
+  if (seconds === null) return '–'
+  const value = seconds * 1000
+  return value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${value >= 10 ? Math.round(value) : value.toFixed(1)} ms`
 }

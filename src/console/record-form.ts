@@ -1,7 +1,7 @@
 /** Forms for the members of an operation. */
 import { type Member, type Members, textOf } from '../operations/members/member.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { Choice, Field } from '../pages/console/form-page.ts'
+import { type Html, html } from '../pages/html.ts'
 import type { Fields } from './form.ts'
 
 /** The members that a form of the operation has. */
@@ -9,48 +9,61 @@ export function formMembers({ input = [] }: Operation): Member[] {
   return input.filter(({ label, isSeparate }) => label !== undefined && !isSeparate)
 }
 
-/** The fields of a form with the present values, or with those that the operator entered. */
-export function fieldsFor(members: readonly Member[], present: Members, entered: Fields | null): Field[] {
-  return members.map((member) => fieldFor(member, entered ? enteredValue(member, entered) : present[member.name]))
+/** The fields of a form. The rare ones are in a second part, which is open after a fault. */
+export function fieldsOf(members: readonly Member[], values: Members, isOpen: boolean): Html {
+  const field = (member: Member): Html => fieldOf(member, values[member.name])
+  const rare = members.filter(({ isRare }) => isRare)
+  return html`${members.filter(({ isRare }) => !isRare).map(field)}
+${rare.length > 0 && html`<details class="fold"${isOpen && html` open`}><summary>More settings</summary><div class="fields">${rare.map(field)}</div></details>`}`
 }
 
-function fieldFor(member: Member, value: unknown): Field {
-  const { name, label = name, hint, isRare = false, shape } = member
-  const common = { name, label, ...(hint !== undefined && { hint }), isRare }
+function fieldOf(member: Member, value: unknown): Html {
+  const { name, label = name, hint, shape } = member
+  const id = `field-${name}`
+  const described = hint !== undefined && html` aria-describedby="${id}-hint"`
+  const note = hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`
   const choices = choicesOf(member)
-  switch (shape.kind) {
-    case 'flag':
-      return { ...common, kind: 'flag', value: value === true }
-    case 'texts':
-      if (choices.length > 0) return { ...common, kind: 'choices', value: (value as string[] | null) ?? [], choices }
-      return { ...common, kind: 'lines', value: ((value as string[] | null) ?? []).join('\n') }
-    case 'scopes':
-      return { ...common, kind: 'lines', value: scopeLines(value) }
-    case 'key_set':
-      return {
-        ...common,
-        kind: 'json',
-        value: typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : textOf(value),
-      }
-    default:
-      if (choices.length === 0) return { ...common, kind: 'text', value: textOf(value) }
-      return {
-        ...common,
-        kind: 'choice',
-        value: textOf(value),
-        choices: textOf(value) === '' || member.nullable ? [{ value: '', label: 'default' }, ...choices] : choices,
-      }
+  if (shape.kind === 'flag')
+    return html`<div class="field check"><label><input type="checkbox" name="${name}" value="yes" id="${id}"${described}${value === true && html` checked`}> <span>${label}</span></label>${note}</div>`
+  if (shape.kind === 'texts' && choices.length > 0) {
+    const chosen = (value as string[] | null) ?? []
+    return html`<fieldset class="field"><legend>${label}</legend>${note}
+${choices.map(([choice, words]) => html`<label class="check"><input type="checkbox" name="${name}" value="${choice}"${chosen.includes(choice) && html` checked`}> <span>${words}</span></label>`)}</fieldset>`
   }
+  const text = fieldText(shape.kind, value)
+  const head = html`<div class="field"><label for="${id}">${label}</label>${note}`
+  if (choices.length > 0) {
+    const offered = text === '' || member.nullable ? [['', 'default'] as const, ...choices] : choices
+    return html`${head}<select name="${name}" id="${id}"${described}>
+${offered.map(([choice, words]) => html`<option value="${choice}"${text === choice && html` selected`}>${words}</option>`)}</select></div>`
+  }
+  if (shape.kind === 'picture')
+    return html`${head}<input type="file" name="${name}" id="${id}" accept="image/png,image/webp" required${described}></div>`
+  if (['texts', 'scopes', 'key_set'].includes(shape.kind))
+    return html`${head}<textarea name="${name}" id="${id}" rows="3" spellcheck="false" class="code"${described}>
+${text}</textarea></div>`
+  return html`${head}<input type="text" name="${name}" id="${id}" value="${text}" autocomplete="off" spellcheck="false"${described}></div>`
 }
 
-function choicesOf({ shape, choices: words = {} }: Member): Choice[] {
+function choicesOf({ shape, choices: words = {} }: Member): (readonly [value: string, words: string])[] {
   const values = 'choices' in shape && shape.choices ? shape.choices : Object.keys(words)
-  return values.map((value) => ({ value, label: words[value] ?? value }))
+  return values.map((value) => [value, words[value] ?? value])
+}
+
+function fieldText(kind: Member['shape']['kind'], value: unknown): string {
+  if (kind === 'texts') return ((value as string[] | null) ?? []).join('\n')
+  if (kind === 'scopes') return scopeLines(value)
+  return kind === 'key_set' && typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : textOf(value)
 }
 
 function scopeLines(value: unknown): string {
   if (!Array.isArray(value)) return textOf(value)
   return (value as { name: string; description: string }[]).map(({ name, description }) => `${name}: ${description}`).join('\n')
+}
+
+/** A form with a file is sent in another format (RFC 7578). */
+export function hasFile(members: readonly Member[]): boolean {
+  return members.some(({ shape }) => shape.kind === 'picture')
 }
 
 /** The members that the operator entered, with the empty ones. A choice that was not made is left out. */
@@ -110,8 +123,10 @@ function parseOrKeep(text: string): unknown {
 
 /** The members for the question: the label and the value of each in one line. */
 export function shownMembers(members: readonly Member[], given: Members): [string, string][] {
-  return members.flatMap(({ name, label }) =>
-    label !== undefined && Object.hasOwn(given, name) ? [[label, inOneLine(given[name])] as [string, string]] : [],
+  return members.flatMap(({ name, label, shape }) =>
+    label !== undefined && shape.kind !== 'picture' && Object.hasOwn(given, name)
+      ? [[label, inOneLine(given[name])] as [string, string]]
+      : [],
   )
 }
 

@@ -1,17 +1,31 @@
 /** The generic pages: for each kind of records its list, the page of each record, and the pages of its operations. */
-
 import { isClientId } from '../domain/model/client-id.ts'
 import { subjects } from '../operations/all.ts'
 import { searchAudit } from '../operations/audit.ts'
 import type { Members } from '../operations/members/member.ts'
-import { type Listed, type Operation, type Result, recordIn, type Subject } from '../operations/operation.ts'
-import { type Action, listPage, type Row } from '../pages/console/list-page.ts'
-import { named, pathTo, tag } from '../pages/console/parts.ts'
-import { recordPage } from '../pages/console/record-page.ts'
+import { type Listed, nameOf, type Operation, type Result, recordIn, type Subject } from '../operations/operation.ts'
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
+import {
+  buttonLink,
+  type Column,
+  doneMessage,
+  exact,
+  type Fact,
+  facts,
+  link,
+  named,
+  nextLink,
+  pathTo,
+  section,
+  shownCell,
+  shownFact,
+  table,
+  tag,
+  titleRow,
+} from './parts.ts'
 import { formMembers } from './record-form.ts'
-import { addPage, type Console, queryOf, readList, readRecord, type Visit } from './visit.ts'
+import { addPage, type Console, doneOf, queryOf, readList, readRecord, type Visit } from './visit.ts'
 
 /** The kinds of records without pages of their own. */
 export function recordPages(console: Console): void {
@@ -29,25 +43,35 @@ function operationOf({ operations }: Subject, kind: Operation['kind']): Operatio
 function addListPage(console: Console, subject: Subject): void {
   const list = operationOf(subject, 'list')
   if (!list) return
-  const place = pathTo(subject.name)
-  const search = list.input?.find(({ name }) => name === 'search')
+  const { name, page, empty } = subject
+  const place = pathTo(name)
+  const search = list.input?.find((member) => member.name === 'search')
   addPage(console, place, async (visit) => {
     const text = search ? visit.query.text('search').slice(0, search.longest) : ''
     const given = { input: text === '' ? {} : { search: text }, after: visit.query.text('after') }
     const { items, next } = await readList(console, visit, list as Operation<never, Listed>, given)
-    return listPage({
-      frame: visit.frame,
-      subject,
-      rows: await Promise.all(items.map((record) => rowOf(console, visit, subject, record))),
-      hasPages: operationOf(subject, 'get') !== undefined,
-      add: addActionOf(visit, subject),
-      search: search && { label: search.label ?? '', text },
-      next: next === null ? null : `${place}${queryOf({ search: text, after: next })}`,
-      done: doneOf(visit, subject),
-      now: visit.now,
-    })
+    const title = page?.title ?? name
+    const add = addActionOf(visit, subject)
+    const none = text === '' ? empty?.page : `No ${subject.noun} ${next === null ? '' : 'on this page '}has this text.`
+    const rows = await Promise.all(items.map((record) => rowOf(console, visit, subject, record)))
+    return {
+      title,
+      content: html`${titleRow(title, add !== undefined && buttonLink(add.path, add.label, 'main'))}
+${doneMessage(doneOf(visit, subject.operations))}
+${page?.lead !== undefined && html`<p class="lead">${page.lead}</p>`}
+${search && searchForm(name, search.label ?? '', text)}
+${table(title, columnsOf(subject, rows, visit.now), rows, none ?? 'There is nothing here.')}
+${nextLink(next === null ? null : `${place}${queryOf({ search: text, after: next })}`, text === '' ? 'Next page' : 'Search further')}
+${page?.readOnly !== undefined && !add && html`<p class="fine">${page.readOnly}</p>`}`,
+    }
   })
 }
+
+/** A link to an operation. */
+type Action = { path: string; label: string; isDangerous?: boolean }
+
+/** A record of a list. `aside`: what else is known of its id. */
+type Row = { id: string; record: Members; aside: Html | false; actions: Action[] }
 
 /** A kind of records without pages for each has the links to its operations in the list. */
 async function rowOf(console: Console, visit: Visit, subject: Subject, record: Members): Promise<Row> {
@@ -64,26 +88,63 @@ async function asideOf({ service }: Console, { actor }: Visit, { name }: Subject
   return client !== '' && html`${named(client, 'client')}<br>`
 }
 
+/** The column with the name of the record comes first, and links to its page. */
+function columnsOf(subject: Subject, rows: readonly Row[], now: number): (Column<Row> | false)[] {
+  const shown = (subject.displays ?? []).filter(({ column }) => column !== undefined)
+  const [main, ...others] = [...shown.filter(({ isTitle }) => isTitle), ...shown.filter(({ isTitle }) => !isTitle)]
+  const mainCell = ({ id, record, aside }: Row): Html => {
+    const words = main?.isTitle ? named(nameOf(subject, record), 'without a name') : exact(id)
+    return html`${aside}${operationOf(subject, 'get') ? link(pathTo(subject.name, id), words) : words}`
+  }
+  return [
+    { name: main?.label ?? '', cell: mainCell, kind: 'main' },
+    ...others.map((display) => ({ name: display.label, cell: ({ record }: Row) => shownCell(display.shown(record), now) })),
+    rows.some(({ actions }) => actions.length > 0) && {
+      name: 'Change',
+      cell: ({ actions }: Row) => html`<span class="page-actions">${actions.map(actionLink)}</span>`,
+    },
+  ]
+}
+
+function searchForm(name: string, label: string, text: string): Html {
+  return html`<form method="get" action="/console/${name}" class="search" role="search">
+<label for="search">${label}</label>
+<input type="search" id="search" name="search" value="${text}" maxlength="100" autocomplete="off">
+<button class="button quiet small">Search</button>
+</form>`
+}
+
 function addRecordPage(console: Console, subject: Subject): void {
-  addPage(console, `${pathTo(subject.name)}/:id`, async (visit) => {
+  const { name, noun, idName, displays = [] } = subject
+  addPage(console, `${pathTo(name)}/:id`, async (visit) => {
     const id = visit.params.id ?? ''
-    const record = await readRecord(visit, subject, id)
+    const { members: record } = await readRecord(visit, subject, id)
+    const title = nameOf(subject, record)
     const actions = actionsOf(visit, subject, record)
-    const change = operationOf(subject, 'change')
-    const changePath = change && pathTo(subject.name, id, pageOf(change))
-    const isKnownToAudit = searchAudit.input?.some(({ name }) => name === subject.idName) === true
-    return recordPage({
-      frame: visit.frame,
-      subject,
-      id,
-      record,
-      json: recordIn(subject, record),
-      change: actions.find(({ path }) => path === changePath),
-      actions: actions.filter(({ path }) => path !== changePath),
-      audit: isKnownToAudit && visit.frame.mayReadAudit ? `/console/audit${queryOf({ [subject.idName]: id })}` : undefined,
-      done: doneOf(visit, subject),
-    })
+    const change = actions.find(({ path }) => path === pathTo(name, id, 'change'))
+    const others = actions.filter((action) => action !== change)
+    const values = displays
+      .filter(({ isOnlyColumn, isTitle }) => !isOnlyColumn && !isTitle)
+      .map(({ label, shown }) => ({ label, value: shown(record) }))
+    const list = values.filter(({ value }) => value !== null).map(({ label, value }): Fact => [label, shownFact(value)])
+    const hasAudit = visit.frame.mayReadAudit && searchAudit.input?.some((member) => member.name === idName) === true
+    return {
+      title,
+      content: html`${titleRow(named(title, id), change !== undefined && buttonLink(change.path, change.label, 'main'))}
+${doneMessage(doneOf(visit, subject.operations))}
+${section(
+  'Properties',
+  html`${facts(list)}
+${others.length > 0 && html`<p class="page-actions">${others.map(actionLink)}</p>`}
+${hasAudit && html`<p class="fine">${link(`/console/audit${queryOf({ [idName]: id })}`, `What happened to this ${noun}`)}</p>`}`,
+)}
+${list.length < values.length && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}`,
+    }
   })
+}
+
+function actionLink({ path, label, isDangerous }: Action): Html {
+  return html`${buttonLink(path, label, isDangerous ? 'danger' : 'quiet')} `
 }
 
 function addActionOf(visit: Visit, subject: Subject): Action | undefined {
@@ -105,10 +166,6 @@ function actionsOf(visit: Visit, subject: Subject, record: Members): Action[] {
 /** The last part of the path of an operation's page. */
 function pageOf({ kind, page, verb }: Operation): string {
   return page?.path ?? (kind === 'change' ? 'change' : verb)
-}
-
-function doneOf({ query }: Visit, { operations }: Subject): string | undefined {
-  return operations.find(({ id }) => id === query.text('done'))?.page?.done
 }
 
 /** The page of a new record, and the page of the operation for a present record. */

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { pageHeaders } from '../pages/page-headers.ts'
 
 export function sendPage(reply: FastifyReply, page: string): FastifyReply {
-  return reply.headers(pageHeaders()).send(page)
+  return reply.headers(pageHeaders(reply)).send(page)
 }
 
 /** 303: the next request is a GET (RFC 9110 §15.4.4). */

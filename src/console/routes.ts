@@ -1,15 +1,18 @@
 /** The console: pages for operators, on the listener of the admin API. */
 import type { FastifyInstance } from 'fastify'
 import type { Admin } from '../admin/admin.ts'
-import { Problem, problemOf, STATUS } from '../admin/problem.ts'
+import { Problem, problemOf, statusOf } from '../admin/problem.ts'
 import { parseForm } from '../oauth/form.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { Service } from '../operations/service.ts'
-import { problemPage } from '../pages/console/problem-page.ts'
 import { auditPages } from './audit.ts'
 import { jobPages } from './jobs.ts'
 import { keyPages } from './keys.ts'
+import { consolePage } from './layout.ts'
+import { lookPage } from './look.ts'
+import { parseMultipart } from './multipart.ts'
 import { overviewPage } from './overview.ts'
+import { problemPage } from './problem-page.ts'
 import { recordPages } from './records.ts'
 import { redirectTo, sendPage } from './replies.ts'
 import { signInRoutes } from './sign-in.ts'
@@ -21,6 +24,9 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Se
   server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseForm(body as Buffer)),
   )
+  server.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body, done) =>
+    done(null, parseMultipart(body as Buffer, request.headers['content-type'] ?? '')),
+  )
   replyWithPages(server, admin)
   signInRoutes(server, admin)
   const console: Console = { admin, service, server }
@@ -30,6 +36,7 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Se
   walletPages(console)
   keyPages(console)
   auditPages(console)
+  lookPage(console)
   server.get('/console/', async (_request, reply) => redirectTo(reply, '/console'))
   addPage(console, '/console/*', async () => {
     throw new Problem('not_found', 'There is no such page.')
@@ -40,15 +47,11 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Se
 function replyWithPages(server: FastifyInstance, admin: Admin): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error)
-    const status = STATUS[problem.code]
+    const status = statusOf(problem)
     if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
     const reason = error instanceof OAuthError ? error.reason : problem.code
     if (error instanceof OAuthError) admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id })
     admin.metrics?.countRefusal('console', reason)
-    const { message: detail, faults, code } = problem
-    return sendPage(
-      reply.code(status),
-      problemPage({ code, detail, faults: [...faults], requestId: request.id, frame: frameOfRequest(request) }),
-    )
+    return sendPage(reply.code(status), consolePage(problemPage(problem, request.id), frameOfRequest(request)))
   })
 }

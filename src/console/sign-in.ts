@@ -15,10 +15,11 @@ import { openAccessToken } from '../keys/access-token.ts'
 import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { isSameSecret } from '../oauth/same-secret.ts'
-import { signInPage } from '../pages/console/sign-in-page.ts'
+import { setCookie } from '../ops/http/cookies.ts'
 import { requirePost } from './form.ts'
 import { redirectTo, sendPage } from './replies.ts'
-import { endSession, grantIdOfCookie, readCookie, readVisitor, setCookie, startSession } from './session.ts'
+import { cookieOf, endSession, grantIdOfCookie, openCookie, readVisitor, startSession } from './session.ts'
+import { signInPage } from './sign-in-page.ts'
 
 /** Seconds in which the operator signs. */
 const SIGN_IN_AT_MOST = 900
@@ -51,7 +52,7 @@ function beginSignIn(admin: Admin, request: FastifyRequest, reply: FastifyReply)
   const state = randomBytes(32).toString('base64url')
   const expiresAt = deps.now() + SIGN_IN_AT_MOST
   const value = SIGN_IN.seal(deps.keys, { state, codeVerifier, to: ownPath(to), expiresAt })
-  setCookie(admin, reply, 'sign_in', { value, seconds: SIGN_IN_AT_MOST })
+  setCookie(reply, cookieOf(admin, 'sign_in'), { value, seconds: SIGN_IN_AT_MOST })
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: CONSOLE_CLIENT_ID,
@@ -69,12 +70,11 @@ function beginSignIn(admin: Admin, request: FastifyRequest, reply: FastifyReply)
 
 async function finishSignIn(admin: Admin, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { deps, store, adminUrl } = admin
-  const cookie = readCookie(admin, request, 'sign_in')
-  const begun = cookie === null ? undefined : SIGN_IN.open(deps.keys, cookie)
+  const begun = openCookie({ admin, request, name: 'sign_in' }, SIGN_IN)
   const { state, code, iss } = request.query as Record<string, unknown>
   if (!begun || begun.expiresAt <= deps.now() || typeof state !== 'string' || !isSameSecret(state, begun.state))
     return sendPage(reply.code(400), signInPage({ why: 'unexpected_answer', to: '/console' }))
-  setCookie(admin, reply, 'sign_in', { value: '', seconds: 0 })
+  setCookie(reply, cookieOf(admin, 'sign_in'), { value: '', seconds: 0 })
   // RFC 9207 §2.4
   if (typeof code !== 'string' || iss !== deps.settings.authUrl)
     return sendPage(reply, signInPage({ why: 'cancelled', to: begun.to }))
@@ -113,7 +113,7 @@ async function endOwnGrant({ deps, store }: Admin, grantId: string): Promise<voi
   const grant = await store.grants.readGrant(grantId)
   if (!grant || (await store.grants.endGrant(grantId, 'user', deps.now())) !== 'ended') return
   const { wallet, clientId: client_id } = grant
-  deps.audit({ event: 'grant_ended', reason: 'user', client_id, grant_id: grantId, wallet })
+  await deps.audit({ event: 'grant_ended', reason: 'user', client_id, grant_id: grantId, wallet })
 }
 
 /** A page of the console to return to. Any other address is replaced, so a link cannot lead to another site. */

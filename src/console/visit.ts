@@ -21,11 +21,11 @@ import {
 import { notFound } from '../operations/refusal.ts'
 import { USUAL_LIMIT } from '../operations/schemas.ts'
 import { type Actor, mayUse, type Service } from '../operations/service.ts'
-import type { Frame } from '../pages/console/console-layout.ts'
-import { signInPage } from '../pages/console/sign-in-page.ts'
 import { type Fields, formTokenOf, queryFieldsOf } from './form.ts'
+import { consolePage, type Frame, type Page } from './layout.ts'
 import { sendPage } from './replies.ts'
 import { readVisitor } from './session.ts'
+import { signInPage } from './sign-in-page.ts'
 
 export type Console = { admin: Admin; service: Service; server: FastifyInstance }
 
@@ -44,18 +44,25 @@ export type Visit = {
   now: number
   may(scope: AdminScope): boolean
   formToken(path: string): string
+  /** Sends a page to this operator. */
+  send(page: Page): FastifyReply
   /** Runs the operation as this operator. */
   run<Output>(operation: Operation<never, Output>, given?: Given): Promise<Result<Output>>
   /** What the operation would do. */
-  ask(operation: Operation, given: Given): Promise<Question>
+  ask(operation: Operation, given: Given): Promise<Required<Pick<Question, 'title' | 'button'>> & Question>
 }
 
 /** Adds a page. Visitors who are not signed in get the sign-in page. */
-export function addPage(console: Console, path: string, render: (visit: Visit) => Promise<string>): void {
+export function addPage(console: Console, path: string, render: (visit: Visit) => Promise<Page>): void {
   console.server.get(path, async (request, reply) => {
     const visit = await visitOf(console, request, reply)
-    return visit ? sendPage(reply, await render(visit)) : reply
+    return visit ? visit.send(await render(visit)) : reply
   })
+}
+
+/** The message after a change, which led to this page. */
+export function doneOf({ query }: Visit, operations: readonly Operation[]): string | undefined {
+  return operations.find(({ id }) => id === query.text('done'))?.page?.done
 }
 
 /** A page of a list, and the path of the next page with the query of this one; null after the last page. */
@@ -64,18 +71,21 @@ export async function readList<Item>(console: Console, visit: Visit, operation: 
   return { items, next: cursorOf(console.service.keys().ring, operation, next) }
 }
 
+/** A record as it is now. `state`: the part that a change of the record is compared with. */
+export type Present = { members: Members; state: object }
+
 /** The record of the path, as the operation `get` returns it, or as it is in the list of a kind without that operation. */
-export async function readRecord(visit: Visit, { operations, ...subject }: Subject, id: string): Promise<Members> {
+export async function readRecord(visit: Visit, { operations, ...subject }: Subject, id: string): Promise<Present> {
   const get = operations.find(({ kind }) => kind === 'get')
   if (get) {
-    const { output } = await visit.run(get, { id })
-    return { ...(output as Members), ...recordIn({ operations, ...subject }, output) }
+    const { output, record = recordIn({ operations, ...subject }, output) } = await visit.run(get, { id })
+    return { members: { ...(output as Members), ...recordIn({ operations, ...subject }, output) }, state: record }
   }
   const list = operations.find(({ kind }) => kind === 'list')
   const items = list ? ((await visit.run(list)).output as Listed).items : []
   const found = items.find((item) => item[subject.idName] === id)
   if (!found) throw notFound(subject.name, id)
-  return found
+  return { members: found, state: found }
 }
 
 const frames = new WeakMap<FastifyRequest, Frame>()
@@ -126,11 +136,15 @@ export async function visitOf(console: Console, request: FastifyRequest, reply: 
     now: service.now(),
     may: (scope) => mayUse(actor, scope),
     formToken,
+    send: (page) => sendPage(reply, consolePage(page, frame)),
     run: async (operation, given = {}) => perform(operation, callOf({ service, actor }, operation, given)),
     ask: async (operation, given) => {
       const call = callOf({ service, actor }, operation, given)
-      const { question, summary, page } = operation
-      return question ? question(call as Call<never>) : { title: `${page?.button ?? operation.id}?`, effect: summary }
+      const { question, summary, page, subject } = operation
+      const { link, isDangerous = false, button } = page ?? { link: operation.verb }
+      const { noun } = subjectOf(subject)
+      const usual = { title: `${link} this ${noun}?`, effect: summary, isDangerous, button: button ?? `${link} the ${noun}` }
+      return { ...usual, ...(await question?.(call as Call<never>)) }
     },
   }
 }

@@ -11,69 +11,197 @@ import {
   type ReceiptRecord,
 } from '../operations/grants.ts'
 import { Refusal } from '../operations/refusal.ts'
-import { endSession, listSessions } from '../operations/sessions.ts'
+import { endSession, listSessions, type SessionRecord } from '../operations/sessions.ts'
 import { counted } from '../operations/words.ts'
-import { pathTo } from '../pages/console/parts.ts'
-import { type GrantView, grantPage, type WalletView, walletPage } from '../pages/console/wallet-pages.ts'
+import { type Html, html } from '../pages/html.ts'
+import { type Scope, scopeWords } from '../pages/parts.ts'
 import { parseAddress } from '../wallet/address.ts'
 import { addChange } from './change.ts'
-import type { Fields } from './form.ts'
-import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
+import {
+  buttonLink,
+  doneMessage,
+  exact,
+  facts,
+  link,
+  moment,
+  named,
+  nextLink,
+  pathTo,
+  section,
+  table,
+  tag,
+  titleRow,
+} from './parts.ts'
+import { fromNow } from './times.ts'
+import { addPage, type Console, doneOf, queryOf, readList, type Visit } from './visit.ts'
 
 const ROWS = 20
 
+type GrantView = GrantRecord & { clientName: string; scopeWords: Scope[] }
+
 export function walletPages(console: Console): void {
   addPage(console, '/console/wallet', async (visit) => {
-    const { query, frame, now } = visit
-    const entered = query.text('wallet')
+    const entered = visit.query.text('wallet')
     const address = parseAddress(entered)
-    const view: WalletView = { frame, entered, mayEnd: visit.may('admin.grants'), done: doneOf(query), now }
-    if (entered === '') return walletPage(view)
-    if (address.kind !== 'address')
-      return walletPage({
-        ...view,
-        fault: 'This is not an address of 0x and 40 hexadecimal digits with the right checksum (EIP-55).',
-      })
-    return walletPage({ ...view, found: await findWallet(console, visit, address.address) })
+    const isFaulty = entered !== '' && address.kind !== 'address'
+    const content = address.kind === 'address' ? await walletContent(console, visit, address.address) : undefined
+    const lead = html`<p class="lead">What a wallet allowed, and where it is signed in.</p>`
+    return {
+      title: 'Wallets',
+      content: html`${titleRow('Wallets')}
+${doneMessage(endedOf(visit))}
+<form method="get" action="/console/wallet" class="search" role="search">
+<label for="wallet">Address of a wallet</label>
+<input type="text" id="wallet" name="wallet" value="${entered}" class="code" placeholder="0x…" autocomplete="off" spellcheck="false" maxlength="100"${isFaulty && html` aria-invalid="true" aria-describedby="wallet-fault"`}>
+<button class="button quiet small">Show</button>
+${isFaulty && html`<p class="field-problem" id="wallet-fault" role="alert">This is not an address of 0x and 40 hexadecimal digits with the right checksum (EIP-55).</p>`}
+</form>
+${content ?? (!isFaulty && lead)}`,
+    }
   })
 
   addPage(console, '/console/grants/:id', async (visit) => {
-    const { output: grant } = await visit.run(getGrant, { id: visit.params.id ?? '' })
-    return grantPage({
-      frame: visit.frame,
-      grant: await viewOf(console, grant),
-      receipt: await readReceipt(visit),
-      mayEnd: visit.may('admin.grants'),
-      done: doneOf(visit.query),
-    })
+    const { output } = await visit.run(getGrant, { id: visit.params.id ?? '' })
+    const grant = await viewOf(console, output)
+    return {
+      title: 'Grant',
+      content: html`${grantTitle(grant, visit)}
+${doneMessage(endedOf(visit))}
+<div class="columns">
+${section('What the wallet allowed', html`${allowedFacts(grant)}`)}
+${section('State', stateFacts(grant, visit))}
+</div>
+${section('The text that the wallet signed', receiptContent(await readReceipt(visit)))}`,
+    }
   })
   addEndings(console)
 }
 
-function doneOf(query: Fields): string | undefined {
-  const ended = query.text('ended')
+function endedOf(visit: Visit): string | undefined {
+  const ended = visit.query.text('ended')
   if (/^\d{1,9}$/.test(ended)) return `${counted(Number(ended), 'grant')} ended.`
-  return [endGrant, endSession].find(({ id }) => id === query.text('done'))?.page?.done
+  return doneOf(visit, [endGrant, endSession])
 }
 
-async function findWallet(console: Console, visit: Visit, wallet: `0x${string}`): Promise<NonNullable<WalletView['found']>> {
-  const { query } = visit
+async function walletContent(console: Console, visit: Visit, wallet: `0x${string}`): Promise<Html> {
+  const { query, frame, now } = visit
   const given = (after: string) => ({ input: { wallet }, limit: ROWS, after: query.text(after) })
-  const [grants, sessions, count] = await Promise.all([
+  const [grants, sessions, unended] = await Promise.all([
     readList(console, visit, listGrants, given('grants')),
     readList(console, visit, listSessions, given('sessions')),
     console.admin.store.grants.countUnendedGrants({ wallet }, COUNTED_AT_MOST),
   ])
+  const views = await Promise.all(grants.items.map((grant) => viewOf(console, grant)))
+  const mayEnd = visit.may('admin.grants')
   const more = (list: string, next: string | null): string | null =>
     next === null ? null : `/console/wallet${queryOf({ wallet, [list]: next })}`
-  return {
-    wallet,
-    grants: await Promise.all(grants.items.map((grant) => viewOf(console, grant))),
-    moreGrants: more('grants', grants.next),
-    unended: { count, atMost: COUNTED_AT_MOST },
-    sessions: sessions.items,
-    moreSessions: more('sessions', sessions.next),
-  }
+  return html`<p class="wallet-line"><code id="address">${wallet}</code>${frame.mayReadAudit && html`<br>${link(`/console/audit?wallet=${wallet}`, 'What happened to this wallet')}`}</p>
+${section(
+  'Grants',
+  html`${views.length > 0 && html`<p>${counted(unended, 'grant', COUNTED_AT_MOST)} of this wallet ${unended === 1 ? 'has' : 'have'} not ended.</p>`}
+${mayEnd && unended > 0 && html`<p class="page-actions">${buttonLink(pathTo('wallet', wallet, 'end'), 'End all grants of this wallet', 'danger')}</p>`}
+${grantsTable(views, mayEnd, now)}
+${nextLink(more('grants', grants.next), 'Older grants')}`,
+  'grants',
+)}
+${section(
+  'Sessions',
+  html`${sessionsTable(sessions.items, mayEnd, now)}
+${nextLink(more('sessions', sessions.next), 'Older sessions')}`,
+  'sessions',
+)}`
+}
+
+function sessionsTable(sessions: SessionRecord[], mayEnd: boolean, now: number): Html {
+  const endLink = ({ session_id: id, wallet }: SessionRecord): Html =>
+    buttonLink(`${pathTo('sessions', id, 'end')}?wallet=${wallet}`, 'End', 'danger')
+  return table(
+    'Sessions',
+    [
+      { name: 'Signed in', cell: ({ signed_in_at: at }) => fromNow(at, now), kind: 'main' },
+      { name: 'Proof', cell: ({ method }) => (method === 'signature' ? 'signature' : 'the login server vouched') },
+      { name: 'Last seen', cell: ({ last_seen_at: at }) => fromNow(at, now) },
+      { name: 'Ends', cell: ({ expires_at: at }) => fromNow(at, now) },
+      mayEnd && { name: 'End', cell: endLink },
+    ],
+    sessions,
+    'This wallet is signed in nowhere.',
+  )
+}
+
+function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
+  const endLink = ({ grant_id: id, state }: GrantView): Html | string =>
+    state === 'ended' ? '–' : buttonLink(pathTo('grants', id, 'end'), 'End', 'danger')
+  return table(
+    'Grants',
+    [
+      {
+        name: 'App',
+        cell: ({ grant_id: id, clientName, client_id: clientId }) => link(pathTo('grants', id), named(clientName, clientId)),
+        kind: 'main',
+      },
+      { name: 'It may', cell: ({ scopeWords: scopes }) => scopesList(scopes) },
+      { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
+      { name: 'State', cell: stateOf },
+      mayEnd && { name: 'End', cell: endLink },
+    ],
+    grants,
+    'This wallet has allowed nothing.',
+  )
+}
+
+function scopesList(scopes: Scope[]): Html {
+  return html`<ul class="plain">${scopes.map((scope) => html`<li>${scopeWords(scope)}</li>`)}</ul>`
+}
+
+function stateOf({ state, end_reason: endReason }: GrantView): Html {
+  if (state === 'active') return tag('active', 'good')
+  return html`${tag(state, state === 'ended' ? 'plain' : 'warn')}${endReason !== null && html` <code>${endReason}</code>`}`
+}
+
+function grantTitle({ grant_id: id, wallet, client_id: clientId, clientName, state }: GrantView, { may }: Visit): Html {
+  const atClient = `${pathTo('wallet', wallet, 'end')}?client_id=${encodeURIComponent(clientId)}`
+  return titleRow(
+    html`Grant to ${named(clientName, clientId)}`,
+    may('admin.grants') &&
+      html`${state !== 'ended' && buttonLink(pathTo('grants', id, 'end'), 'End this grant', 'danger')} ${buttonLink(atClient, 'End all of this app for the wallet', 'danger')}`,
+  )
+}
+
+function allowedFacts({ wallet, client_id: clientId, scopeWords: scopes, resources }: GrantView): Html {
+  return facts([
+    ['Wallet', link(`/console/wallet?wallet=${encodeURIComponent(wallet)}`, html`<code>${wallet}</code>`)],
+    ['Client', html`<code>${clientId}</code>`],
+    ['It may', scopesList(scopes)],
+    ['At', html`<ul class="plain">${resources.map((uri) => html`<li>${exact(uri)}</li>`)}</ul>`],
+  ])
+}
+
+function stateFacts(grant: GrantView, { frame }: Visit): Html {
+  const id = grant.grant_id
+  return facts([
+    ['State', stateOf(grant)],
+    ['Since', moment(grant.created_at)],
+    ['Refreshed', moment(grant.refreshed_at)],
+    ['Expires', moment(grant.expires_at)],
+    grant.ended_at !== null && ['Ended', moment(grant.ended_at)],
+    ['Grant id', html`<code>${id}</code>`],
+    frame.mayReadAudit && ['Audit', link(`/console/audit?grant_id=${encodeURIComponent(id)}`, 'What happened to this grant')],
+  ])
+}
+
+function receiptContent(receipt: ReceiptRecord | null): Html {
+  if (receipt === null)
+    return html`<p class="lead">There is no receipt: the login server vouched for the wallet, a session was sufficient, or the key that sealed the receipt is retired.</p>`
+  return html`${facts([
+    ['Signed', moment(receipt.issued_at)],
+    ['Valid until', moment(receipt.expires_at)],
+    receipt.withdrawn_at !== null && ['Withdrawn', moment(receipt.withdrawn_at)],
+  ])}
+<pre class="paper" id="message" role="group" aria-label="The text that the wallet signed" tabindex="0">
+${receipt.message}</pre>
+<h3>Signature</h3>
+<p class="paper" id="receipt-signature">${receipt.signature}</p>`
 }
 
 async function readReceipt({ run, params }: Visit): Promise<ReceiptRecord | null> {

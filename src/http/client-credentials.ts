@@ -10,7 +10,7 @@ import type { Client } from '../domain/model/records.ts'
 import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
 import { isUnregistered } from '../oauth/client-id-url.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
-import { networkOf } from '../ops/network.ts'
+import { networkOf } from '../ops/http/network.ts'
 import type { Service } from './service.ts'
 
 export const CREDENTIAL_PARAMETERS = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const

@@ -10,10 +10,11 @@ import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'
-import { MalformedHost } from '../ops/malformed-http.ts'
-import { hasClientCause } from '../pages/client-causes.ts'
+import { MalformedHost } from '../ops/http/malformed-http.ts'
+import { readerOf } from '../pages/languages.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
+import { hasClientCause } from '../pages/texts/client-causes.ts'
 import { UnsupportedMediaType } from './form-body.ts'
 import { NotANavigation } from './navigation.ts'
 import { ForeignOrigin } from './own-origin.ts'
@@ -58,7 +59,9 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
   if (request.routeOptions.config.answers === 'page') {
     const reason = answer.status < 500 || answer.notice === 'client_unavailable' ? answer.reason : undefined
     const { notice: kind, retryAfter: wait } = answer
-    return reply.headers(pageHeaders()).send(noticePage({ kind, reason, retryAfter: wait, requestId: request.id }))
+    return reply
+      .headers(pageHeaders(reply))
+      .send(noticePage({ kind, reason, retryAfter: wait, requestId: request.id }, readerOf(reply)))
   }
   return reply.headers(JSON_HEADERS).send(answer.body)
 }

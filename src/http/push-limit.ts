@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Client } from '../domain/model/records.ts'
 import { isUnregistered } from '../oauth/client-id-url.ts'
 import { tooManyPushed } from '../oauth/oauth-error.ts'
-import { networkOf } from '../ops/network.ts'
+import { networkOf } from '../ops/http/network.ts'
 import type { Service } from './service.ts'
 
 /**

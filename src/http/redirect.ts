@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { type Form, serializeForm } from '../oauth/form.ts'
+import { readerOf } from '../pages/languages.ts'
 import { noticePage } from '../pages/notice-page.ts'
 
 /**
@@ -24,7 +25,7 @@ const PATH_AT_MOST = 12_000
  */
 export function repeatAsGet(reply: FastifyReply, path: string, form: Form): FastifyReply {
   const target = `${path}?${serializeForm(form)}`
-  if (target.length > PATH_AT_MOST) return reply.code(413).send(noticePage({ kind: 'too_large' }))
+  if (target.length > PATH_AT_MOST) return reply.code(413).send(noticePage({ kind: 'too_large' }, readerOf(reply)))
   return seeOther(reply, target)
 }
 

@@ -2,9 +2,10 @@
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Deps } from '../domain/model/deps.ts'
-import type { Metrics } from '../ops/metrics.ts'
-import type { RateLimit } from '../ops/rate-limit.ts'
-import type { Tracing } from '../ops/tracing.ts'
+import type { RateLimit } from '../ops/http/rate-limit.ts'
+import type { Metrics } from '../ops/metrics/metrics.ts'
+import type { Tracing } from '../ops/metrics/tracing.ts'
+import type { Look } from '../pages/look.ts'
 
 /**
  * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; a correct request is never refused
@@ -54,6 +55,10 @@ export type Service = {
   /** absent if no collector is configured */
   tracing?: Tracing | undefined
   logger: FastifyBaseLogger
+  /** the bytes of the logo of a client; null without one */
+  readClientLogo(clientId: string): Promise<Uint8Array | null>
+  /** of the pages; if absent, that of Grantor */
+  look?: Look | undefined
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
   /** whether the process is stopping, so that readiness ends; if absent, never */

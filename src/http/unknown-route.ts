@@ -1,6 +1,7 @@
 /** Requests without a route: a registered path with another method is 405 with `Allow` (RFC 9110 §15.5.6), any other path 404. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { recordRouteMethods } from '../ops/route-methods.ts'
+import { recordRouteMethods } from '../ops/http/route-methods.ts'
+import { readerOf } from '../pages/languages.ts'
 import { noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 import { JSON_HEADERS } from './error-reply.ts'
@@ -17,14 +18,16 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
     const [path = ''] = request.url.split('?', 1)
     const allowed = methodsOf(path)
     if (allowed) return refuseMethod(reply, allowed)
-    if (path.startsWith('/oauth/') || path.startsWith('/.well-known/')) {
-      return reply.code(404).headers(JSON_HEADERS).send({ error: 'invalid_request', error_description: 'There is nothing here.' })
-    }
+    if (path.startsWith('/oauth/') || path.startsWith('/.well-known/')) return refuseUnknownPath(reply)
     return reply
       .code(404)
-      .headers(pageHeaders())
-      .send(noticePage({ kind: 'not_found' }))
+      .headers(pageHeaders(reply))
+      .send(noticePage({ kind: 'not_found' }, readerOf(reply)))
   }
+}
+
+export function refuseUnknownPath(reply: FastifyReply): FastifyReply {
+  return reply.code(404).headers(JSON_HEADERS).send({ error: 'invalid_request', error_description: 'There is nothing here.' })
 }
 
 export function refuseMethod(reply: FastifyReply, allowed: string[]): FastifyReply {

@@ -6,7 +6,7 @@
  * key of an entry is the SHA-256 of the whole token. An entry ends with the token's `exp`, and all entries end when a
  * key of the ring is retired.
  */
-import type { AccessTokenClaims } from './access-token.ts'
+import type { AccessTokenClaims } from './access-token-claims.ts'
 
 /** About 0.6 kB each. */
 const REMEMBERED_AT_MOST = 2000

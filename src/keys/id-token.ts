@@ -1,8 +1,8 @@
 /** ID tokens (OpenID Connect Core §2): a statement to one client about the user who signed in. */
 import { createHash } from 'node:crypto'
-import type { KeyRing, SigningKey } from './key-ring.ts'
+import type { KeyRing } from './key-ring.ts'
 import { openJwt, signJwt } from './signed-jwt.ts'
-import type { SigningAlgorithm } from './signing-key.ts'
+import type { SigningAlgorithm, SigningKey } from './signing-key.ts'
 
 /** Times in epoch seconds. */
 export type IdTokenClaims = {

@@ -6,14 +6,7 @@
 import type { KeyObject } from 'node:crypto'
 import { DecodedTokens } from './decoded-tokens.ts'
 import { KnownTokens } from './known-tokens.ts'
-import type { SigningAlgorithm } from './signing-key.ts'
-
-/**
- * `sign`: access tokens, in the configured algorithm. `sign_…`: ID tokens and other statements to a client that is
- * registered for another algorithm; never access tokens. Every kind has a key, so that every algorithm can be
- * advertised and the algorithm of access tokens can change without a gap.
- */
-export type SigningKind = 'sign' | 'sign_es256' | 'sign_rs256' | 'sign_eddsa'
+import type { SigningAlgorithm, SigningKey, SigningKind } from './signing-key.ts'
 
 /** `seal`: codes, challenges and other sealed texts. `mac`: refresh tokens and session ids. */
 export type KeyKind = SigningKind | 'seal' | 'mac'
@@ -31,17 +24,6 @@ export type KeyRecord = {
   /** epoch seconds from which the key signs or seals; 60 s after `createdAt`, except for the first keys of a new store */
   startsAt: number
   retiredAt: number | null
-}
-
-export type SigningKey = {
-  kind: SigningKind
-  id: string
-  algorithm: SigningAlgorithm
-  startsAt: number
-  privateKey: KeyObject
-  publicKey: KeyObject
-  /** as published in the JWK Set (RFC 7517) */
-  publicJwk: Record<string, unknown>
 }
 
 /** 256 bits from which one subkey per purpose is derived. A text made for one purpose cannot be opened for another. */

@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { SecretKey } from './key-ring.ts'
 
-export type MacPurpose = 'refresh token' | 'session id' | 'dpop nonce' | 'idempotency key'
+export type MacPurpose = 'refresh token' | 'session id' | 'cross-device code' | 'dpop nonce' | 'idempotency key' | 'picture'
 
 /** 32 bytes. */
 export function macOf(key: SecretKey, purpose: MacPurpose, message: Uint8Array): Buffer {

@@ -16,6 +16,7 @@ export const PREFIXES = {
   authorizationCode: 'grc',
   clientRegistration: 'grd',
   confirmation: 'grf',
+  crossDeviceProof: 'grz',
   consoleForm: 'grb',
   consoleSession: 'grs',
   consoleSignIn: 'grh',

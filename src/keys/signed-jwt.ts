@@ -6,7 +6,7 @@
  */
 import { sign, verify } from 'node:crypto'
 import { signEs256, verifyEs256 } from './es256.ts'
-import type { SigningKey } from './key-ring.ts'
+import type { SigningKey } from './signing-key.ts'
 
 /** Longer tokens are refused. */
 export const TOKEN_AT_MOST = 8192

@@ -1,6 +1,7 @@
 import { encodeFormValue } from '../oauth/form.ts'
-import type { Tracing } from '../ops/tracing.ts'
-import type { LoginRequest, Purpose } from '../pages/login-request.ts'
+import { isUiLocale } from '../oauth/ui-locales.ts'
+import type { Tracing } from '../ops/metrics/tracing.ts'
+import type { CrossDevice, LoginRequest, Purpose } from '../pages/login-request.ts'
 import type { Place, Scope } from '../pages/parts.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
@@ -151,26 +152,41 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   if (!Array.isArray(chainIds) || chainIds.length === 0 || !chainIds.every(isWholeNumber)) return null
   if (resume !== null && !isWebAddress(resume)) return null
   // Only a login that an app began can continue on another device.
-  const resumeUrl = purpose === 'app' || purpose === 'device' ? resume : null
-  const userCode = purpose === 'device' && isUserCode(answer.user_code) ? answer.user_code : undefined
+  const resumeUrl = purpose === 'account' || purpose === 'end_everything' ? null : resume
+  const hasCode = purpose === 'device' || purpose === 'cross_device'
+  const userCode = hasCode && isUserCode(answer.user_code) ? answer.user_code : undefined
   const clientScheme = isScheme(answer.client_scheme) ? answer.client_scheme : undefined
   const loginHint = isAddress(answer.login_hint) ? answer.login_hint : undefined
+  const homeChainId = isWholeNumber(answer.home_chain_id) ? answer.home_chain_id : undefined
   const clientPublisher = typeof answer.client_publisher === 'string' ? answer.client_publisher : undefined
   const place = { clientHost, clientScheme, clientPublisher }
   return {
     purpose,
     clientName,
+    clientLogo: isWebAddress(answer.client_logo_uri) ? answer.client_logo_uri : undefined,
     ...place,
     scopes,
     mayChooseScopes,
     resources,
     until,
     chainIds,
+    homeChainId,
     expiresAt,
     resumeUrl,
     loginHint,
+    uiLocale: isUiLocale(answer.ui_locale) ? answer.ui_locale : undefined,
     userCode,
+    crossDevice: asCrossDevice(answer.cross_device),
   }
+}
+
+/** Absent if the auth service is older, or does not offer cross-device logins. */
+function asCrossDevice(offer: unknown): CrossDevice | undefined {
+  if (!isRecord(offer)) return undefined
+  const { url, code, continue_url: continueUrl, signed } = offer
+  return isWebAddress(url) && isUserCode(code) && isWebAddress(continueUrl)
+    ? { url, code, continueUrl, signed: signed === true }
+    : undefined
 }
 
 function asMessage({ message }: Record<string, unknown>): { message: string } | null {
@@ -205,7 +221,13 @@ function isUserCode(text: unknown): text is string {
 }
 
 function isPurpose(purpose: unknown): purpose is Purpose {
-  return purpose === 'app' || purpose === 'device' || purpose === 'account' || purpose === 'end_everything'
+  return (
+    purpose === 'app' ||
+    purpose === 'device' ||
+    purpose === 'cross_device' ||
+    purpose === 'account' ||
+    purpose === 'end_everything'
+  )
 }
 
 /** The URL becomes a link and a QR code, so only web addresses are accepted. */

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseForm, queryOf } from '../oauth/form.ts'
+import { readerOf } from '../pages/languages.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
-import { pageHeaders } from '../pages/page-headers.ts'
+import { type PolicyAdditions, pageHeaders } from '../pages/page-headers.ts'
 import type { Posted } from './posted.ts'
 import { invalidRequest, notFound, Refusal, tooLarge, unsupportedType } from './refusal.ts'
 
@@ -21,21 +22,24 @@ export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Re
   if (wantsJson(request)) return sendJson(reply, { error: refusal.error, error_description: refusal.description })
   return sendPage(
     reply,
-    noticePage({
-      kind: noticeFor(refusal),
-      retryUrl: retryUrl(request, refusal),
-      retryAfter: refusal.retryAfter,
-      requestId: refusal.status === 500 ? request.id : undefined,
-    }),
+    noticePage(
+      {
+        kind: noticeFor(refusal),
+        retryUrl: retryUrl(request, refusal),
+        retryAfter: refusal.retryAfter,
+        requestId: refusal.status === 500 ? request.id : undefined,
+      },
+      readerOf(reply),
+    ),
   )
 }
 
-export function sendPage(reply: FastifyReply, page: string): FastifyReply {
-  return reply.headers(pageHeaders()).send(page)
+export function sendPage(reply: FastifyReply, page: string, more?: PolicyAdditions): FastifyReply {
+  return reply.headers(pageHeaders(reply, undefined, more)).send(page)
 }
 
 export function sendJson(reply: FastifyReply, body: Record<string, unknown>): FastifyReply {
-  const headers = { ...pageHeaders(), 'content-type': 'application/json; charset=utf-8', pragma: 'no-cache' }
+  const headers = { ...pageHeaders(reply), 'content-type': 'application/json; charset=utf-8', pragma: 'no-cache' }
   return reply.headers(headers).send(JSON.stringify(body))
 }
 
@@ -64,6 +68,7 @@ const BY_ERROR: Record<string, NoticeKind> = {
   chain_not_allowed: 'chain_not_allowed',
   continued_elsewhere: 'continued_elsewhere',
   foreign_origin: 'foreign_origin',
+  signed_on_other_device: 'signed_on_other_device',
 }
 
 const BY_STATUS: Record<number, NoticeKind> = {

@@ -1,13 +1,12 @@
 import type { ServerOptions as SecureServerOptions } from 'node:https'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
-import type { Metrics } from '../ops/metrics.ts'
-import { noSchemas } from '../ops/no-schemas.ts'
-import { addProbeRoute } from '../ops/probe.ts'
-import { currentRequestId, logRequests, newRequestId } from '../ops/request-log.ts'
-import { withTls } from '../ops/tls.ts'
-import type { Tracing } from '../ops/tracing.ts'
-import { endUnusedConnections } from '../ops/unused-connections.ts'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { noSchemas } from '../ops/http/no-schemas.ts'
+import { addProbeRoute } from '../ops/http/probe.ts'
+import { currentRequestId } from '../ops/http/request-log.ts'
+import { createHttpServer } from '../ops/http/server.ts'
+import type { Metrics } from '../ops/metrics/metrics.ts'
+import type { Tracing } from '../ops/metrics/tracing.ts'
+import { type Look, withPicturesOf } from '../pages/look.ts'
 import { connectAuthService } from './auth-service.ts'
 import { checkOrigin } from './origin-check.ts'
 import { LARGEST_BODY, readBodies } from './posted.ts'
@@ -18,11 +17,21 @@ import { addDevelopmentLoginRoute } from './routes/development-login.ts'
 import { addDevelopmentWalletRoute, type DevelopmentWallet } from './routes/development-wallet.ts'
 import { addHealthRoutes } from './routes/health.ts'
 import { addLoginPageRoute } from './routes/login-page.ts'
+import { addPlatformLogoRoute } from './routes/logo.ts'
 import { addMessageRoute } from './routes/message.ts'
 import { addStatusRoute } from './routes/status.ts'
 import { addSubmitRoute } from './routes/submit.ts'
+import { addWalletConnectRoute, type WalletConnectOptions } from './routes/walletconnect.ts'
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** of the pages */
+    look?: Look | undefined
+  }
+}
 
 export type { DevelopmentWallet } from './routes/development-wallet.ts'
+export type { WalletConnectOptions } from './routes/walletconnect.ts'
 
 /**
  * The login server: serves the wallet login form and calls the auth service.
@@ -36,8 +45,14 @@ export type LoginServerOptions = {
   loginUrl: string
   loginSecret: string
   logger: FastifyBaseLogger
+  /** Of the pages; if absent, that of Grantor. */
+  look?: Look | undefined
   /** Addresses and networks whose X-Forwarded-For is trusted; none by default. */
   trustedProxies: string[]
+  /** The page of a smart wallet's own window; not offered if absent. */
+  walletWindow?: string | undefined
+  /** Not offered if absent. */
+  walletConnect?: WalletConnectOptions | undefined
   /** Under `grantor start` only. */
   developmentWallet?: DevelopmentWallet | undefined
   /** Epoch seconds. */
@@ -54,27 +69,19 @@ export type LoginServerOptions = {
 }
 
 export function createLoginServer(options: LoginServerOptions): FastifyInstance {
-  const { logger, trustedProxies, loginUrl, loginSecret, developmentWallet, now, metrics, tracing } = options
-  const malformed = malformedHttp({
-    now,
-    note: ({ reason, requestId: reqId }) => logger.info({ reqId, reason }, 'refused'),
-  })
-  const server: FastifyInstance = fastify({
-    ...withTls(options.tls),
-    ...noSchemas,
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: newRequestId,
-    requestIdHeader: false,
-    bodyLimit: LARGEST_BODY,
-    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
-    requestTimeout: 20_000,
-    // Requests that arrive while the last connections are closing are still served.
-    return503OnClosing: false,
-    frameworkErrors: (_error, request, reply) =>
-      refuse(request, reply.header('x-request-id', request.id), invalidRequest('The request is malformed.')),
-    clientErrorHandler: malformed.clientError,
-  })
+  const { logger, trustedProxies, loginUrl, loginSecret, walletWindow, developmentWallet, now, metrics, tracing } = options
+  const server = createHttpServer(
+    {
+      logger,
+      tls: options.tls,
+      trustedProxies,
+      metrics,
+      tracing,
+      malformed: { now, note: ({ reason, requestId: reqId }) => logger.info({ reqId, reason }, 'refused') },
+      refuse: (_error, request, reply) => refuse(request, reply, invalidRequest('The request is malformed.')),
+    },
+    { ...noSchemas, bodyLimit: LARGEST_BODY, requestTimeout: 20_000 },
+  )
   const authService = connectAuthService({
     url: options.backendUrl ?? options.authUrl,
     secret: loginSecret,
@@ -82,19 +89,18 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
     report: (problem, detail) => logger.error({ reqId: currentRequestId(), problem, ...detail }, 'auth service'),
   })
 
-  server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
-  tracing?.traceRequests(server)
-  logRequests(server, metrics)
-  requireHost(server)
-  endUnusedConnections(server)
   checkOrigin(server, loginUrl)
   readBodies(server)
   answerRefusals(server)
+  const look = withPicturesOf(options.authUrl, options.look)
+  server.decorateReply('look', { getter: () => look })
 
   const developmentAccounts = developmentWallet?.accounts
   addHealthRoutes(server, options)
   addProbeRoute(server, { service: 'login', origin: loginUrl, secrets: [loginSecret], now })
-  addLoginPageRoute(server, { authService, now, developmentAccounts })
+  const walletConnect = options.walletConnect && addWalletConnectRoute(server, options.walletConnect, loginUrl)
+  addLoginPageRoute(server, { authService, now, walletWindow, walletConnect, developmentAccounts })
+  addPlatformLogoRoute(server, { look: options.look })
   addMessageRoute(server, { authService, now, developmentAccounts })
   addSubmitRoute(server, { authService, now })
   addStatusRoute(server, { authService })

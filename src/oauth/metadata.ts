@@ -2,6 +2,7 @@ import { DPOP_ALGORITHMS } from './dpop.ts'
 import { GRANT_TYPES } from './grant-types.ts'
 import { RESPONSE_MODES } from './response-mode.ts'
 import { SCOPE_CLAIMS } from './standard-scopes.ts'
+import { UI_LOCALES } from './ui-locales.ts'
 
 /**
  * Authorization server metadata (RFC 8414 §2, RFC 9700 §2.6, OpenID Connect Discovery §3). Only supported features are
@@ -91,7 +92,7 @@ export function openidConfiguration(facts: MetadataFacts, acrValues: readonly st
     // Core §5.6
     claim_types_supported: ['normal'],
     claims_supported: [...ID_TOKEN_CLAIMS, ...SCOPE_CLAIMS],
-    ui_locales_supported: ['en'],
+    ui_locales_supported: [...UI_LOCALES],
     // Stated because a missing `request_uri_parameter_supported` means true, and because a missing
     // `claims_parameter_supported` leaves readers in doubt.
     claims_parameter_supported: false,

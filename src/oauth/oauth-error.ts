@@ -73,6 +73,14 @@ export const invalidRequest = (reason: ReasonOf<'invalid_request'>, description:
 export const invalidClient = (reason: ReasonOf<'invalid_client'>): OAuthError =>
   new OAuthError({ error: 'invalid_client', reason })
 
+/** For a client that sent the right secret. The description shows the registered method, and nothing to a caller without the secret. */
+export const wrongAuthMethod = (registered: string): OAuthError =>
+  new OAuthError({
+    error: 'invalid_client',
+    reason: 'auth_method_not_registered',
+    description: `Client authentication failed. This client is registered for ${registered}.`,
+  })
+
 /** One wording for every fault of a code or a refresh token. */
 export const invalidGrant = (reason: ReasonOf<'invalid_grant'>): OAuthError => new OAuthError({ error: 'invalid_grant', reason })
 
@@ -87,6 +95,14 @@ export const unsupportedResponseType = (): OAuthError =>
 
 export const invalidScope = (reason: ReasonOf<'invalid_scope'>): OAuthError =>
   new OAuthError({ error: 'invalid_scope', reason, ...(reason === 'resource_missing' && { description: RESOURCE_MISSING }) })
+
+/** A scope consists of characters that RFC 6749 §3.3 and §5.2 allow. */
+export const scopeOfNoResource = (scope: string): OAuthError =>
+  new OAuthError({
+    error: 'invalid_scope',
+    reason: 'scope_of_no_resource',
+    description: `No resource of this client has the scope ${scope}. The operator adds the resource to the client, or the scope to a resource.`,
+  })
 
 const RESOURCE_MISSING =
   'The request names no resource, and the default resource does not have the requested scopes. Send resource.'

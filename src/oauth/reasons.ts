@@ -21,6 +21,7 @@ export type Endpoint =
   | 'userinfo'
   | 'login-api'
   | 'login-complete'
+  | 'cross-device'
   | 'logout'
   | 'register'
   | 'admin'
@@ -62,6 +63,7 @@ export type ParameterName =
   | 'id_token_hint'
   | 'login_challenge'
   | 'login_hint'
+  | 'ui_locales'
   | 'login_verifier'
   | 'max_age'
   | 'nonce'
@@ -139,11 +141,11 @@ export const oauthErrors = {
       http_417: ['any', 'The header `Expect` has a value other than `100-continue`.'],
       http_431: ['any', 'A header field, or all of them together, are too long.', 'Send fewer or smaller cookies and headers.'],
       host_malformed: ['any', 'The header `Host` is missing, was sent more than once, or is not a host (RFC 9112 §3.2).'],
-      foreign_origin: ['any', 'A form was sent from a page of another site.', 'Send the person to the service’s own page.'],
+      foreign_origin: ['any', 'A form was sent from a page of another site.', 'Send the user to the service’s own page.'],
       prefetch: [
         ['authorize', 'login-complete', 'logout', 'device'],
         'A prefetch requested a page that has an effect.',
-        'Status 403. Let a person open it.',
+        'Status 403. Let the user open the page.',
       ],
       subresource_load: [
         ['authorize', 'login-complete', 'logout', 'device'],
@@ -153,7 +155,7 @@ export const oauthErrors = {
       two_client_auth_methods: ['clients', 'The client authenticated in more than one way.', 'Send credentials in one way only.'],
       client_id_mismatch: ['clients', '`client_id` in the body is not the client of the `Authorization` header.'],
       token_malformed: ['userinfo', 'The access token was sent twice, or is not a token.'],
-      verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code is still good.'],
+      verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code stays valid.'],
       verifier_without_challenge: ['token', '`code_verifier` was sent, but the authorization request had no `code_challenge`.'],
       subject_token_type_unknown: ['token', '`subject_token_type` is not that of an access token (RFC 8693 §3).'],
       requested_token_type_unknown: ['token', '`requested_token_type` is not that of an access token (RFC 8693 §3).'],
@@ -222,7 +224,7 @@ export const oauthErrors = {
         'The metadata document could not be fetched: no response in time, a redirect, an address that is not public, or no valid certificate.',
         'Serve the document itself at this URL.',
       ],
-      metadata_status: [AT_METADATA, 'The metadata document was not answered with status 200.'],
+      metadata_status: [AT_METADATA, 'The response with the metadata document does not have status 200.'],
       metadata_type: [AT_METADATA, 'The metadata document does not have a JSON media type.'],
       metadata_not_json: [AT_METADATA, 'The metadata document is not a JSON object.'],
       metadata_member_twice: [AT_METADATA, ...METADATA_MEMBER_TWICE],
@@ -323,6 +325,11 @@ export const oauthErrors = {
       scope_of_another_resource: [
         AT_REQUEST_OR_TOKEN,
         'A scope belongs to no resource of the request, or a resource of the request has none of the scopes.',
+      ],
+      scope_of_no_resource: [
+        AT_REQUEST_OR_TOKEN,
+        'The client is registered for a scope that none of its resources has.',
+        'Operator: `grantor clients show` warns of such scopes. Add the resource to the client, or the scope to the resource.',
       ],
       resource_missing: [
         AT_REQUEST_OR_TOKEN,
@@ -613,10 +620,10 @@ export const oauthErrors = {
       ],
       sign_in_limit: ['login-api', 'Status 429: too many sign-ins from this network.', LIMIT],
       contract_checks: ['login-api', 'Status 429: too many checks of this contract wallet.', LIMIT],
-      store_unavailable: ['any', 'The database cannot be reached, or does not take writes.', 'Operator: check the database.'],
+      store_unavailable: ['any', 'The database cannot be reached, or accepts no writes.', 'Operator: check the database.'],
       contract_could_not_be_checked: [
         ['token', 'login-api'],
-        'The chain of a contract wallet did not answer.',
+        'The chain that checks the wallet did not respond.',
         'Operator: check it.',
       ],
       signing_key_announced: [
@@ -644,7 +651,7 @@ export const loginErrors = {
     status: 400,
     definedIn: 'RFC 6749 §5.2',
     description: 'The request is malformed.',
-    act: 'Correct the login server; a person starts again at the app.',
+    act: 'Correct the login server; the user starts again at the app.',
     reasons: {
       PARAMETER_missing: ['login-api', 'A required member is missing, empty, or not a string.'],
       PARAMETER_malformed: ['login-api', 'A member is not a string.'],
@@ -662,28 +669,31 @@ export const loginErrors = {
     status: 401,
     definedIn: 'own-login-server.md',
     description: 'The signature does not prove this address.',
-    act: 'The person signs with the account that was chosen.',
-    reasons: { signature_of_another: ['login-api', 'The signature is of another account, or over another text.'] },
+    act: 'The user signs with the account that was chosen.',
+    reasons: {
+      key_switched_off: ['login-api', 'The account has switched its key off, so a signature of the key proves nothing.'],
+      signature_of_another: ['login-api', 'The signature is of another account, or over another text.'],
+    },
   },
   chain_not_allowed: {
     status: 403,
     definedIn: 'own-login-server.md',
     description: 'Sign-in is not offered on this chain.',
-    act: 'The person chooses another chain.',
+    act: 'The user chooses another chain.',
     reasons: { chain_not_allowed: ['login-api', '`chain_id` is not one of `GRANTOR_CHAIN_IDS`.'] },
   },
   address_not_allowed: {
     status: 403,
     definedIn: 'own-login-server.md',
     description: 'This address cannot sign in.',
-    act: 'The person uses another account.',
+    act: 'The user uses another account.',
     reasons: { address_keyless: ['login-api', 'No key can belong to this address, such as the zero address.'] },
   },
   client_not_allowed: {
     status: 403,
     definedIn: 'own-login-server.md',
     description: 'The app may not ask for sign-in any more.',
-    act: 'Operator: the client was disabled, or its redirect URI removed.',
+    act: 'Operator: the client was disabled, or the redirect URI was removed.',
     reasons: { client_unknown_or_disabled: ['login-api', CLIENT] },
   },
   vouching_off: {
@@ -707,7 +717,7 @@ export const loginErrors = {
     status: 409,
     definedIn: 'own-login-server.md',
     description: 'This sign-in was used already.',
-    act: 'The person starts again at the app.',
+    act: 'The user starts again at the app.',
     reasons: {
       challenge_already_used: ['login-api', 'The sign-in was finished before.'],
       receipt_taken: ['login-api', 'A signature over this very text was accepted before.'],
@@ -717,18 +727,28 @@ export const loginErrors = {
     status: 409,
     definedIn: 'own-login-server.md',
     description: 'This sign-in was continued on another device.',
-    act: 'The person goes on there.',
+    act: 'The user continues on the other device.',
     reasons: { challenge_continued_elsewhere: ['login-api', 'The sign-in was finished on another device.'] },
+  },
+  signed_on_other_device: {
+    status: 409,
+    definedIn: 'own-login-server.md',
+    description: 'Another device signed this sign-in.',
+    act: 'The browser that began the sign-in goes on at `continue_url`.',
+    reasons: {
+      challenge_signed_on_other_device: ['login-api', 'Another device signed, and the browser can finish the sign-in.'],
+    },
   },
   expired: {
     status: 410,
     definedIn: 'own-login-server.md',
     description: 'This sign-in took too long. Start again at the app.',
-    act: 'The person starts again at the app.',
+    act: 'The user starts again at the app.',
     reasons: {
       challenge_expired: ['login-api', 'The sign-in was begun more than ten minutes ago.'],
-      ended_since_proof: ['login-api', 'The user signed out or ended access while the sign-in was under way.'],
+      ended_since_proof: ['login-api', 'The user signed out or ended access while the sign-in was in progress.'],
       session_key_retired: ['login-api', 'The key that would make the session was retired.'],
+      challenge_cross_device_off: ['login-api', '`GRANTOR_CROSS_DEVICE` was switched off meanwhile.'],
       template_unknown: ['login-api', 'The text to sign is of a version that is no longer composed.'],
     },
   },
@@ -772,7 +792,7 @@ export const pageReasons = {
   ],
   id_token_hint_invalid: [
     'logout',
-    '`id_token_hint` is forged or signed with a key that is gone, and nothing else names the client.',
+    '`id_token_hint` is forged or signed with a key that was deleted, and nothing else names the client.',
   ],
   id_token_hint_and_client_id_missing: [
     'logout',
@@ -780,13 +800,23 @@ export const pageReasons = {
     'Send `id_token_hint` or `client_id`.',
   ],
   complete_broken: ['login-complete', 'Challenge or verifier is damaged, or they do not belong together.'],
-  complete_wrong_browser: ['login-complete', 'The sign-in was begun in another browser, or its cookie is gone.'],
+  complete_wrong_browser: ['login-complete', 'The sign-in was begun in another browser, or the cookie was deleted.'],
   complete_expired: ['login-complete', 'The verifier is older than 60 seconds.'],
+  complete_cross_device_off: ['login-complete', '`GRANTOR_CROSS_DEVICE` was switched off meanwhile.'],
   complete_already_used: ['login-complete', 'The sign-in was finished before.'],
   complete_request_spent: ['login-complete', 'The pushed request was already redeemed for a code.'],
   complete_continued_elsewhere: ['login-complete', 'The sign-in was finished on another device.'],
+  complete_signed_on_other_device: ['login-complete', 'Another device signed, and the browser can finish the sign-in.'],
+  complete_not_signed_yet: ['login-complete', 'No verifier was sent, and no other device has signed yet.'],
+  cross_device_broken: ['cross-device', 'The link or the form is damaged, or the sign-in cannot be signed on another device.'],
+  cross_device_off: ['cross-device', '`GRANTOR_CROSS_DEVICE` is off.'],
+  cross_device_expired: ['cross-device', 'The sign-in was begun more than ten minutes ago.'],
+  cross_device_already_used: ['cross-device', 'The sign-in was finished before.'],
+  cross_device_continued_elsewhere: ['cross-device', 'The sign-in was finished on another device.'],
+  cross_device_signed_on_other_device: ['cross-device', 'Another device signed before.'],
+  cross_device_unknown_client: ['cross-device', 'The client was disabled, or its redirect URI removed.'],
   complete_ended: ['login-complete', 'The user signed out or ended access meanwhile, or the client now needs a signature.'],
-  complete_unknown_client: ['login-complete', 'The client was disabled, or its redirect URI removed.'],
+  complete_unknown_client: ['login-complete', 'The client was disabled, or the redirect URI was removed.'],
   complete_device_answered: ['login-complete', 'The request of the device was answered before.'],
   user_code_wrong: ['device', 'The user code is wrong, or has expired.'],
   user_code_answered: ['device', 'The request of the device was answered before.'],

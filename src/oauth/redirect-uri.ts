@@ -82,6 +82,11 @@ export function redirectUriMatches(registered: readonly string[], presented: str
   return portless !== null && registered.some((uri) => withoutLoopbackPort(uri) === portless)
 }
 
+/** The longest URI that a request may name for this registered one, if any port on loopback is allowed. */
+export function withLongestPort(uri: string): string {
+  return uri.replace(LOOPBACK, '$1:65535')
+}
+
 function withoutLoopbackPort(uri: string): string | null {
   const loopback = LOOPBACK.exec(uri)
   if (!loopback || Number(loopback[2] ?? 80) > 65_535) return null

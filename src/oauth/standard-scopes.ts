@@ -10,7 +10,14 @@ export type Account = {
   wallet: string
   /** the chain of the sign-in; null in a grant of a version before OpenID Connect */
   chainId: number | null
+  /** what people call the account: a name, or the short form of the address. Not unique, and can change */
+  name: string
+  /** the URL of the account's picture */
+  picture: string
 }
+
+/** The scope whose claims are the name and the picture of the account. */
+export const NAME_SCOPE = 'profile'
 
 type StandardScope = {
   /** what an app with this scope may do: the end of the sentence "The app may …" on the login page */
@@ -37,6 +44,16 @@ const standardScopes: Readonly<Record<string, StandardScope>> = {
       chain_id: ({ chainId }) => chainId ?? undefined,
       // CAIP-10: the account on the chain of the sign-in
       account_id: ({ wallet, chainId }) => (chainId === null ? undefined : `eip155:${chainId}:${wallet}`),
+    },
+  },
+  // Core §5.4. `sub` identifies the user: §5.7 forbids to identify a user by a name.
+  [NAME_SCOPE]: {
+    description: 'see your public name and picture',
+    isRequired: false,
+    claims: {
+      name: ({ name }) => name,
+      preferred_username: ({ name }) => name,
+      picture: ({ picture }) => picture,
     },
   },
 }

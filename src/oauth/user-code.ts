@@ -14,6 +14,15 @@ export function newUserCode(): string {
   return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 }
 
+/** The user code that random bytes determine: one byte a letter, from the first eight bytes below 240 (a multiple of 20, so all letters are equally likely). */
+export function userCodeOf(bytes: Buffer): string {
+  return [...bytes]
+    .filter((byte) => byte < 240)
+    .slice(0, LENGTH)
+    .map((byte) => LETTERS[byte % LETTERS.length])
+    .join('')
+}
+
 /** `WDJB-MJHT`: as a device and the pages show a code. */
 export function showUserCode(code: string): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`

@@ -22,3 +22,13 @@ export function visibleText(text: string): string {
 export function hasInvisible(text: string): boolean {
   return text.search(INVISIBLE) >= 0
 }
+
+const LATIN = /\p{Script=Latin}/u
+/** Letters that are not used in one word with Latin letters. Chinese, Japanese and Korean are. */
+const NOT_WITH_LATIN =
+  /[^\p{Script=Latin}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Common}\p{Script=Inherited}]/u
+
+/** Whether a word has letters that could be taken for Latin letters beside Latin letters. */
+export function mixesAlphabets(word: string): boolean {
+  return LATIN.test(word) && NOT_WITH_LATIN.test(word)
+}

@@ -3,15 +3,14 @@ import { Type } from 'typebox'
 import { searchAudit as search } from '../domain/audit/search.ts'
 import type { AuditLine } from '../domain/model/audit-store.ts'
 import { WALLET, walletOf } from './grants.ts'
-import type { Member } from './members/member.ts'
-import { defineOperation, type Listed, readPage, type Subject } from './operation.ts'
-import { named, pageOf, time } from './schemas.ts'
+import type { Member, Option } from './members/member.ts'
+import { column, columns, type RecordKind, readPage, type Subject } from './operation.ts'
+import { named, time } from './schemas.ts'
+import { operationsOn } from './standard.ts'
 
-const subject = 'audit'
-const text = { kind: 'text' } as const
 const auditText = Type.Optional(Type.String())
 
-export const auditLineSchema = named(
+const auditLineSchema = named(
   'AuditLine',
   Type.Object(
     {
@@ -36,6 +35,22 @@ export const auditLineSchema = named(
   ),
 )
 
+const kind: RecordKind = {
+  name: 'audit',
+  noun: 'line',
+  words: 'The audit trail',
+  schemas: [auditLineSchema],
+  scope: 'admin.audit',
+  settings: 'grants',
+  idName: 'seq',
+  displays: [
+    column('LINE', 'seq'),
+    column('TIME', 'at', 'time'),
+    ...columns('event', 'reason', 'operator', 'client_id', 'grant_id', 'wallet', 'network'),
+  ],
+  empty: { page: 'No line matches.', terminal: 'No line matches.' },
+}
+
 export type AuditLineRecord = ReturnType<typeof auditLineRecord>
 
 /** The line as it is exported, and its hash. */
@@ -44,41 +59,52 @@ function auditLineRecord({ line, hash }: AuditLine) {
 }
 
 const input: readonly Member[] = [
-  WALLET,
-  { name: 'client_id', shape: text, words: 'The client.' },
-  { name: 'grant_id', shape: text, words: 'The grant.' },
-  { name: 'operator', shape: text, words: 'Who acted: an address, a client id, or `cli:NAME` for a command.' },
-  { name: 'event', shape: text, words: 'The kind of line, such as `client_deleted`.' },
-  { name: 'reason', shape: text, words: 'The reason of a refusal or of an ending.' },
-  { name: 'since', shape: { kind: 'time' }, words: 'Only lines of this second and later.' },
-  { name: 'until', shape: { kind: 'time' }, words: 'Only lines before this second.' },
+  { ...WALLET, option: { value: 'ADDRESS', words: 'Only lines about this wallet.' } },
+  filter('client_id', 'The client.', { name: 'client', value: 'CLIENT_ID', words: 'Only lines about this client.' }),
+  filter('grant_id', 'The grant.', { name: 'grant', value: 'GRANT_ID', words: 'Only lines about this grant.' }),
+  filter('operator', 'Who acted: an address, a client id, or `cli:NAME` for a command.', {
+    value: 'NAME',
+    words: 'Only acts of this operator, such as cli:root.',
+  }),
+  filter('event', 'The kind of line, such as `client_deleted`.', {
+    value: 'EVENT',
+    words: 'Only this event, such as grant_ended.',
+  }),
+  filter('reason', 'The reason of a refusal or of an ending.', {
+    value: 'REASON',
+    words: 'Only lines with this reason, such as refresh_replayed.',
+  }),
+  {
+    ...filter('since', 'Only lines of this second and later.', { value: 'TIME', words: 'Only lines from this time on.' }),
+    shape: { kind: 'time' },
+  },
+  {
+    ...filter('until', 'Only lines before this second.', { value: 'TIME', words: 'Only lines before this time.' }),
+    shape: { kind: 'time' },
+  },
 ]
 
-type Filter = {
-  wallet?: string
-  client_id?: string
-  grant_id?: string
-  operator?: string
-  event?: string
-  reason?: string
-  since?: number
-  until?: number
+function filter(name: string, words: string, option: Option): Member {
+  return { name, words, option, shape: { kind: 'text' } }
 }
 
-export const searchAudit = defineOperation<Filter, Listed<AuditLineRecord>>({
+type TextFilter = 'wallet' | 'client_id' | 'grant_id' | 'operator' | 'event' | 'reason'
+type Filter = Partial<Record<TextFilter, string> & Record<'since' | 'until', number>>
+
+export const searchAudit = operationsOn(kind).list<Filter, AuditLineRecord>({
   id: 'searchAudit',
-  subject,
-  kind: 'list',
-  verb: 'list',
-  scope: 'admin.audit',
+  scope: kind.scope,
   summary: 'Searches the audit trail, newest first.',
   description: 'Several conditions must all hold. `grantor audit export` writes the whole trail with its hashes.',
   input,
   isPaged: true,
-  answers: { done: 'A page of lines.' },
-  output: pageOf(auditLineSchema),
-  // The command `audit list` prints a list of any length: src/cli/commands/audit-list.ts.
-  command: null,
+  command: {
+    words: 'Lists lines of the audit trail (sign-ins, consents, endings, acts of operators), the newest first.',
+    about:
+      'Several conditions must all hold. A time is a date (2026-11-23), a date with a time in UTC (2026-11-23T08:30Z), or how long ago it was (90m, 24h, 7d).',
+    examples: ['--since 24h --event grant_ended', '--wallet 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 --json'],
+    stream: { json: 'lines' },
+  },
   async run({ service, page, input: { wallet, client_id: clientId, grant_id: grantId, ...given } }) {
     const filter = { ...given, clientId, grantId, ...(wallet !== undefined && { wallet: walletOf(wallet) }) }
     const { items, next } = await readPage<AuditLine, Pick<AuditLine, 'at' | 'seq'>>(
@@ -90,11 +116,4 @@ export const searchAudit = defineOperation<Filter, Listed<AuditLineRecord>>({
   },
 })
 
-export const audit: Subject = {
-  name: subject,
-  noun: 'line',
-  words: 'The audit trail',
-  settings: 'grants',
-  idName: 'seq',
-  operations: [searchAudit],
-}
+export const audit: Subject = { ...kind, operations: [searchAudit] }

@@ -1,50 +1,85 @@
 /** The registered clients. */
 import { Type } from 'typebox'
-import type { OperatorEvent } from '../domain/audit/operator-acts.ts'
+import { setClientLogo as storeLogo } from '../domain/clients/client-logo.ts'
 import { createClientOnce } from '../domain/clients/idempotent-client.ts'
 import { rotateSecret, updateClient as storeChanges, createClient as storeClient } from '../domain/clients/manage-clients.ts'
 import { type ClientRegistration, hasSecret, registerClient } from '../domain/clients/register-client.ts'
 import { SEARCHED_AT_MOST, searchClients } from '../domain/clients/search-clients.ts'
+import type { ActName } from '../domain/model/audit-events.ts'
 import type { Client, ClientAuthMethod } from '../domain/model/records.ts'
 import type { NewJob } from '../domain/operators/jobs.ts'
+import { CLIENT_LOGO, type Logo, readLogoUri } from '../look/logo.ts'
 import { requireOwnerFor, requireOwnerIfOperator } from './access.ts'
-import { jobRecord, jobSchema } from './jobs.ts'
+import { jobRecord, jobs } from './jobs.ts'
 import { clientMembers } from './members/client-members.ts'
 import { byKey, changedNames, givenAtChange, givenAtCreation, type Members, membersOf, type Shown } from './members/member.ts'
 import {
   type Call,
-  defineOperation,
   displaysOf,
-  type Operation,
   type Page,
-  type Question,
+  type RecordKind,
   type Result,
   readPage,
   type Subject,
+  timeDisplay,
 } from './operation.ts'
 import { conflict, invalid, notFound, Refusal } from './refusal.ts'
-import { named, pageOf, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
-import type { Service } from './service.ts'
-import { counted, utc } from './words.ts'
+import { fieldsOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
+import { type Service, warningsOf } from './service.ts'
+import { operationsOn } from './standard.ts'
+import { capitalised, counted, utc } from './words.ts'
 
 /** Counting stops at this number, because counting more grants takes long. */
 export const COUNTED_AT_MOST = 10_000
 const A_DAY = 86_400
 const THIRTY_DAYS = 2_592_000
 
-const subject = 'clients'
+const EXAMPLE = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
 
-export const clientSchema = named(
-  'Client',
-  recordSchema(clientMembers, {
-    client_id: uuid,
-    secrets: Type.Array(Type.Object({ expires_at: timeOrNull }), {
+const fields = fieldsOf<Client>()({
+  client_id: [uuid, ({ id }) => id],
+  secrets: [
+    Type.Array(Type.Object({ expires_at: timeOrNull }), {
       description: 'The secrets that are valid, without the secrets themselves.',
     }),
-    created_at: time,
-    disabled_at: timeOrNull,
-  }),
-)
+    ({ secrets }) => secrets.map(({ expiresAt }) => ({ expires_at: expiresAt })),
+  ],
+  created_at: [time, ({ createdAt }) => createdAt],
+  disabled_at: [timeOrNull, ({ disabledAt }) => disabledAt],
+})
+const warnings = Type.Array(Type.String(), { description: 'What may not work for some users, one sentence each. Not in lists.' })
+
+const kind: RecordKind = {
+  name: 'clients',
+  noun: 'client',
+  words: 'Registered clients',
+  schemas: [named('Client', recordSchema(clientMembers, { ...fields.schemas, warnings: Type.Optional(warnings) }))],
+  scope: 'admin.clients',
+  unknown: 'no client is registered as',
+  settings: 'clients',
+  idName: 'client_id',
+  displays: [
+    ...displaysOf(clientMembers),
+    {
+      label: 'Grants',
+      print: 'grants',
+      shown: ({ unended_grants: count }) =>
+        typeof count === 'number' ? `${counted(count, 'grant', COUNTED_AT_MOST)} not ended` : null,
+    },
+    { label: 'Secrets', print: 'secrets', shown: ({ secrets }) => secretsShown(secrets) },
+    { label: 'Warnings', print: 'warning', shown: ({ warnings = [] }) => linesOf(warnings as string[]) },
+    timeDisplay('created_at', 'Registered', { print: 'created' }),
+    { label: 'State', print: 'state', column: 'STATE', shown: stateOf },
+  ],
+  empty: {
+    page: 'No client is registered yet.',
+    terminal: 'No client is registered yet: grantor clients create --help',
+  },
+  page: { title: 'Clients' },
+}
+const { list, get, create, change, act, remove, existing } = operationsOn(kind)
+const [clientSchema] = kind.schemas
+
 const createdSchema = Type.Object({
   client: refTo(clientSchema),
   client_secret: Type.Union([Type.String(), Type.Null()], {
@@ -54,25 +89,20 @@ const createdSchema = Type.Object({
 
 /** The record contains no secret and no hash of a secret. */
 function clientRecord(client: Client): ClientRecord {
-  return {
-    ...membersOf(clientMembers, client),
-    client_id: client.id,
-    secrets: client.secrets.map(({ expiresAt }) => ({ expires_at: expiresAt })),
-    created_at: client.createdAt,
-    disabled_at: client.disabledAt,
-  }
+  return { ...membersOf(clientMembers, client), ...fields.read(client) }
 }
 
-type ClientRecord = Members & { client_id: string; secrets: Secrets; created_at: number; disabled_at: number | null }
+/** The record with its warnings. */
+async function checkedRecord(service: Service, client: Client): Promise<CheckedRecord> {
+  return { ...clientRecord(client), warnings: await warningsOf(service, client) }
+}
 
-type Created = { client: ClientRecord; client_secret: string | null }
+type ClientRecord = Members & ReturnType<typeof fields.read>
+type CheckedRecord = ClientRecord & { warnings: readonly string[] }
 
-const listClients = defineOperation<{ search?: string }>({
-  id: 'listClients',
-  subject,
-  kind: 'list',
-  verb: 'list',
-  scope: 'admin.read',
+type Created = { client: CheckedRecord; client_secret: string | null }
+
+const listClients = list<{ search?: string }>({
   summary: 'Lists the registered clients, sorted by id.',
   input: [
     {
@@ -86,9 +116,6 @@ const listClients = defineOperation<{ search?: string }>({
   ],
   isPaged: true,
   mayConflict: true,
-  answers: { done: 'A page of clients.' },
-  output: pageOf(clientSchema),
-  command: { examples: [''] },
   async run({ service, input, page }) {
     const { items, next } = await readPage<Client, { id: string }>(
       page,
@@ -99,14 +126,9 @@ const listClients = defineOperation<{ search?: string }>({
   },
 })
 
-const createClient = defineOperation<Members, Created>({
-  id: 'createClient',
-  subject,
-  kind: 'create',
-  verb: 'create',
-  scope: 'admin.clients',
+const createClient = create<Members, Created>({
   summary: 'Registers a client.',
-  description: 'The client secret is in this answer only. With an Idempotency-Key a repeated request gets the same answer.',
+  description: 'The client secret is in this response only. With an Idempotency-Key a repeated request gets the same response.',
   input: givenAtCreation(clientMembers),
   isRepeatable: true,
   answers: {
@@ -115,9 +137,8 @@ const createClient = defineOperation<Members, Created>({
   },
   output: createdSchema,
   command: {
-    about: [
-      'A client is a builder app, or a resource API. The client secret is printed once and stored only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}; client_secret is null for clients without a secret: public and native clients, and clients that authenticate by private_key_jwt. With --env the lines CLIENT_ID=… and, if there is a secret, CLIENT_SECRET=… are printed, for a shell or an environment file.',
-    ],
+    about:
+      'A client is a builder app, or a resource API. The client secret is printed once and stored only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}, with "warnings" if there are any; client_secret is null for clients without a secret: public and native clients, and clients that authenticate by private_key_jwt. With --env the lines CLIENT_ID=… and, if there is a secret, CLIENT_SECRET=… are printed, for a shell or an environment file.',
     examples: [
       '--name "My app" --redirect-uri https://app.example.com/callback --env > my-app.env',
       '--name "My app" --redirect-uri https://app.example.com/callback',
@@ -144,7 +165,10 @@ const createClient = defineOperation<Members, Created>({
     return {
       title: 'Register this client?',
       effect: 'It registers 1 client. No grant changes.',
-      notes: registered.secret === null ? [] : ['The next page shows the client secret, once.'],
+      notes: [
+        ...(registered.secret === null ? [] : ['The next page shows the client secret, once.']),
+        ...(await warningsOf(service, registered.client)),
+      ],
     }
   },
   async run(call) {
@@ -156,137 +180,95 @@ const createClient = defineOperation<Members, Created>({
       throw new Refusal('idempotency_key_reused', 'The Idempotency-Key was used for another client, or this one was changed.')
     const { client, secret, isNew } = created
     const act = { event: 'client_created', client_id: client.id } as const
-    return { ...withSecret(client, secret), isNew, ...(isNew && { act }) }
+    return { ...(await withSecret(call.service, client, secret)), isNew, ...(isNew && { act }) }
   },
 })
 
-const getClient = defineOperation({
-  id: 'getClient',
-  subject,
-  kind: 'get',
-  verb: 'show',
-  scope: 'admin.read',
-  summary: 'Reads a client.',
-  answers: { done: 'The client.' },
+const getClient = get({
   output: Type.Object({
     client: refTo(clientSchema),
     unended_grants: Type.Integer({ description: 'The grants that have not ended, counted up to 10,000.' }),
   }),
   command: {
-    about: ['Shows all properties of the client except its secret, which cannot be shown again.'],
-    examples: ['0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
+    about: 'Shows all properties of the client except its secret, which cannot be shown again.',
+    examples: [EXAMPLE],
   },
   async run({ service, id }) {
     const client = await readClient(service, id)
-    const record = clientRecord(client)
+    const record = await checkedRecord(service, client)
     return { output: { client: record, unended_grants: await countUnended(service, id) }, record }
   },
 })
 
-const updateClient = defineOperation({
-  id: 'updateClient',
-  subject,
-  kind: 'change',
-  verb: 'update',
-  scope: 'admin.clients',
+const updateClient = change({
   summary: 'Changes a client.',
   description:
     'Members that are absent stay unchanged. A list replaces the whole list. `disabled` stops the client until it is enabled again; its grants are kept.',
   input: givenAtChange(clientMembers),
-  checksState: true,
-  answers: { done: 'The changed client.' },
-  output: refTo(clientSchema),
   command: {
-    about: [
+    about:
       'Properties that are not named stay unchanged. A repeatable option replaces the whole list: to add a redirect URI, name the present ones too. The running service applies the change within a second. Existing grants are not affected.',
-    ],
-    examples: ['0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --redirect-uri https://app.example.com/oauth/callback'],
-    done: () => 'Changed; the client is now:',
+    examples: [`${EXAMPLE} --redirect-uri https://app.example.com/oauth/callback`],
     hint: hintOfSecret,
   },
-  page: { link: 'Change', title: 'Change the client', button: 'Change the client', done: 'The client was changed.' },
   async question({ service, id, input }) {
     const { client, grants, have } = await readWithGrants(service, id)
     return {
-      title: 'Change this client?',
       effect: `It changes ${counted(Object.keys(input).length, 'setting')} of a client with ${grants} that ${have} not ended.`,
       facts: [['Client', client.name]],
     }
   },
-  run: async (call) => changeClient(call),
+  run: changeClient,
 })
 
-const disableClient = switchOperation('disable', {
+/** In the API, this is the member `disabled` of `updateClient`. */
+const SWITCH = { path: null, checksState: true, answers: {}, output: null } as const
+
+const DISABLED = 'The client is disabled. Its grants are kept.'
+
+const disableClient = act({
+  ...SWITCH,
+  id: 'disableClient',
+  verb: 'disable',
   summary: 'Stops a client until it is enabled again: it cannot sign in users, redeem, refresh or introspect.',
-  about: ['The running service applies the change within a second. Grants are kept, so enabling the client restores everything.'],
-  done: 'The client is disabled. Its grants are kept.',
-  link: 'Disable',
-  isDisabled: true,
-  effect: (grants) =>
-    `It stops ${grants} until the client is enabled again: users cannot sign in, refreshes are refused, and tokens are inactive at introspection. It ends 0 grants.`,
+  command: {
+    about: 'The running service applies the change within a second. Grants are kept, so enabling the client restores everything.',
+    examples: [EXAMPLE],
+    done: () => DISABLED,
+  },
+  page: { link: 'Disable', done: DISABLED, isOffered: ({ disabled }) => disabled === false },
+  async question({ service, id }) {
+    const { client, grants } = await readWithGrants(service, id)
+    return {
+      title: `Disable ${client.name}?`,
+      effect: `It stops ${grants} until the client is enabled again: users cannot sign in, refreshes are refused, and tokens are inactive at introspection. It ends 0 grants.`,
+      isDangerous: true,
+    }
+  },
+  run: async (call) => changeClient({ ...call, input: { disabled: true } }),
 })
 
-const enableClient = switchOperation('enable', {
+const enableClient = act({
+  ...SWITCH,
+  id: 'enableClient',
+  verb: 'enable',
   summary: 'Lets a disabled client work again.',
-  about: [],
-  done: 'The client is enabled.',
-  link: 'Enable',
-  isDisabled: false,
-  effect: (grants, count) => `${grants} ${count === 1 ? 'works' : 'work'} again.`,
+  command: { about: [], examples: [EXAMPLE], done: () => 'The client is enabled.' },
+  page: { link: 'Enable', done: 'The client is enabled.', isOffered: ({ disabled }) => disabled === true },
+  async question({ service, id }) {
+    const { client, count, grants } = await readWithGrants(service, id)
+    return { title: `Enable ${client.name}?`, effect: `${grants} ${count === 1 ? 'works' : 'work'} again.` }
+  },
+  run: async (call) => changeClient({ ...call, input: { disabled: false } }),
 })
 
-type Switch = {
-  summary: string
-  about: readonly string[]
-  done: string
-  link: string
-  isDisabled: boolean
-  effect(grants: string, count: number): string
-}
-
-/** Disables or enables a client. In the API, this is the member `disabled` of `updateClient`. */
-function switchOperation(verb: 'disable' | 'enable', { isDisabled, ...words }: Switch): Operation {
-  return defineOperation({
-    id: `${verb}Client`,
-    subject,
-    kind: 'act',
-    verb,
-    path: null,
-    scope: 'admin.clients',
-    summary: words.summary,
-    checksState: true,
-    answers: {},
-    output: null,
-    command: {
-      about: words.about,
-      examples: ['0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
-      done: () => words.done,
-    },
-    page: {
-      link: words.link,
-      button: `${words.link} the client`,
-      done: words.done,
-      isOffered: ({ disabled }) => disabled !== isDisabled,
-    },
-    async question({ service, id }) {
-      const { client, count, grants } = await readWithGrants(service, id)
-      const title = `${words.link} ${client.name}?`
-      return { title, effect: words.effect(grants, count), isDangerous: isDisabled }
-    },
-    run: async (call) => changeClient({ ...call, input: { disabled: isDisabled } }),
-  })
-}
-
-const rotateClientSecret = defineOperation<{ overlap?: number }, Created>({
+const rotateClientSecret = act<{ overlap?: number }, Created>({
   id: 'rotateClientSecret',
-  subject,
-  kind: 'act',
   verb: 'rotate-secret',
   path: ':id/secrets',
-  scope: 'admin.clients',
   summary: 'Gives a client a new secret.',
   description:
-    'The secret is in this answer only. The present secret stays valid for `overlap` seconds; 0 for a secret that leaked.',
+    'The secret is in this response only. The present secret stays valid for `overlap` seconds; 0 for a secret that leaked.',
   input: [
     {
       name: 'overlap',
@@ -305,10 +287,9 @@ const rotateClientSecret = defineOperation<{ overlap?: number }, Created>({
   answers: { created: 'The client and its new secret.' },
   output: createdSchema,
   command: {
-    about: [
+    about:
       'The present secret stays valid for a while, and at most two secrets are valid at a time. For a leaked secret use --overlap 0: then only the new secret is valid, at once. With --json the object of clients create is printed.',
-    ],
-    examples: ['0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --overlap 3600'],
+    examples: [`${EXAMPLE} --overlap 3600`],
     done: ({ client }: Created) => secretsText(client.secrets),
     json: registeredRecord,
   },
@@ -337,110 +318,186 @@ const rotateClientSecret = defineOperation<{ overlap?: number }, Created>({
       requireOwnerFor(service, actor, present)
     }
     const outcome = await rotateSecret(service.store, id, { overlap, at: service.now(), accept })
-    if (outcome.kind === 'unknown') throw notFound(subject, id)
+    if (outcome.kind === 'unknown') throw notFound(kind.name, id)
     if (outcome.kind === 'has_no_secret') throw conflict(`${capitalised(outcome.because)}.`)
     const act = { event: 'client_secret_rotated', client_id: id, details: { overlap } } as const
-    return { ...withSecret(outcome.client, outcome.secret), isNew: true, act }
+    return { ...(await withSecret(service, outcome.client, outcome.secret)), isNew: true, act }
   },
 })
 
-const deleteClient = jobOperation({
-  id: 'deleteClient',
-  kind: 'delete',
-  verb: 'delete',
-  job: 'delete_client',
-  summary: 'Deletes a client permanently and ends its grants.',
-  description: 'The client is disabled at once. The job ends its grants and then removes the client.',
-  scope: 'admin.clients',
-  started: 'client_deletion_started',
-  done: 'client_deleted',
-  link: 'Delete',
-  button: 'Delete the client',
-  about: [
-    'This cannot be undone, so --yes or an answer at the terminal is required. To stop a client temporarily: grantor clients disable.',
+/** What both changes of a logo have. */
+const LOGO = { checksState: true, answers: { done: 'The changed client.' }, output: refTo(clientSchema) } as const
+
+const setClientLogo = act<{ logo: string }, CheckedRecord>({
+  ...LOGO,
+  id: 'setClientLogo',
+  verb: 'set-logo',
+  path: ':id/logo',
+  summary: 'Gives a client a logo, which users see beside its name.',
+  description:
+    'A PNG or WebP of at most 32,768 bytes, each side 16 to 512 pixels, as a data URI. The service checks the picture, removes what a picture does not need, and serves it itself. The host of the client is always shown too.',
+  input: [
+    {
+      name: 'logo',
+      shape: { kind: 'picture' },
+      required: true,
+      label: 'Logo',
+      hint: 'A PNG or WebP of at most 32 kB; each side has 16 to 512 pixels.',
+      words: 'The picture, as in data:image/png;base64,iVBORw0KGgo…',
+      option: { value: 'FILE', words: 'A PNG or WebP of at most 32,768 bytes; each side has 16 to 512 pixels.' },
+    },
   ],
-  question: ({ name }, grants) => ({
-    title: `Delete ${name}?`,
-    effect: `It ends ${grants} and deletes the client.`,
-    notes: ['The client is disabled at once, so no user can sign in to it from that moment on.', 'This cannot be undone.'],
-  }),
-  printed: (ended) => `Deleted the client and ended ${ended}.`,
+  command: {
+    about: [
+      'The picture is shown beside the name of the client when a user signs in, and on the account page. It never replaces the name or the host. The service serves the picture itself. The running service applies the change within a second.',
+    ],
+    examples: [`${EXAMPLE} --logo aurora-notes.png`],
+    done: ({ logo }: CheckedRecord) => `The client has the logo with the SHA-256 ${String(logo)}.`,
+  },
+  page: { link: 'Logo', title: 'Set the logo', button: 'Set the logo', done: 'The client has the logo.' },
+  async question({ service, id, input: { logo } }) {
+    const { type, width, height, bytes } = givenLogo(logo)
+    const { name } = await readClient(service, id)
+    return {
+      title: `Set the logo of ${name}?`,
+      effect: `Users see this picture beside the name: ${type}, ${width} × ${height} pixels, ${bytes.length} bytes.`,
+    }
+  },
+  run: async (call) => changeLogo(call, givenLogo(call.input.logo)),
 })
 
-const endGrantsOfClient = jobOperation({
-  id: 'endGrantsOfClient',
-  kind: 'act',
-  verb: 'end-grants',
-  job: 'end_grants_of_client',
-  summary: 'Ends all grants of a client.',
-  description: 'The client itself stays as it is.',
-  scope: 'admin.grants',
-  started: 'ending_of_grants_started',
-  done: 'grants_ended',
-  link: 'End all grants',
-  button: 'End the grants',
-  about: ['The client itself stays as it is. Users sign in again to use the app. This cannot be undone.'],
-  question: ({ name }, grants) => ({
-    title: `End all grants of ${name}?`,
-    effect: `It ends ${grants}.`,
-    notes: ['Users sign in again to use the app. The client itself stays as it is.', 'This cannot be undone.'],
-  }),
-  printed: (ended) => `Ended ${ended}.`,
+const removeClientLogo = act<Members, CheckedRecord>({
+  ...LOGO,
+  id: 'removeClientLogo',
+  verb: 'remove-logo',
+  summary: 'Removes the logo of a client. Users then see the first letter of its name.',
+  command: {
+    about: ['The running service applies the change within a second.'],
+    examples: [EXAMPLE],
+    done: () => 'The client has no logo.',
+  },
+  page: {
+    link: 'Remove the logo',
+    button: 'Remove the logo',
+    done: 'The client has no logo.',
+    isOffered: ({ logo }) => logo !== null,
+  },
+  run: async (call) => changeLogo(call, null),
 })
 
-type JobWords = Pick<Operation, 'id' | 'verb' | 'kind' | 'summary' | 'scope'> & {
-  job: NewJob['kind']
-  description: string
-  started: OperatorEvent
-  done: OperatorEvent
-  link: string
-  button: string
-  about: readonly string[]
-  question(client: Client, grants: string): Question
-  printed(ended: string): string
+function givenLogo(uri: string): Logo {
+  const read = readLogoUri(uri, CLIENT_LOGO)
+  if ('fault' in read) throw invalid([`The picture ${read.fault}.`], 'This picture cannot be a logo.')
+  return read.logo
+}
+
+async function changeLogo(
+  { service, actor, id, requireMatch }: Omit<Call, 'input'>,
+  logo: Logo | null,
+): Promise<Result<CheckedRecord>> {
+  await requireOwnerIfOperator(service, actor, id)
+  let before: Client | undefined
+  const accept = (present: Client): void => {
+    requireMatch(clientRecord(present))
+    requireOwnerFor(service, actor, present)
+    before = present
+  }
+  const record = await checkedRecord(service, existing(await storeLogo(service.store, id, { logo, accept }), id))
+  const hash = logo?.hash ?? null
+  const details = { ...changedNames(['logo']), logo: hash ?? 'none' }
+  const isSame = (before?.logo?.hash ?? null) === hash
+  return { output: record, record, ...(!isSame && { act: { event: 'client_changed', client_id: id, details } as const }) }
 }
 
 type JobOutput = ReturnType<typeof jobRecord>
 
-/** Work that takes long at a client with many grants. The act of a job that is done at once has the number of grants. */
-function jobOperation({ job: kind, started, done, link, button, about, printed, question, ...operation }: JobWords): Operation {
-  return defineOperation<Members, JobOutput>({
-    ...operation,
-    subject,
-    ...(operation.kind === 'act' && { path: `:id/${operation.verb}` }),
-    checksState: true,
-    mayConflict: true,
-    answers: { started: 'The job, which goes on without the caller.' },
-    output: refTo(jobSchema),
-    command: {
-      about,
-      examples: ['0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --yes'],
-      isConfirmed: true,
-      done: ({ grants_ended: ended }: JobOutput) => printed(counted(ended, 'grant')),
-      json: ({ client_id, grants_ended }: JobOutput) => ({ client_id, grants_ended }),
-    },
-    page: { link, button, isDangerous: true },
-    async question({ service, id }) {
-      const { client, grants } = await readWithGrants(service, id)
-      return { ...question(client, grants), facts: [['Client id', id]], isDangerous: true }
-    },
-    async run({ service, actor, id, requireMatch }) {
-      const client = await readClient(service, id)
-      requireMatch(clientRecord(client))
-      if (kind === 'delete_client') {
-        requireOwnerFor(service, actor, client)
-        await requireOwnerIfOperator(service, actor, id)
-      }
-      const job = await service.startJob({ kind, clientId: id, startedBy: actor.id })
-      if (job === null) throw conflict('Too many jobs are under way. Wait until one is done.')
-      if (kind === 'delete_client') await disable(service, id)
-      const act =
-        job.doneAt === null
-          ? { event: started, client_id: id }
-          : { event: done, client_id: id, details: { grants: job.grantsEnded } }
-      return { output: jobRecord(job), isNew: true, act }
-    },
-  })
+/** Work that takes long at a client with many grants. */
+const JOB = {
+  checksState: true,
+  mayConflict: true,
+  answers: { started: 'The job, which goes on without the caller.' },
+  output: refTo(jobs.schemas[0]),
+} as const
+const JOB_COMMAND = {
+  examples: [`${EXAMPLE} --yes`],
+  isConfirmed: true,
+  json: ({ client_id, grants_ended }: JobOutput) => ({ client_id, grants_ended }),
+} as const
+
+const deleteClient = remove<Members, JobOutput>({
+  ...JOB,
+  summary: 'Deletes a client permanently and ends its grants.',
+  description: 'The client is disabled at once. The job ends its grants and then removes the client.',
+  command: {
+    ...JOB_COMMAND,
+    about:
+      'This cannot be undone, so --yes or an answer at the terminal is required. To stop a client temporarily: grantor clients disable.',
+    done: ({ grants_ended: ended }: JobOutput) => `Deleted the client and ended ${counted(ended, 'grant')}.`,
+  },
+  async question({ service, id }) {
+    const { client, grants } = await readWithGrants(service, id)
+    return {
+      title: `Delete ${client.name}?`,
+      effect: `It ends ${grants} and deletes the client.`,
+      notes: ['The client is disabled at once, so no user can sign in to it from that moment on.', 'This cannot be undone.'],
+      facts: [['Client id', id]],
+    }
+  },
+  async run(call) {
+    const { service, actor, id } = call
+    requireOwnerFor(service, actor, await readMatching(call))
+    await requireOwnerIfOperator(service, actor, id)
+    const result = await startJob(call, 'delete_client', { started: 'client_deletion_started', done: 'client_deleted' })
+    await disable(service, id)
+    return result
+  },
+})
+
+const endGrantsOfClient = act<Members, JobOutput>({
+  ...JOB,
+  id: 'endGrantsOfClient',
+  verb: 'end-grants',
+  scope: 'admin.grants',
+  summary: 'Ends all grants of a client.',
+  description: 'The client itself stays as it is.',
+  command: {
+    ...JOB_COMMAND,
+    about: 'The client itself stays as it is. Users sign in again to use the app. This cannot be undone.',
+    done: ({ grants_ended: ended }: JobOutput) => `Ended ${counted(ended, 'grant')}.`,
+  },
+  page: { link: 'End all grants', button: 'End the grants', isDangerous: true },
+  async question({ service, id }) {
+    const { client, grants } = await readWithGrants(service, id)
+    return {
+      title: `End all grants of ${client.name}?`,
+      effect: `It ends ${grants}.`,
+      notes: ['Users sign in again to use the app. The client itself stays as it is.', 'This cannot be undone.'],
+      facts: [['Client id', id]],
+    }
+  },
+  async run(call) {
+    await readMatching(call)
+    return startJob(call, 'end_grants_of_client', { started: 'ending_of_grants_started', done: 'grants_ended' })
+  },
+})
+
+async function readMatching({ service, id, requireMatch }: Call): Promise<Client> {
+  const client = await readClient(service, id)
+  requireMatch(clientRecord(client))
+  return client
+}
+
+type JobEvents = Record<'started' | 'done', ActName>
+
+/** The act of a job that is done at once has the number of grants. */
+async function startJob({ service, actor, id }: Call, kindOfJob: NewJob['kind'], events: JobEvents): Promise<Result<JobOutput>> {
+  const job = await service.startJob({ kind: kindOfJob, clientId: id, startedBy: actor.id })
+  if (job === null) throw conflict('Too many jobs are under way. Wait until one is done.')
+  const act =
+    job.doneAt === null
+      ? { event: events.started, client_id: id }
+      : { event: events.done, client_id: id, details: { grants: job.grantsEnded } }
+  return { output: jobRecord(job), isNew: true, act }
 }
 
 /** The client may be deleted already. */
@@ -463,9 +520,9 @@ async function changeClient({ service, actor, id, input, requireMatch }: Call): 
     return disabled === undefined ? changes : { ...changes, disabledAt }
   }
   const outcome = await storeChanges(service.store, id, changesOf, at)
-  if (outcome.kind === 'unknown') throw notFound(subject, id)
+  if (outcome.kind === 'unknown') throw notFound(kind.name, id)
   if (outcome.kind === 'faults') throw invalid(outcome.faults, 'This change cannot be made.')
-  const record = clientRecord(outcome.client)
+  const record = await checkedRecord(service, outcome.client)
   // A client that is disabled twice was disabled once.
   const isSame = Object.keys(changes).length === 0 && before?.disabledAt === outcome.client.disabledAt
   const event = eventOf(disabled, changes)
@@ -473,7 +530,7 @@ async function changeClient({ service, actor, id, input, requireMatch }: Call): 
   return { output: record, record, ...(!isSame && { act: { event, client_id: id, ...details } }) }
 }
 
-function eventOf(disabled: unknown, changes: Partial<Client>): OperatorEvent {
+function eventOf(disabled: unknown, changes: Partial<Client>): ActName {
   if (disabled === undefined || Object.keys(changes).length > 0) return 'client_changed'
   return disabled === true ? 'client_disabled' : 'client_enabled'
 }
@@ -492,21 +549,19 @@ function registrationOf(input: Members): ClientRegistration {
   return { type: 'confidential', redirectUris: [], ...byKey(clientMembers, input) } as unknown as ClientRegistration
 }
 
-function withSecret(client: Client, secret: string | null): { output: Created; record: object } {
-  const record = clientRecord(client)
+async function withSecret(service: Service, client: Client, secret: string | null): Promise<{ output: Created; record: object }> {
+  const record = await checkedRecord(service, client)
   return { output: { client: record, client_secret: secret }, record }
 }
 
-/** Exactly these members. */
+/** Exactly these members, and warnings if there are any. */
 function registeredRecord({ client, client_secret }: Created): Members {
-  const { client_id, name, redirect_uris, scopes, type, consent } = client as Members
-  return { client_id, client_secret, name, redirect_uris, scopes, type, consent }
+  const { client_id, name, redirect_uris, scopes, type, consent, warnings } = client
+  return { client_id, client_secret, name, redirect_uris, scopes, type, consent, ...(warnings.length > 0 && { warnings }) }
 }
 
 async function readClient({ store }: Service, id: string): Promise<Client> {
-  const client = await store.clients.readClient(id)
-  if (!client) throw notFound(subject, id)
-  return client
+  return existing(await store.clients.readClient(id), id)
 }
 
 async function countUnended({ store }: Service, clientId: string): Promise<number> {
@@ -524,10 +579,6 @@ async function readClients({ store }: Service, search: string | undefined, page:
   const found = await searchClients(store, search, page)
   if (found !== 'too_many') return found
   throw conflict(`The search stopped after ${SEARCHED_AT_MOST} clients. Search for the whole client id.`)
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** A client that begins to authenticate with a secret has none yet. */
@@ -548,41 +599,24 @@ function secretsShown(value: unknown): Shown {
   return texts.join(', ') || 'none'
 }
 
+function linesOf(texts: readonly string[]): Shown {
+  return texts.length > 0 ? { lines: texts } : null
+}
+
 function stateOf({ disabled_at: at }: Members): Shown {
   return at === null ? { state: 'enabled', tone: 'good' } : { state: 'disabled', tone: 'warn', since: at as number }
 }
 
 export const clients: Subject = {
-  name: subject,
-  noun: 'client',
-  words: 'Registered clients',
-  operand: { name: 'CLIENT_ID', words: 'The id of the client, from grantor clients list.' },
-  unknown: 'no client is registered as',
-  settings: 'clients',
-  idName: 'client_id',
-  displays: [
-    ...displaysOf(clientMembers),
-    {
-      label: 'Grants',
-      print: 'grants',
-      shown: ({ unended_grants: count }) =>
-        typeof count === 'number' ? `${counted(count, 'grant', COUNTED_AT_MOST)} not ended` : null,
-    },
-    { label: 'Secrets', print: 'secrets', shown: ({ secrets }) => secretsShown(secrets) },
-    { label: 'Registered', print: 'created', shown: ({ created_at: at }) => ({ time: at as number }) },
-    { label: 'State', print: 'state', column: 'STATE', shown: stateOf },
-  ],
-  empty: {
-    page: 'No client is registered yet.',
-    terminal: 'No client is registered yet: grantor clients create --help',
-  },
-  page: { title: 'Clients' },
+  ...kind,
   operations: [
     listClients,
     createClient,
     getClient,
     updateClient,
     rotateClientSecret,
+    setClientLogo,
+    removeClientLogo,
     disableClient,
     enableClient,
     deleteClient,

@@ -3,74 +3,86 @@ import { Type } from 'typebox'
 import { endOneGrant } from '../domain/consent/end-grants.ts'
 import { type GrantPlace, readGrantPage } from '../domain/consent/list-grants.ts'
 import { openReceipt } from '../domain/consent/receipt.ts'
-import type { Grant } from '../domain/model/records.ts'
+import type { Grant, Receipt } from '../domain/model/records.ts'
 import { type Address, parseAddress, shortenAddress } from '../wallet/address.ts'
 import { COUNTED_AT_MOST } from './clients.ts'
-import { jobRecord, jobSchema } from './jobs.ts'
+import { jobRecord, jobs } from './jobs.ts'
 import type { Member, Members } from './members/member.ts'
-import { type Call, defineOperation, type Listed, type Subject } from './operation.ts'
+import { type Call, column, columns, type RecordKind, type Subject } from './operation.ts'
 import { invalid, notFound } from './refusal.ts'
-import { named, pageOf, refTo, textOrNull, time, timeOrNull, walletSchema } from './schemas.ts'
+import { fieldsOf, named, refTo, textOrNull, time, timeOrNull, walletSchema } from './schemas.ts'
 import type { Service } from './service.ts'
+import { operationsOn } from './standard.ts'
 import { counted } from './words.ts'
 
-const subject = 'grants'
 /** One wallet has few grants at one client. */
 const COUNTED_AT_CLIENT = 100
 
-export const grantSchema = named(
-  'Grant',
-  Type.Object({
-    grant_id: Type.String(),
-    client_id: Type.String(),
-    wallet: walletSchema,
-    scopes: Type.Array(Type.String()),
-    resources: Type.Array(Type.String({ maxLength: 2000 })),
-    scopes_by_resource: Type.Union([Type.Record(Type.String(), Type.Array(Type.String())), Type.Null()], {
+type GrantAt = Grant & { at: number; ends: number }
+
+const grantFields = fieldsOf<GrantAt>()({
+  grant_id: [Type.String(), ({ id }) => id],
+  client_id: [Type.String(), ({ clientId }) => clientId],
+  wallet: [walletSchema, ({ wallet }) => wallet],
+  scopes: [Type.Array(Type.String()), ({ scopes }) => scopes],
+  resources: [Type.Array(Type.String({ maxLength: 2000 })), ({ resources }) => resources],
+  scopes_by_resource: [
+    Type.Union([Type.Record(Type.String(), Type.Array(Type.String())), Type.Null()], {
       description: 'The scopes of each resource; null if every resource has every scope.',
     }),
-    state: Type.Enum(['active', 'expired', 'ended']),
-    created_at: time,
-    refreshed_at: time,
-    expires_at: time,
-    ended_at: timeOrNull,
-    end_reason: textOrNull,
-  }),
-)
+    ({ scopesByResource }) => scopesByResource,
+  ],
+  state: [Type.Enum(['active', 'expired', 'ended']), stateOf],
+  created_at: [time, ({ createdAt }) => createdAt],
+  refreshed_at: [time, ({ rotatedAt }) => rotatedAt],
+  expires_at: [time, ({ ends }) => ends],
+  ended_at: [timeOrNull, ({ endedAt }) => endedAt],
+  end_reason: [textOrNull, ({ endReason }) => endReason],
+})
 
-export const receiptSchema = named(
-  'Receipt',
-  Type.Object({
-    receipt_id: Type.String(),
-    wallet: walletSchema,
-    client_id: Type.String(),
-    issued_at: time,
-    expires_at: time,
-    withdrawn_at: timeOrNull,
-    message: Type.String({ description: 'The text that the wallet signed.' }),
-    signature: Type.String(),
-  }),
-)
+type OpenReceipt = Receipt & { message: string; signature: string }
+
+const receiptFields = fieldsOf<OpenReceipt>()({
+  receipt_id: [Type.String(), ({ id }) => id],
+  wallet: [walletSchema, ({ wallet }) => wallet],
+  client_id: [Type.String(), ({ clientId }) => clientId],
+  issued_at: [time, ({ issuedAt }) => issuedAt],
+  expires_at: [time, ({ expiresAt }) => expiresAt],
+  withdrawn_at: [timeOrNull, ({ withdrawnAt }) => withdrawnAt],
+  message: [Type.String({ description: 'The text that the wallet signed.' }), ({ message }) => message],
+  signature: [Type.String(), ({ signature }) => signature],
+})
+
+const receiptSchema = named('Receipt', Type.Object(receiptFields.schemas))
+
+const kind: RecordKind = {
+  name: 'grants',
+  noun: 'grant',
+  words: 'What users allowed',
+  schemas: [named('Grant', Type.Object(grantFields.schemas)), receiptSchema],
+  scope: 'admin.grants',
+  settings: 'grants',
+  idName: 'grant_id',
+  displays: [
+    ...columns('grant_id', 'wallet', 'client_id', 'scopes'),
+    column('SINCE', 'created_at', 'time'),
+    // For a grant that has ended, the reason.
+    { ...column('STATE', 'state'), shown: ({ state, end_reason: reason }) => String(reason ?? state) },
+  ],
+  empty: { page: 'No grant matches.', terminal: 'No grant matches.' },
+}
+const { list, get, remove, act, existing } = operationsOn(kind)
 
 export type GrantRecord = ReturnType<typeof grantRecord>
 export type ReceiptRecord = Awaited<ReturnType<typeof readReceipt>>
 
 export function grantRecord(grant: Grant, at: number) {
-  const expiresAt = Math.min(grant.expiresAt, grant.refreshExpiresAt)
-  return {
-    grant_id: grant.id,
-    client_id: grant.clientId,
-    wallet: grant.wallet,
-    scopes: grant.scopes,
-    resources: grant.resources,
-    scopes_by_resource: grant.scopesByResource,
-    state: grant.endedAt !== null ? 'ended' : expiresAt <= at ? 'expired' : 'active',
-    created_at: grant.createdAt,
-    refreshed_at: grant.rotatedAt,
-    expires_at: expiresAt,
-    ended_at: grant.endedAt,
-    end_reason: grant.endReason,
-  }
+  return grantFields.read({ ...grant, at, ends: Math.min(grant.expiresAt, grant.refreshExpiresAt) })
+}
+
+function stateOf({ endedAt, ends, at }: GrantAt): 'active' | 'expired' | 'ended' {
+  if (endedAt !== null) return 'ended'
+  return ends <= at ? 'expired' : 'active'
 }
 
 /** Throws unless the text is an address. Mixed case must be the EIP-55 form. */
@@ -84,25 +96,28 @@ export function walletOf(text: string): Address {
 const CLIENT_ID: Member = { name: 'client_id', shape: { kind: 'text' } }
 export const WALLET: Member = { name: 'wallet', shape: { kind: 'wallet' } }
 
-export const listGrants = defineOperation<{ wallet?: string; client_id?: string; active?: boolean }, Listed<GrantRecord>>({
-  id: 'listGrants',
-  subject,
-  kind: 'list',
-  verb: 'list',
-  scope: 'admin.read',
+export const listGrants = list<{ wallet?: string; client_id?: string; active?: boolean }, GrantRecord>({
   summary: 'Lists grants, newest first; the active grants of a wallet by client, and newest first within a client.',
   description:
     'A page can have fewer items than `limit`, even none, if few grants match. The list ends with the page whose `next` is null.',
   input: [
-    WALLET,
-    CLIENT_ID,
-    { name: 'active', shape: { kind: 'flag' }, words: 'true: only grants that have neither ended nor expired.' },
+    { ...WALLET, option: { value: 'ADDRESS', words: 'Only grants of this wallet.' } },
+    { ...CLIENT_ID, option: { name: 'client', value: 'CLIENT_ID', words: 'Only grants to this client.' } },
+    {
+      name: 'active',
+      shape: { kind: 'flag' },
+      words: 'true: only grants that have neither ended nor expired.',
+      option: { name: 'living', words: 'Only grants that have neither ended nor expired.' },
+    },
   ],
   isPaged: true,
-  answers: { done: 'A page of grants.' },
-  output: pageOf(grantSchema),
-  // The command `grants list` prints a list of any length: src/cli/commands/grants-list.ts.
-  command: null,
+  command: {
+    words: 'Lists grants (wallet, client, scopes), the newest first; the active grants of a wallet by client.',
+    about:
+      'Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
+    examples: ['--living --client 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20', '--all --json > grants.json'],
+    stream: { json: 'array', hasAll: true },
+  },
   async run({ service, input, page }) {
     const at = service.now()
     const wallet = input.wallet === undefined ? undefined : walletOf(input.wallet)
@@ -113,26 +128,15 @@ export const listGrants = defineOperation<{ wallet?: string; client_id?: string;
   },
 })
 
-export const getGrant = defineOperation<Members, GrantRecord>({
-  id: 'getGrant',
-  subject,
-  kind: 'get',
-  verb: 'show',
-  scope: 'admin.read',
-  summary: 'Reads a grant.',
-  answers: { done: 'The grant.' },
-  output: refTo(grantSchema),
+export const getGrant = get<GrantRecord>({
   command: { examples: ['6f1d2c3b-8a47-4c5e-b1a0-9d3e7f2c4b5a'] },
   run: async ({ service, id }) => ({ output: grantRecord(await readGrant(service, id), service.now()) }),
 })
 
-export const getReceiptOfGrant = defineOperation<Members, ReceiptRecord>({
+export const getReceiptOfGrant = get<ReceiptRecord>({
   id: 'getReceiptOfGrant',
-  subject,
-  kind: 'get',
   verb: 'receipt',
   path: ':id/receipt',
-  scope: 'admin.read',
   summary: 'Reads the text that the wallet signed for a grant.',
   answers: { done: 'The receipt.' },
   output: refTo(receiptSchema),
@@ -140,33 +144,27 @@ export const getReceiptOfGrant = defineOperation<Members, ReceiptRecord>({
   run: async ({ service, id }) => ({ output: await readReceipt(service, id) }),
 })
 
-export const endGrant = defineOperation<Members, 'ended' | 'ended_before'>({
+export const endGrant = remove<Members, 'ended' | 'ended_before'>({
   id: 'endGrant',
-  subject,
-  kind: 'delete',
   verb: 'end',
-  scope: 'admin.grants',
   summary: 'Ends a grant.',
   description: 'The tokens of the grant are inactive from then on. Repeating the request changes nothing.',
   answers: { done: 'The grant has ended.' },
-  output: null,
   // The command `grants revoke` ends one grant or those of a wallet: src/cli/commands/grants-revoke.ts.
   command: null,
-  page: { link: 'End', button: 'End the grant', done: 'The grant has ended.' },
+  page: { link: 'End', isDangerous: true, done: 'The grant has ended.' },
   async question({ service, id }) {
     const { clientId, wallet } = await readGrant(service, id)
     const app = await nameOf(service, clientId)
     return {
-      title: 'End this grant?',
       effect: `It ends 1 grant: ${app} loses the access that ${shortenAddress(wallet)} gave it.`,
       notes: ['The wallet can sign in to the app again.'],
-      isDangerous: true,
     }
   },
   async run({ service, id }) {
     const { clientId: client_id, wallet } = await readGrant(service, id)
     const outcome = await endOneGrant(service.store, id, service.now())
-    if (outcome === 'unknown') throw notFound(subject, id)
+    if (outcome === 'unknown') throw notFound(kind.name, id)
     const act = { event: 'grant_ended', reason: 'operator', client_id, grant_id: id, wallet } as const
     return { output: outcome, ...(outcome === 'ended' && { act }) }
   },
@@ -174,23 +172,20 @@ export const endGrant = defineOperation<Members, 'ended' | 'ended_before'>({
 
 type AtClient = { wallet: string; client_id?: string }
 
-export const endGrantsOfWallet = defineOperation<AtClient, { grants_ended: number }>({
+export const endGrantsOfWallet = act<AtClient, { grants_ended: number }>({
   id: 'endGrantsOfWallet',
-  subject,
-  kind: 'act',
   verb: 'end',
   path: 'end',
-  scope: 'admin.grants',
   summary: 'Ends all grants of a wallet, or those at one client.',
   description:
-    'Consents are withdrawn, and codes and logins in progress become void. If the wallet has more than a thousand grants, a job ends the others: until a grant has ended, its tokens stay active.',
+    'Consents are withdrawn, and codes and sign-ins in progress become void. If the wallet has more than a thousand grants, a job ends the others: until a grant has ended, its tokens stay active.',
   input: [{ ...WALLET, required: true }, CLIENT_ID],
   answers: {
     done: 'All grants have ended. The number of grants that ended.',
     started: 'The job that ends the other grants.',
   },
   output: Type.Object({ grants_ended: Type.Integer() }),
-  startedOutput: refTo(jobSchema),
+  startedOutput: refTo(jobs.schemas[0]),
   command: null,
   page: { link: 'End all grants of this wallet', button: 'End the grants' },
   async question({ service, input: { wallet, client_id: clientId } }) {
@@ -201,7 +196,7 @@ export const endGrantsOfWallet = defineOperation<AtClient, { grants_ended: numbe
     return {
       title: `End all grants of ${shortenAddress(address)}?`,
       effect: `It ends ${counted(count, 'grant', atMost)} at ${app}, and withdraws what the wallet signed for ${clientId === undefined ? 'them' : 'it'}.`,
-      notes: ['Codes and logins in progress become void. Sessions stay.'],
+      notes: ['Codes and sign-ins in progress become void. Sessions stay.'],
       facts: [['Wallet', address]],
       isDangerous: true,
     }
@@ -217,9 +212,7 @@ export const endGrantsOfWallet = defineOperation<AtClient, { grants_ended: numbe
 })
 
 async function readGrant({ store }: Service, id: string): Promise<Grant> {
-  const grant = await store.grants.readGrant(id)
-  if (!grant) throw notFound(subject, id)
-  return grant
+  return existing(await store.grants.readGrant(id), id)
 }
 
 async function readReceipt(service: Service, id: string) {
@@ -227,15 +220,7 @@ async function readReceipt(service: Service, id: string) {
   const receipt = receiptId === null ? null : await service.store.receipts.readReceipt(wallet, receiptId)
   const signed = receipt && openReceipt(service.keys().ring, receipt)
   if (!receipt || !signed) throw notFound('receipts', id)
-  return {
-    receipt_id: receipt.id,
-    wallet,
-    client_id: receipt.clientId,
-    issued_at: receipt.issuedAt,
-    expires_at: receipt.expiresAt,
-    withdrawn_at: receipt.withdrawnAt,
-    ...signed,
-  }
+  return receiptFields.read({ ...receipt, ...signed })
 }
 
 /** The store counts the grants of a wallet, or reads those at one client. */
@@ -250,12 +235,4 @@ async function nameOf({ nameOfClient }: Service, clientId: string): Promise<stri
   return (await nameOfClient(clientId)) || clientId
 }
 
-export const grants: Subject = {
-  name: subject,
-  noun: 'grant',
-  words: 'What users allowed',
-  operand: { name: 'GRANT_ID', words: 'The id of the grant, from grantor grants list.' },
-  settings: 'grants',
-  idName: 'grant_id',
-  operations: [listGrants, getGrant, getReceiptOfGrant, endGrant, endGrantsOfWallet],
-}
+export const grants: Subject = { ...kind, operations: [listGrants, getGrant, getReceiptOfGrant, endGrant, endGrantsOfWallet] }

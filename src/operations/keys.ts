@@ -7,16 +7,14 @@ import {
   retireKey as retire,
   rotateKey as rotate,
 } from '../domain/maintenance/keep-keys.ts'
-import type { KeyRecord as StoredKey } from '../domain/model/operator-store.ts'
-import type { KeyKind } from '../keys/key-ring.ts'
+import type { KeyKind, KeyRecord as StoredKey } from '../keys/key-ring.ts'
 import type { Members } from './members/member.ts'
-import { defineOperation, type Listed, type Subject } from './operation.ts'
+import { column, columns, type RecordKind, type Subject } from './operation.ts'
 import { conflict, notFound } from './refusal.ts'
-import { listOf, named, refTo, time, timeOrNull } from './schemas.ts'
+import { fieldsOf, named, refTo, time, timeOrNull } from './schemas.ts'
 import type { Service } from './service.ts'
+import { operationsOn } from './standard.ts'
 import { utc } from './words.ts'
-
-const subject = 'keys'
 
 const KEY_KINDS = ['sign', 'sign_es256', 'sign_rs256', 'sign_eddsa', 'seal', 'mac'] as const
 
@@ -30,57 +28,62 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
   mac: 'Refresh tokens',
 }
 
-export const keySchema = named(
-  'Key',
-  Type.Object({
-    key_id: Type.String(),
-    kind: Type.Enum([...KEY_KINDS]),
-    algorithm: Type.String(),
-    state: Type.Enum(['announced', 'makes', 'opens', 'retired']),
-    created_at: time,
-    starts_at: time,
-    opens_until: timeOrNull,
-    retired_at: timeOrNull,
-  }),
-)
+/** What the state of a key depends on. */
+type KeyOf = { key: StoredKey; keeping: KeyKeeping; all: StoredKey[] }
 
-export type KeyRecord = ReturnType<typeof keyRecord>
+const fields = fieldsOf<KeyOf>()({
+  key_id: [Type.String(), ({ key }) => key.id],
+  kind: [Type.Enum([...KEY_KINDS]), ({ key }) => key.kind],
+  algorithm: [Type.String(), ({ key }) => key.algorithm],
+  state: [Type.Enum(['announced', 'makes', 'opens', 'retired']), ({ key, keeping, all }) => keyState(keeping, all, key)],
+  created_at: [time, ({ key }) => key.createdAt],
+  starts_at: [time, ({ key }) => key.startsAt],
+  opens_until: [timeOrNull, ({ key, keeping, all }) => opensUntil(keeping, all, key)],
+  retired_at: [timeOrNull, ({ key }) => key.retiredAt],
+})
 
-export function keyRecord(keeping: KeyKeeping, records: StoredKey[], key: StoredKey) {
-  return {
-    key_id: key.id,
-    kind: key.kind,
-    algorithm: key.algorithm,
-    state: keyState(keeping, records, key),
-    created_at: key.createdAt,
-    starts_at: key.startsAt,
-    opens_until: opensUntil(keeping, records, key),
-    retired_at: key.retiredAt,
-  }
+const kind: RecordKind = {
+  name: 'keys',
+  noun: 'key',
+  words: 'Keys of the service',
+  schemas: [named('Key', Type.Object(fields.schemas))],
+  scope: 'admin.keys',
+  unknown: 'no key that is not retired has the id',
+  settings: 'keys',
+  idName: 'key_id',
+  displays: [
+    ...columns('key_id', 'kind', 'algorithm', 'state'),
+    column('CREATED', 'created_at', 'time'),
+    {
+      label: 'Opens until',
+      column: 'OPENS UNTIL',
+      isOnlyColumn: true,
+      shown: ({ state, opens_until: until }) => (state === 'opens' && until !== null ? { time: until as number } : ''),
+    },
+  ],
+  empty: { page: 'There is no key.', terminal: 'There is no key yet: grantor serve makes the first ones.' },
 }
+const { list, create, remove, existing } = operationsOn(kind)
 
-export const listKeys = defineOperation<Members, Listed<KeyRecord>>({
-  id: 'listKeys',
-  subject,
-  kind: 'list',
-  verb: 'list',
-  scope: 'admin.read',
+export type KeyRecord = Awaited<ReturnType<typeof readKeys>>[number]
+
+export const listKeys = list<Members, KeyRecord>({
   summary: 'Lists the keys with their states.',
-  answers: { done: 'All keys.' },
-  output: listOf(keySchema),
-  // The command `keys list` also prints the numbers of the keys: src/cli/commands/keys-list.ts.
-  command: null,
+  command: {
+    words: 'Lists the keys in the store with their states; never the keys themselves.',
+    about:
+      'Kinds: sign (access tokens), sign_es256, sign_rs256 and sign_eddsa (ID tokens and other statements to clients that are registered for another algorithm), seal (codes and login challenges), mac (refresh tokens and new sessions). States: announced (published, not used yet), makes (in use), opens (only checks what it made), retired.',
+    examples: [''],
+    records: async ({ service }) => (await readStored(service)).map(numberedRecord),
+  },
   run: async ({ service }) => ({ output: { items: await readKeys(service) } }),
 })
 
-export const rotateKey = defineOperation<{ kind: KeyKind }, KeyRecord>({
+export const rotateKey = create<{ kind: KeyKind }, KeyRecord>({
   id: 'rotateKey',
-  subject,
-  kind: 'create',
   verb: 'rotate',
-  scope: 'admin.keys',
   summary: 'Makes the next key of a kind.',
-  description: 'The key is announced for 60 seconds, then it takes over. Nothing stops working.',
+  description: 'The key is announced for 60 seconds before the first use. Nothing stops working.',
   input: [
     {
       name: 'kind',
@@ -91,19 +94,17 @@ export const rotateKey = defineOperation<{ kind: KeyKind }, KeyRecord>({
   ],
   mayConflict: true,
   answers: { created: 'The new key.' },
-  output: refTo(keySchema),
+  output: refTo(kind.schemas[0]),
   command: {
-    about: [
-      'The running service rotates keys by age (GRANTOR_KEY_ROTATION_DAYS); this command rotates them earlier. The new key is announced for 60 seconds, then it takes over. Nothing stops working: the earlier key opens what it made until all of that has expired. For a leaked key: grantor keys retire --at-once.',
-    ],
+    about:
+      'The running service rotates keys by age (GRANTOR_KEY_ROTATION_DAYS); this command rotates them earlier. The new key is announced for 60 seconds before the first use. Nothing stops working: the earlier key opens everything that was made with it until all of that has expired. For a leaked key: grantor keys retire --at-once.',
     examples: ['', '--kind seal --kind mac'],
     repeats: { member: 'kind', usual: 'sign' },
     done: ({ kind, key_id, starts_at }: KeyRecord) => `Made ${kind} key ${key_id}; it takes over at ${utc(starts_at)}.`,
     json: ({ key_id, kind, starts_at }: KeyRecord) => ({ key_id, kind, starts_at }),
   },
-  page: { link: 'Rotate now', button: 'Rotate the key', done: 'The key was made. It takes over in a minute.' },
+  page: { link: 'Rotate', done: 'The key was made. It takes over in a minute.' },
   question: async ({ input: { kind } }) => ({
-    title: 'Rotate this key?',
     effect: `It makes 1 key: ${wordsOf(kind)}. It ends 0 grants, and nothing stops working.`,
     notes: ['The new key is announced for 60 seconds, and then takes over.'],
     decided: { kind },
@@ -117,38 +118,31 @@ export const rotateKey = defineOperation<{ kind: KeyKind }, KeyRecord>({
   },
 })
 
-export const retireKey = defineOperation<{ at_once?: boolean }>({
+export const retireKey = remove<{ at_once?: boolean }>({
   id: 'retireKey',
-  subject,
-  kind: 'delete',
   verb: 'retire',
-  scope: 'admin.keys',
-  summary: 'Deletes a key permanently.',
+  summary: 'Retires a key permanently.',
   description:
-    'Refused while the key is in use, or while something that it made may be valid. With `at_once`, for a key that leaked, a new key takes over immediately, and everything that the old key made stops working.',
+    'Refused while the key is in use, or while something that was made with the key may be valid. With `at_once`, for a key that leaked, a new key takes over immediately, and everything that the old key made stops working.',
   input: [{ name: 'at_once', shape: { kind: 'flag' }, option: { words: 'Retires the key now, with everything that it made.' } }],
   mayConflict: true,
   answers: { done: 'The key was retired.' },
-  output: null,
   command: {
-    about: [
-      'The running service itself retires keys when everything that they made has expired. This command is refused while the key is in use or something that it made may still be valid. For a leaked key use --at-once: a new key takes over immediately, and these stop working: access tokens (sign), codes and logins in progress (seal), refresh tokens and logins in progress (mac).',
-    ],
+    about:
+      'The running service itself retires a key when everything that was made with the key has expired. This command is refused while the key is in use, or while something that was made with the key may be valid. For a leaked key use --at-once: a new key takes over immediately, and these stop working: access tokens (sign), codes and sign-ins in progress (seal), refresh tokens and sign-ins in progress (mac).',
     examples: ['9f3a1c07be', '9f3a1c07be --at-once'],
     done: (_output, { id }) => `Retired ${id}.`,
   },
-  page: { link: 'Retire', button: 'Retire the key', done: 'The key was retired.' },
+  page: { link: 'Retire', isDangerous: true, done: 'The key was retired.' },
   /** For a key that is still needed, the question names the consequences, because such a key is retired only after a leak. */
   async question({ service, id }) {
-    const key = (await readKeys(service)).find(({ key_id: each }) => each === id)
-    if (!key) throw notFound(subject, id)
+    const found = (await readKeys(service)).find(({ key_id: each }) => each === id)
+    const key = existing(found, id)
     const isNeeded = key.opens_until === null || key.opens_until > service.now()
     const words = wordsOf(key.kind)
     if (!isNeeded)
       return {
-        title: 'Retire this key?',
         effect: `It deletes 1 key (${words}). Nothing that it made is still valid.`,
-        isDangerous: true,
         decided: { at_once: false },
       }
     return {
@@ -156,7 +150,6 @@ export const retireKey = defineOperation<{ at_once?: boolean }>({
       effect: `It deletes 1 key that is still needed (${words}). A new key takes over at once, and everything that the old key made stops working now.`,
       notes: ['Do this only if the key leaked. Otherwise rotate the key: old keys are retired by themselves.'],
       button: 'It leaked: retire it now',
-      isDangerous: true,
       decided: { at_once: true },
     }
   },
@@ -165,7 +158,7 @@ export const retireKey = defineOperation<{ at_once?: boolean }>({
     const outcome = await retire(service.keys().keeping, id, { atOnce })
     switch (outcome.kind) {
       case 'unknown':
-        throw notFound(subject, id)
+        throw notFound(kind.name, id)
       case 'still_makes':
         throw conflict('The key is in use. Rotate the key first, or use at_once if it leaked.')
       case 'still_opens':
@@ -178,23 +171,24 @@ export const retireKey = defineOperation<{ at_once?: boolean }>({
   },
 })
 
-async function readKeys(service: Service): Promise<KeyRecord[]> {
+async function readKeys(service: Service) {
+  return (await readStored(service)).map(fields.read)
+}
+
+async function readStored(service: Service): Promise<KeyOf[]> {
   const { keeping } = service.keys()
-  const records = await service.store.keys.listKeys()
-  return records.map((key) => keyRecord(keeping, records, key))
+  const all = await service.store.keys.listKeys()
+  return all.map((key) => ({ key, keeping, all }))
+}
+
+/** With the number within its kind, which only the command shows. */
+function numberedRecord(stored: KeyOf): Members {
+  const { key_id, kind, ...others } = fields.read(stored)
+  return { key_id, kind, number: stored.key.number, ...others }
 }
 
 function wordsOf(kind: string): string {
   return (KIND_WORDS[kind] ?? kind).toLowerCase()
 }
 
-export const keys: Subject = {
-  name: subject,
-  noun: 'key',
-  words: 'Keys of the service',
-  operand: { name: 'KEY_ID', words: 'The id of the key, from grantor keys list.' },
-  unknown: 'there is no living key',
-  settings: 'keys',
-  idName: 'key_id',
-  operations: [listKeys, rotateKey, retireKey],
-}
+export const keys: Subject = { ...kind, operations: [listKeys, rotateKey, retireKey] }

@@ -44,15 +44,15 @@ export type Result<Output = unknown> = {
 
 /** What will happen, before it is done: the question of the console and of the command line. */
 export type Question = {
-  /** "Delete Aurora Notes?" */
-  title: string
+  /** "Delete Aurora Notes?"; the link of the page and the kind of the record unless given, as in "Delete this client?" */
+  title?: string
   /** what will happen, in numbers */
   effect: string
   /** further consequences, one sentence each */
   notes?: readonly string[]
   facts?: readonly (readonly [name: string, value: string])[]
+  /** as on the page of the operation unless given */
   isDangerous?: boolean
-  /** the button, if it differs from that of the operation */
   button?: string
   /** members of the input that the question decides, whatever the caller gave */
   decided?: Members
@@ -60,9 +60,12 @@ export type Question = {
 
 /** What a command adds. */
 export type CommandWords = {
+  /** one sentence, if it differs from that of the operation */
+  words?: string
   /** after the name of the subject; the verb of the operation unless given */
   verb?: string
-  about?: readonly string[]
+  /** a paragraph of the help, or several */
+  about?: string | readonly string[]
   /** after `grantor NAME` */
   examples: readonly string[]
   /** true if the command needs the option --yes, or an answer at the terminal */
@@ -73,6 +76,10 @@ export type CommandWords = {
   done?: (output: never, call: Pick<Call, 'id'>) => string
   /** the object that `--json` prints; the record unless given */
   json?: (output: never, call: Pick<Call, 'id'>) => unknown
+  /** of a list of any length: the options --limit and, with `hasAll`, --all; and how `--json` prints the records, each on its own line */
+  stream?: { json: 'lines' | 'array'; hasAll?: true }
+  /** all records of the list, if the command shows more of them than the API */
+  records?: (call: Call) => Promise<Members[]>
   /** a further line after the record, on standard error */
   hint?: (output: never) => string | null
   /** the variables that `--env` prints, for a shell */
@@ -91,8 +98,8 @@ export type PageWords = {
   title?: string
   /** the first sentence of the form */
   intro?: string
-  /** the button of the question */
-  button: string
+  /** the button of the question; the link and the kind of the record unless given, as in "Delete the client" */
+  button?: string
   /** true if the link stands out */
   isDangerous?: true
   /** the message after the change */
@@ -118,7 +125,7 @@ export type Operation<Input = never, Output = unknown> = {
   description?: string
   /** the members of the input, besides the id of the record */
   input?: readonly Member[]
-  /** the path of the API below the subject, `:id` or nothing unless given; null if another operation of the API does the same */
+  /** the path of the API below the subject, by the kind unless given; null if another operation of the API does the same */
   path?: string | null
   /** the description of each answer of the API. `created` and `started` answer a call that created a record or started work. */
   answers: { done?: string; created?: string; started?: string }
@@ -160,15 +167,22 @@ export type Display = {
   shown(record: Members): Shown
 }
 
+/** A schema that the API's document names. */
+export type NamedSchema = TSchema & { $id: string }
+
 /** A kind of records. */
-export type Subject = {
+export type RecordKind = {
   name: SubjectName
   /** "client" */
   noun: string
   /** for the API's document */
   words: string
-  /** how a command names a record */
-  operand?: { name: string; words: string }
+  /** the schemas that the document names, that of the records first */
+  schemas: readonly [NamedSchema, ...NamedSchema[]]
+  /** what a caller needs for operations that change something, unless an operation has another scope */
+  scope: AdminScope
+  /** how a command names a record, if not by an id from the list */
+  operand?: Operand
   /** the first words of the line for an unknown id; `there is no NOUN` unless given */
   unknown?: string
   /** the program whose settings the commands read */
@@ -182,25 +196,48 @@ export type Subject = {
   empty?: { page: string; terminal: string }
   /** the page with all records; absent if the console has a page of its own for them */
   page?: { title: string; lead?: string; readOnly?: string }
-  operations: readonly Operation[]
+}
+export type Operand = { name: string; words: string }
+
+/** A kind of records with its operations. */
+export type Subject = RecordKind & { operations: readonly Operation[] }
+
+/** Columns of a list, each with the name of its member as heading. */
+export function columns(...names: readonly string[]): Display[] {
+  return names.map((name) => column(name.toUpperCase(), name))
+}
+
+export function column(heading: string, name: string, kind: 'text' | 'time' = 'text'): Display {
+  const shown = ({ [name]: value }: Members): Shown => usualShown(value, { shape: { kind } })
+  return { label: heading, column: heading, isOnlyColumn: true, shown }
+}
+
+/** A time of a record, in epoch seconds. */
+export function timeDisplay(name: string, label: string, others: Partial<Display> = {}): Display {
+  return { label, ...others, shown: ({ [name]: at }) => usualShown(at, { shape: { kind: 'time' } }) }
 }
 
 /** How the members of a table are shown. */
 export function displaysOf(table: Readonly<Record<string, RecordMember>>): Display[] {
-  return Object.values(table).map(({ name, shape, label, column, print, isTitle, shown }) => ({
-    label,
-    ...(column !== undefined && { column }),
-    ...(print !== undefined && { print }),
-    ...(isTitle && { isTitle }),
-    shown: (record) => (shown ? shown(record[name], record) : usualShown(record[name], shape.kind)),
+  return Object.values(table).map((member) => ({
+    ...member,
+    shown: (record) => (member.shown ? member.shown(record[member.name], record) : usualShown(record[member.name], member)),
   }))
 }
 
-function usualShown(value: unknown, kind: Member['shape']['kind']): Shown {
-  if (value === null || value === undefined) return null
+/** A text that a missing member would have is not shown. */
+function usualShown(value: unknown, { shape, preset }: Pick<Member, 'shape' | 'preset'>): Shown {
+  if (value === null || value === undefined || value === preset) return null
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (kind === 'time') return { time: value as number }
+  if (shape.kind === 'time') return { time: value as number }
   return Array.isArray(value) ? { words: value as string[] } : { exact: textOf(value) }
+}
+
+/** The name of a record, or the id of a record without a name. */
+export function nameOf({ displays = [], idName }: RecordKind, record: Members): string {
+  const shown = displays.find(({ isTitle }) => isTitle)?.shown(record)
+  const name = typeof shown === 'object' && shown !== null && 'exact' in shown ? shown.exact : ''
+  return name || String(record[idName])
 }
 
 /** Runs the operation for the actor, and records the act. */
@@ -217,9 +254,10 @@ export function recordIn({ noun }: Subject, output: unknown): Members {
   return (typeof inner === 'object' && inner !== null ? inner : output) as Members
 }
 
-/** A strong validator of a record (RFC 9110 §8.8.3). */
+/** A strong validator of a record (RFC 9110 §8.8.3). Warnings are no state of the record. */
 export function etagOf(record: object): string {
-  return `"${createHash('sha256').update(JSON.stringify(record)).digest('base64url').slice(0, 22)}"`
+  const { warnings: _, ...state } = record as Members
+  return `"${createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, 22)}"`
 }
 
 /** `wanted` is the validator of the record that the caller has read; undefined or `*` for any. */

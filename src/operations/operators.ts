@@ -13,52 +13,66 @@ import {
 import { requireStillOwner } from './access.ts'
 import { type Members, membersOf } from './members/member.ts'
 import { operatorMembers, ROLE_WORDS } from './members/operator-members.ts'
-import { defineOperation, displaysOf, type Subject } from './operation.ts'
+import { defineOperation, displaysOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid, notFound, type Refusal } from './refusal.ts'
-import { listOf, named, recordSchema, refTo, time } from './schemas.ts'
+import { named, recordSchema, refTo, time } from './schemas.ts'
 import type { Act, Service } from './service.ts'
+import { operationsOn } from './standard.ts'
 
-const subject = 'operators'
-
-export const operatorSchema = named(
-  'Operator',
-  recordSchema(operatorMembers, {
-    operator: Type.String({ description: 'The address of a wallet, or a client id.' }),
-    role: Type.Enum([...OPERATOR_ROLES]),
-    created_at: time,
-  }),
-)
+const kind: RecordKind = {
+  name: 'operators',
+  noun: 'operator',
+  words: 'Who may use this API',
+  schemas: [
+    named(
+      'Operator',
+      recordSchema(operatorMembers, {
+        operator: Type.String({ description: 'The address of a wallet, or a client id.' }),
+        role: Type.Enum([...OPERATOR_ROLES]),
+        created_at: time,
+      }),
+    ),
+  ],
+  scope: 'admin.operators',
+  operand: {
+    name: 'OPERATOR',
+    words: 'The address of a wallet (0x and 40 hexadecimal digits), or the id of a registered client.',
+  },
+  settings: 'clients',
+  idName: 'operator',
+  displays: [...displaysOf(operatorMembers), timeDisplay('created_at', 'Added', { column: 'CREATED' })],
+  empty: { page: 'There is no operator.', terminal: 'There is no operator yet: grantor operators add --help' },
+  page: {
+    title: 'Operators',
+    lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role. An owner may do everything, an operator everything except change this list, and an auditor reads everything.',
+    readOnly: 'Only an owner changes this list.',
+  },
+}
+const { list, remove, existing } = operationsOn(kind)
 
 function operatorRecord(operator: Operator) {
   return { ...membersOf(operatorMembers, operator), created_at: operator.createdAt }
 }
 
-const listOperators = defineOperation({
-  id: 'listOperators',
-  subject,
-  kind: 'list',
-  verb: 'list',
-  scope: 'admin.read',
+const listOperators = list({
   summary: 'Lists the operators.',
-  answers: { done: 'All operators.' },
-  output: listOf(operatorSchema),
-  command: { about: ['The wallets and clients that may use the admin API.'], examples: [''] },
+  command: { about: 'The wallets and clients that may use the admin API.', examples: [''] },
   run: async ({ service }) => ({ output: { items: (await readOperators(service.store)).map(operatorRecord) } }),
 })
 
 const setOperator = defineOperation<{ role: OperatorRole }>({
   id: 'setOperator',
-  subject,
+  subject: kind.name,
   kind: 'set',
   verb: 'add',
-  scope: 'admin.operators',
+  scope: kind.scope,
   summary: 'Adds an operator, or changes the role.',
   description: 'The id is the address of a wallet or the id of a registered client.',
   input: [operatorMembers.role],
   checksState: true,
   mayConflict: true,
   answers: { done: 'The role was changed.', created: 'The operator was added.' },
-  output: refTo(operatorSchema),
+  output: refTo(kind.schemas[0]),
   command: {
     about: [
       'Roles: owner may do everything. operator may do everything except change operators. auditor may read everything and change nothing. The first operator must be an owner.',
@@ -116,36 +130,28 @@ const setOperator = defineOperation<{ role: OperatorRole }>({
   },
 })
 
-const removeOperator = defineOperation({
+const removeOperator = remove({
   id: 'removeOperator',
-  subject,
-  kind: 'delete',
   verb: 'remove',
-  scope: 'admin.operators',
   summary: 'Removes an operator.',
   description: 'Access ends with the next request. The last owner cannot be removed.',
   checksState: true,
   mayConflict: true,
-  answers: { done: 'The operator was removed.' },
-  output: null,
   command: {
-    about: ['Tokens and console sessions of the operator stop working with the next request. The last owner cannot be removed.'],
+    about: 'Tokens and console sessions of the operator stop working with the next request. The last owner cannot be removed.',
     examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
     done: (_output, { id }) => `${operatorIdOf(id)} is no operator any more.`,
   },
   page: {
     link: 'Remove',
-    isDangerous: true,
-    button: 'Remove the operator',
     done: 'The operator was removed, and has no access from this moment on.',
   },
   async question({ service, actor, id }) {
     const operators = await readOperators(service.store)
-    const present = operators.find((operator) => operator.id === id)
-    if (!present) throw notFound(subject, id)
+    const found = operators.find((operator) => operator.id === id)
+    const present = existing(found, id)
     const isLast = present.role === 'owner' && operators.filter(({ role }) => role === 'owner').length === 1
     return {
-      title: 'Remove this operator?',
       effect: isLast
         ? 'This is the last owner, who cannot be removed. Make another operator an owner first.'
         : 'It takes the access of 1 operator away, from the next request on.',
@@ -154,7 +160,6 @@ const removeOperator = defineOperation({
         ['Operator', id],
         ['Role', present.role],
       ],
-      isDangerous: true,
     }
   },
   async run({ service, actor, id: text, requireMatch }) {
@@ -168,17 +173,13 @@ const removeOperator = defineOperation({
   },
 })
 
-function requireId(text: string): string {
-  const id = operatorIdOf(text)
-  if (id !== null) return id
-  throw invalid([
-    'An operator is the address of a wallet, 0x and 40 hexadecimal digits with the right checksum (EIP-55), or the id of a client.',
-  ])
-}
-
 /** The id in its normalized form. Throws if a client id is not registered. */
 async function requireOperatorId({ store }: Service, text: string): Promise<string> {
-  const id = requireId(text)
+  const id = operatorIdOf(text)
+  if (id === null)
+    throw invalid([
+      'An operator is the address of a wallet, 0x and 40 hexadecimal digits with the right checksum (EIP-55), or the id of a client.',
+    ])
   if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('clients', id)
   return id
 }
@@ -189,41 +190,14 @@ function objectOf(id: string): Pick<Act, 'wallet' | 'client_id'> {
   return wallet === undefined ? { client_id: clientId } : { wallet }
 }
 
+const REFUSALS = {
+  too_many: `There are ${OPERATORS_AT_MOST} operators already.`,
+  first_must_be_owner: 'The first operator must be an owner.',
+  last_owner: 'The last owner can be neither removed nor given another role.',
+} as const
+
 function refusalOf(why: OperatorRefusal, id: string): Refusal {
-  switch (why) {
-    case 'unknown':
-      return notFound(subject, id)
-    case 'too_many':
-      return conflict(`There are ${OPERATORS_AT_MOST} operators already.`)
-    case 'first_must_be_owner':
-      return conflict('The first operator must be an owner.')
-    case 'last_owner':
-      return conflict('The last owner can be neither removed nor given another role.')
-  }
+  return why === 'unknown' ? notFound(kind.name, id) : conflict(REFUSALS[why])
 }
 
-export const operators: Subject = {
-  name: subject,
-  noun: 'operator',
-  words: 'Who may use this API',
-  operand: operatorOperand(),
-  unknown: 'there is no operator',
-  settings: 'clients',
-  idName: 'operator',
-  displays: [
-    ...displaysOf(operatorMembers),
-    { label: 'Added', column: 'CREATED', shown: ({ created_at: at }) => ({ time: at as number }) },
-  ],
-  empty: { page: 'There is no operator.', terminal: 'There is no operator yet: grantor operators add --help' },
-  page: {
-    title: 'Operators',
-    lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role. An owner may do everything, an operator everything except change this list, and an auditor reads everything.',
-    readOnly: 'Only an owner changes this list.',
-  },
-  operations: [listOperators, setOperator, removeOperator],
-}
-
-function operatorOperand(): { name: string; words: string } {
-  const { value, words } = operatorMembers.id.option
-  return { name: value, words }
-}
+export const operators: Subject = { ...kind, operations: [listOperators, setOperator, removeOperator] }

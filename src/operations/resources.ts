@@ -4,15 +4,41 @@ import { CLIENT_KINDS, type Resource, type ResourceScope } from '../domain/model
 import { resourceFaults } from '../domain/resources/resource-faults.ts'
 import { byKey, changedNames, givenAtChange, givenAtCreation, type Members, membersOf } from './members/member.ts'
 import { resourceMembers } from './members/resource-members.ts'
-import { type Call, defineOperation, displaysOf, etagOf, type Result, type Subject } from './operation.ts'
-import { conflict, invalid, notFound } from './refusal.ts'
-import { listOf, named, recordSchema, refTo, time } from './schemas.ts'
+import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
+import { conflict, invalid } from './refusal.ts'
+import { named, recordSchema, refTo, time } from './schemas.ts'
 import type { Service } from './service.ts'
+import { operationsOn } from './standard.ts'
 import { counted } from './words.ts'
 
-const subject = 'resources'
-
-export const resourceSchema = named('Resource', recordSchema(resourceMembers, { created_at: time }))
+const kind: RecordKind = {
+  name: 'resources',
+  noun: 'resource',
+  words: 'Registered resources',
+  schemas: [named('Resource', recordSchema(resourceMembers, { created_at: time }))],
+  scope: 'admin.clients',
+  operand: { name: 'RESOURCE', words: 'The URI of the resource, from grantor resources list.' },
+  unknown: 'no resource is registered as',
+  settings: 'clients',
+  hasUris: true,
+  idName: 'resource',
+  displays: [
+    ...displaysOf(resourceMembers),
+    {
+      label: 'Scopes',
+      column: 'SCOPES',
+      isOnlyColumn: true,
+      shown: ({ scopes }) => ({ words: (scopes as ResourceScope[]).map(({ name }) => name) }),
+    },
+    timeDisplay('created_at', 'Registered', { print: 'created' }),
+  ],
+  empty: {
+    page: 'No resource is registered yet.',
+    terminal: 'No resource is registered yet: grantor resources create --help',
+  },
+  page: { title: 'Resources', lead: 'The APIs for which tokens are issued.' },
+}
+const { list, get, create, change, remove, existing } = operationsOn(kind)
 
 type ResourceRecord = ReturnType<typeof resourceRecord>
 
@@ -28,29 +54,16 @@ export function resourceOf({ name = '', scopes = [], openTo = ['registered'], ..
     ...rest,
     name: name.trim(),
     scopes: scopes.map((scope) => ({ name: scope.name, description: scope.description.trim() })),
-    openTo: CLIENT_KINDS.filter((kind) => openTo.includes(kind)),
+    openTo: CLIENT_KINDS.filter((each) => openTo.includes(each)),
   }
 }
 
-const listResources = defineOperation({
-  id: 'listResources',
-  subject,
-  kind: 'list',
-  verb: 'list',
-  scope: 'admin.read',
+const listResources = list({
   summary: 'Lists the registered resources.',
-  answers: { done: 'All resources.' },
-  output: listOf(resourceSchema),
-  command: { examples: [''] },
   run: async ({ service }) => ({ output: { items: (await service.store.resources.listResources()).map(resourceRecord) } }),
 })
 
-const createResource = defineOperation<Members, ResourceRecord>({
-  id: 'createResource',
-  subject,
-  kind: 'create',
-  verb: 'create',
-  scope: 'admin.clients',
+const createResource = create<Members, ResourceRecord>({
   summary: 'Registers a resource.',
   description: 'A request that is repeated with the same members has the same result.',
   input: givenAtCreation(resourceMembers),
@@ -59,7 +72,7 @@ const createResource = defineOperation<Members, ResourceRecord>({
     done: 'The resource is registered already, with these members.',
     created: 'The resource was registered.',
   },
-  output: refTo(resourceSchema),
+  output: refTo(kind.schemas[0]),
   command: {
     about: [
       'A resource is an API for which the service issues access tokens. A registered resource has exactly the scopes that are named here, besides those of the service (openid, wallet) and, for registered clients, those in GRANTOR_SCOPE_DESCRIPTIONS. All other scopes that are named here are granted only for resources that name them. Clients that are not registered may request only registered resources that are open to them.',
@@ -78,12 +91,11 @@ const createResource = defineOperation<Members, ResourceRecord>({
     initial: { open_to: ['registered'] },
   },
   async question({ service, input }) {
-    requireValid(service, resourceOf(byKey(resourceMembers, input)), 'This resource cannot be registered.')
+    newResource(service, input)
     return { title: 'Register this resource?', effect: 'It registers 1 resource. No grant changes.' }
   },
   async run({ service, actor, input }) {
-    const given = resourceOf({ ...byKey(resourceMembers, input), createdAt: service.now() })
-    const resource = requireValid(service, given, 'This resource cannot be registered.')
+    const resource = newResource(service, input)
     const outcome = await service.store.resources.insertResource(resource)
     if (outcome === 'full') throw conflict(`${RESOURCES_AT_MOST} resources are registered, which is the most.`)
     const record = resourceRecord(resource)
@@ -97,15 +109,7 @@ const createResource = defineOperation<Members, ResourceRecord>({
   },
 })
 
-const getResource = defineOperation({
-  id: 'getResource',
-  subject,
-  kind: 'get',
-  verb: 'show',
-  scope: 'admin.read',
-  summary: 'Reads a resource.',
-  answers: { done: 'The resource.' },
-  output: refTo(resourceSchema),
+const getResource = get({
   command: { examples: ['https://mcp.example.com/mcp'] },
   async run({ service, id }) {
     const record = resourceRecord(await readResource(service, id))
@@ -113,95 +117,75 @@ const getResource = defineOperation({
   },
 })
 
-const updateResource = defineOperation<Members, ResourceRecord>({
-  id: 'updateResource',
-  subject,
-  kind: 'change',
-  verb: 'update',
-  scope: 'admin.clients',
+const updateResource = change({
   summary: 'Changes a resource.',
   description: 'Members that are absent stay unchanged. A list replaces the whole list.',
   input: givenAtChange(resourceMembers),
-  checksState: true,
-  answers: { done: 'The changed resource.' },
-  output: refTo(resourceSchema),
   command: {
-    about: [
+    about:
       'Properties that are not named stay unchanged. A repeatable option replaces the whole list: to add a scope, name the present ones too. The running service applies the change within a second. New access tokens, also those of existing grants, no longer have a scope that was removed. Existing grants never get a scope that was added: the user must sign in again.',
-    ],
     examples: [
       'https://mcp.example.com/mcp --open-to registered --open-to metadata',
       'https://mcp.example.com/mcp --scope "notes.read=read your notes"',
     ],
-    done: () => 'Changed; the resource is now:',
   },
-  page: { link: 'Change', title: 'Change the resource', button: 'Change the resource', done: 'The resource was changed.' },
   async question({ service, id, input }) {
-    requireValid(service, changed(await readResource(service, id), input))
+    changedResource(service, await readResource(service, id), input)
     return {
-      title: 'Change this resource?',
       effect: `It changes ${counted(Object.keys(input).length, 'setting')}. It ends 0 grants.`,
       notes: ['A scope that is removed is missing in the next token of each grant.'],
     }
   },
-  async run({ service, id, input, requireMatch }: Call): Promise<Result<ResourceRecord>> {
-    const resource = await service.store.resources.changeResource(id, (present) => {
+  async run({ service, id, input, requireMatch }) {
+    const changed = await service.store.resources.changeResource(id, (present) => {
       requireMatch(resourceRecord(present))
-      return requireValid(service, changed(present, input))
+      return changedResource(service, present, input)
     })
-    if (!resource) throw notFound(subject, id)
-    const record = resourceRecord(resource)
+    const record = resourceRecord(existing(changed, id))
     const details = changedNames(Object.keys(input))
     return { output: record, record, act: { event: 'resource_changed', resource: id, details } }
   },
 })
 
-const deleteResource = defineOperation({
-  id: 'deleteResource',
-  subject,
-  kind: 'delete',
-  verb: 'delete',
-  scope: 'admin.clients',
+const deleteResource = remove({
   summary: 'Removes a resource from the registry.',
   description: 'Access tokens that were issued stay valid until they expire.',
-  answers: { done: 'The resource was removed.' },
-  output: null,
   command: {
-    about: [
+    about:
       'Clients that are not registered get no new tokens for the resource. Registered clients that list the resource keep it, as they do a resource that was never registered: to refuse all clients, use grantor resources update --closed. Access tokens that were issued stay valid until they expire. --yes or an answer at the terminal is required.',
-    ],
     examples: ['https://mcp.example.com/mcp --yes'],
     isConfirmed: true,
     done: (_output, { id }) => `Deleted ${id}.`,
     json: (_output, { id }) => ({ resource: id }),
   },
-  page: { link: 'Delete', isDangerous: true, button: 'Delete the resource', done: 'The resource was removed.' },
   async question({ service, id }) {
     const { name, scopes } = await readResource(service, id)
     return {
       title: `Delete ${name}?`,
       effect: `It removes 1 resource with ${counted(scopes.length, 'scope')}. It ends 0 grants.`,
       notes: ['Access tokens that were issued stay valid until they expire. No new ones are issued for this resource.'],
-      isDangerous: true,
     }
   },
   async run({ service, id }) {
-    if ((await service.store.resources.deleteResource(id)) === 'unknown') throw notFound(subject, id)
+    if ((await service.store.resources.deleteResource(id)) === 'unknown') existing(null, id)
     return { output: undefined, act: { event: 'resource_deleted', resource: id } }
   },
 })
 
 async function readResource({ store }: Service, id: string): Promise<Resource> {
-  const resource = await store.resources.readResource(id)
-  if (!resource) throw notFound(subject, id)
-  return resource
+  return existing(await store.resources.readResource(id), id)
 }
 
-function changed(present: Resource, input: Members): Resource {
-  return resourceOf({ ...present, ...byKey(resourceMembers, input) })
+function newResource(service: Service, input: Members): Resource {
+  const given = resourceOf({ ...byKey(resourceMembers, input), createdAt: service.now() })
+  return requireValid(service, given, 'This resource cannot be registered.')
 }
 
-function requireValid({ adminResource }: Service, resource: Resource, message = 'This change cannot be made.'): Resource {
+function changedResource(service: Service, present: Resource, input: Members): Resource {
+  return requireValid(service, resourceOf({ ...present, ...byKey(resourceMembers, input) }), 'This change cannot be made.')
+}
+
+function requireValid({ adminResource }: Service, resource: Resource, message: string): Resource {
   const faults = resourceFaults(resource)
   if (resource.uri === adminResource) faults.push('This is the URI of the admin API, which is no registered resource.')
   if (faults.length > 0) throw invalid(faults, message)
@@ -209,28 +193,6 @@ function requireValid({ adminResource }: Service, resource: Resource, message = 
 }
 
 export const resources: Subject = {
-  name: subject,
-  noun: 'resource',
-  words: 'Registered resources',
-  operand: { name: 'RESOURCE', words: 'The URI of the resource, from grantor resources list.' },
-  unknown: 'no resource is registered as',
-  settings: 'clients',
-  hasUris: true,
-  idName: 'resource',
-  displays: [
-    ...displaysOf(resourceMembers),
-    {
-      label: 'Scopes',
-      column: 'SCOPES',
-      isOnlyColumn: true,
-      shown: ({ scopes }) => ({ words: (scopes as ResourceScope[]).map(({ name }) => name) }),
-    },
-    { label: 'Registered', print: 'created', shown: ({ created_at: at }) => ({ time: at as number }) },
-  ],
-  empty: {
-    page: 'No resource is registered yet.',
-    terminal: 'No resource is registered yet: grantor resources create --help',
-  },
-  page: { title: 'Resources', lead: 'The APIs for which tokens are issued.' },
+  ...kind,
   operations: [listResources, createResource, getResource, updateResource, deleteResource],
 }

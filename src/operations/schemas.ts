@@ -1,7 +1,8 @@
 /** The JSON Schemas of inputs and outputs, derived from the members. Times are epoch seconds. */
 import { type TSchema, Type } from 'typebox'
+import { CLIENT_LOGO_URI_AT_MOST } from '../look/logo.ts'
 import type { Member, RecordMembers } from './members/member.ts'
-import type { Kind, Operation } from './operation.ts'
+import type { Kind, NamedSchema, Operation } from './operation.ts'
 
 export const time = Type.Integer({ minimum: 0, description: 'Epoch seconds.' })
 export const timeOrNull = Type.Union([time, Type.Null()])
@@ -13,8 +14,25 @@ const LATEST = 253_402_300_799
 const LONGEST = 2000
 const CLOSED = { additionalProperties: false } as const
 
-/** A schema that the API's document names. */
-export function named(name: string, schema: TSchema): TSchema & { $id: string } {
+type Fields<Stored> = Readonly<Record<string, readonly [schema: TSchema, read: (stored: Stored) => unknown]>>
+type RecordOf<Own> = { [Name in keyof Own]: Own[Name] extends readonly [TSchema, (stored: never) => infer Value] ? Value : never }
+
+/** What the API returns of a stored record besides its members: for each name, the schema and the function that reads the value. */
+export function fieldsOf<Stored>() {
+  return <const Own extends Fields<Stored>>(fields: Own) => ({
+    schemas: mapValues(fields, ([schema]) => schema),
+    read: (stored: Stored) => mapValues(fields, ([, read]) => read(stored)) as RecordOf<Own>,
+  })
+}
+
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  change: (value: Value) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
+}
+
+export function named(name: string, schema: TSchema): NamedSchema {
   return { ...schema, $id: name }
 }
 
@@ -88,6 +106,8 @@ function schemaOfShape(shape: Member['shape']): TSchema {
       return shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST })
     case 'texts':
       return Type.Array(shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST }), { maxItems: 200 })
+    case 'picture':
+      return Type.String({ maxLength: CLIENT_LOGO_URI_AT_MOST })
     case 'flag':
       return Type.Boolean()
     case 'integer':

@@ -1,18 +1,19 @@
 /** What an operation works with. A server and a command each make one, so an operation never opens a store. */
-import type { OperatorEvent } from '../domain/audit/operator-acts.ts'
 import type { WalletEnding } from '../domain/consent/end-grants.ts'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
-import type { AuditEvent } from '../domain/model/deps.ts'
-import type { Job, OperatorRole, Session } from '../domain/model/records.ts'
+import type { ActName, AwaitedEvent } from '../domain/model/audit-events.ts'
+import type { Client, Job, OperatorRole, Session } from '../domain/model/records.ts'
 import type { Store } from '../domain/model/store.ts'
 import type { NewJob } from '../domain/operators/jobs.ts'
 import { type AdminScope, roleAllows } from '../domain/operators/roles.ts'
+import { clientWarnings } from '../domain/resources/client-warnings.ts'
+import type { TextFacts } from '../domain/resources/longest-text.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { insufficientScope } from '../oauth/oauth-error.ts'
 import type { Address } from '../wallet/address.ts'
 
 /** What an operator did, for the audit trail. */
-export type Act = AuditEvent & { event: OperatorEvent }
+export type Act = AwaitedEvent & { event: ActName }
 
 /** `listed`: in the list of operators. `command_line`: the user of the operating system, who may do everything. */
 export type Actor = {
@@ -34,16 +35,24 @@ export type Service = {
   isDevelopment: boolean
   /** Throws on the command line unless the command reads the secret (`settings: 'keys'`). */
   keys(): { ring: KeyRing; keeping: KeyKeeping }
-  /** Writes the act to the log and the trail. A server holds the response until the line of the trail is committed. */
+  /** Writes the act to the log and the trail. Resolves when the line of the trail is committed. */
   record(actor: Actor, act: Act): Promise<void>
   /** A server stores the job, and another task carries it out. A command carries the job out at once. Null if too many are under way. */
   startJob(job: NewJob): Promise<Job | null>
   /** Ends the grants of a wallet, at one client or at all. A server ends the first thousand, and a job ends the others. */
   endGrantsOfWallet(of: { wallet: Address; clientId: string | undefined; startedBy: string }): Promise<WalletEnding>
+  /** What the longest text to sign of a client depends on; null on a command line that has no addresses of the service. */
+  textFacts(): Promise<TextFacts | null>
   /** Empty for a client that was deleted, or that is no longer published. */
   nameOfClient(clientId: string): Promise<string>
   /** Signs a browser out, and notifies the apps that want it. */
   endSession(session: Session): Promise<void>
+}
+
+/** What an operator should know about a client that can be registered. */
+export async function warningsOf({ textFacts }: Pick<Service, 'textFacts'>, client: Client): Promise<string[]> {
+  const facts = await textFacts()
+  return facts === null ? [] : clientWarnings(facts, client)
 }
 
 export function mayUse({ role, scopes }: Actor, scope: AdminScope): boolean {

@@ -1,46 +1,70 @@
-/** The endpoints that get the lines of the audit trail. */
+/** Webhooks: the servers that receive the lines of the audit trail. */
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import { nearest } from '../config/nearest.ts'
-import { LINE_EVENTS } from '../domain/audit/recorded-events.ts'
 import { newWebhookSecret, webhookSecretText } from '../domain/audit/webhook-message.ts'
 import { calledUriFault } from '../domain/clients/client-called-uri.ts'
+import { recordedEvents } from '../domain/model/audit-events.ts'
 import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook } from '../domain/model/webhook-store.ts'
-import { givenAtCreation, type Members, membersOf, type Shown } from './members/member.ts'
+import { nearest } from '../oauth/nearest.ts'
+import { byKey, changedNames, givenAtChange, givenAtCreation, type Members, membersOf, type Shown } from './members/member.ts'
 import { webhookMembers } from './members/webhook-members.ts'
-import { defineOperation, displaysOf, type Listed, type Subject } from './operation.ts'
-import { conflict, invalid, notFound } from './refusal.ts'
-import { listOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
+import { displaysOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
+import { conflict, invalid } from './refusal.ts'
+import { fieldsOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
 import type { Act, Service } from './service.ts'
+import { operationsOn } from './standard.ts'
 import { counted, utc } from './words.ts'
 
-const subject = 'webhooks'
 const EXAMPLE = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
 
-export const webhookSchema = named(
-  'Webhook',
-  recordSchema(webhookMembers, {
-    webhook_id: uuid,
-    created_at: time,
-    delivered_through: Type.Integer({ description: 'The last line that was delivered or is not wanted.' }),
-    last_line: Type.Integer({ description: 'The last line of the trail.' }),
-    failing_since: timeOrNull,
-    paused_at: timeOrNull,
-  }),
-)
+const fields = fieldsOf<StoredWebhook & { lastLine: number }>()({
+  webhook_id: [uuid, ({ id }) => id],
+  created_at: [time, ({ createdAt }) => createdAt],
+  delivered_through: [
+    Type.Integer({ description: 'The last line that was delivered or is not wanted.' }),
+    ({ cursor }) => cursor,
+  ],
+  last_line: [Type.Integer({ description: 'The last line of the trail.' }), ({ lastLine }) => lastLine],
+  failing_since: [timeOrNull, ({ failingSince }) => failingSince],
+  paused_at: [timeOrNull, ({ pausedAt }) => pausedAt],
+})
 
-type WebhookRecord = Members & { webhook_id: string; url: string; events: string[] }
+const kind: RecordKind = {
+  name: 'webhooks',
+  noun: 'webhook',
+  words: 'Receivers of the audit trail',
+  schemas: [named('Webhook', recordSchema(webhookMembers, fields.schemas))],
+  scope: 'admin.webhooks',
+  settings: 'grants',
+  idName: 'webhook_id',
+  displays: [
+    ...displaysOf(webhookMembers),
+    { label: 'State', column: 'STATE', print: 'state', shown: stateOf },
+    {
+      label: 'Lines to go',
+      column: 'LINES TO GO',
+      print: 'lines to go',
+      shown: ({ last_line: last, delivered_through: through }) => (last as number) - (through as number),
+    },
+    {
+      label: 'Events',
+      column: 'EVENTS',
+      isOnlyColumn: true,
+      shown: ({ events }) => ({ words: events as string[], none: 'every event' }),
+    },
+    { label: 'URL', column: 'URL', isTitle: true, isOnlyColumn: true, shown: ({ url }) => ({ exact: String(url) }) },
+    timeDisplay('created_at', 'Added', { print: 'created' }),
+  ],
+  empty: { page: 'There is no webhook.', terminal: 'There is no webhook.' },
+  page: { title: 'Webhooks', lead: 'The receivers of the audit trail. Each gets every new line, or those of some events.' },
+}
+const { list, get, create, change, act, remove, existing } = operationsOn(kind)
+
+type WebhookRecord = Members & ReturnType<typeof fields.read>
 type Created = { webhook: WebhookRecord; secret: string }
 
 function webhookRecord(webhook: StoredWebhook, lastLine: number): WebhookRecord {
-  return {
-    ...membersOf(webhookMembers, webhook),
-    created_at: webhook.createdAt,
-    delivered_through: webhook.cursor,
-    last_line: lastLine,
-    failing_since: webhook.failingSince,
-    paused_at: webhook.pausedAt,
-  } as unknown as WebhookRecord
+  return { ...membersOf(webhookMembers, webhook), ...fields.read({ ...webhook, lastLine }) }
 }
 
 /** One line for each fault. `grantor start` also sends to plain http on this machine. */
@@ -54,12 +78,12 @@ export function webhookFaults(
     ...(fault === null ? [] : [`URL ${fault}`]),
     ...(isPlain ? ['URL is plain http; grantor serve sends to https addresses only.'] : []),
     // A webhook for an event that no line has would never send anything.
-    ...events.filter((event) => !LINE_EVENTS.has(event)).map(eventFault),
+    ...events.filter((event) => !recordedEvents.includes(event)).map(eventFault),
   ]
 }
 
 function eventFault(event: string): string {
-  const meant = nearest(event, [...LINE_EVENTS])
+  const meant = nearest(event, recordedEvents)
   return `"${event}" is not an event of the trail${meant ? `; did you mean ${meant}?` : '.'}`
 }
 
@@ -80,16 +104,8 @@ export function detailsOf({ id, url, events }: Pick<Webhook, 'id' | 'url' | 'eve
   return { webhook_id: id, host: new URL(url).host, ...(events.length > 0 && { events: events.join(' ') }) }
 }
 
-const listWebhooks = defineOperation<Members, Listed>({
-  id: 'listWebhooks',
-  subject,
-  kind: 'list',
-  verb: 'list',
-  scope: 'admin.read',
+const listWebhooks = list({
   summary: 'Lists the webhooks, how far each one is, and whether it fails.',
-  answers: { done: 'All webhooks.' },
-  output: listOf(webhookSchema),
-  command: { examples: [''] },
   async run({ service: { store } }) {
     const webhooks = await store.webhooks.listWebhooks()
     const { seq } = await store.audit.readHead()
@@ -97,24 +113,19 @@ const listWebhooks = defineOperation<Members, Listed>({
   },
 })
 
-const createWebhook = defineOperation<{ url: string; events?: string[] }, Created>({
-  id: 'createWebhook',
-  subject,
-  kind: 'create',
-  verb: 'create',
-  scope: 'admin.webhooks',
+const createWebhook = create<{ url: string; events?: string[] }, Created>({
   summary: 'Sends each new line of the audit trail to an address, signed (Standard Webhooks).',
-  description: 'The secret is in this answer only. The lines are sent in their order, from the next line on.',
+  description: 'The secret is in this response only. The lines are sent in their order, from the next line on.',
   input: givenAtCreation(webhookMembers),
   mayConflict: true,
   answers: { created: 'The webhook and its secret.' },
   output: Type.Object({
-    webhook: refTo(webhookSchema),
+    webhook: refTo(kind.schemas[0]),
     secret: Type.String({ description: 'Sent once, and stored wrapped only.' }),
   }),
   command: {
     about: [
-      'The lines are sent in their order, from the next line on. A line is sent again until the receiver responds with a status from 200 to 299. After a day of failures the endpoint is paused: grantor webhooks resume. Redirects and private addresses are refused.',
+      'The lines are sent in their order, from the next line on. A line is sent again until the receiver responds with a status from 200 to 299. After 25 hours of failures the webhook is paused; to continue: grantor webhooks resume. Redirects and private addresses are refused.',
       'The secret is printed once. With --json one object is printed: {"webhook_id","url","events","secret"}.',
     ],
     examples: ['https://siem.example.com/grantor --event grant_ended --event session_started'],
@@ -148,54 +159,64 @@ const createWebhook = defineOperation<{ url: string; events?: string[] }, Create
   },
 })
 
-const getWebhook = defineOperation({
-  id: 'getWebhook',
-  subject,
-  kind: 'get',
-  verb: 'show',
-  scope: 'admin.read',
-  summary: 'Reads a webhook.',
-  answers: { done: 'The webhook.' },
-  output: refTo(webhookSchema),
+const getWebhook = get({
   command: { examples: [EXAMPLE] },
   async run({ service, id }) {
     const webhook = await readWebhook(service, id)
-    return { output: webhookRecord(webhook, (await service.store.audit.readHead()).seq) }
+    const { seq } = await service.store.audit.readHead()
+    return { output: webhookRecord(webhook, seq), record: membersOf(webhookMembers, webhook) }
   },
 })
 
-const resumeWebhook = defineOperation({
+const updateWebhook = change<WebhookRecord>({
+  summary: 'Changes the address or the events of a webhook.',
+  description: 'Members that are absent stay unchanged. The secret and the next line stay the same.',
+  input: givenAtChange(webhookMembers),
+  command: {
+    about:
+      'Properties that are not named stay unchanged. The new address gets the lines that follow, signed with the same secret. A receiver of another party needs a webhook of its own: grantor webhooks create. If the webhook fails or is paused: grantor webhooks resume.',
+    examples: [`${EXAMPLE} --url https://siem.example.com/grantor`, `${EXAMPLE} --every-event`],
+  },
+  async question({ service, id, input }) {
+    const { url } = changedWebhook(service, await readWebhook(service, id), input)
+    return { title: 'Change this webhook?', effect: `It sends new lines of the audit trail to ${new URL(url).host}.` }
+  },
+  async run({ service, id, input, requireMatch }) {
+    const changed = await service.store.webhooks.changeWebhook(id, (present) => {
+      requireMatch(membersOf(webhookMembers, present))
+      return changedWebhook(service, present, input)
+    })
+    const webhook = existing(changed, id)
+    const { seq } = await service.store.audit.readHead()
+    const details = { ...detailsOf(webhook), ...changedNames(Object.keys(input)) }
+    const record = membersOf(webhookMembers, webhook)
+    return { output: webhookRecord(webhook, seq), record, act: { event: 'webhook_changed', details } }
+  },
+})
+
+const resumeWebhook = act({
   id: 'resumeWebhook',
-  subject,
-  kind: 'act',
   verb: 'resume',
-  path: ':id/resume',
-  scope: 'admin.webhooks',
   summary: 'Sends lines to a paused or failing webhook again.',
   description: 'They are sent at once, from the first line that the receiver did not accept.',
   answers: { done: 'The webhook was resumed.' },
   output: null,
   command: { examples: [EXAMPLE], done: () => 'Resumed.' },
-  page: { link: 'Resume', button: 'Resume the webhook', done: 'The webhook was resumed.', isOffered: isFailing },
+  page: { link: 'Resume', done: 'The webhook was resumed.', isOffered: isFailing },
   async question({ service, id }) {
     const { url, cursor } = await readWebhook(service, id)
     const { seq } = await service.store.audit.readHead()
-    return { title: 'Resume this webhook?', effect: `It sends ${counted(seq - cursor, 'line')} to ${new URL(url).host} now.` }
+    return { effect: `It sends ${counted(seq - cursor, 'line')} to ${new URL(url).host} now.` }
   },
   async run({ service, id }) {
-    const { cursor } = await readWebhook(service, id)
-    await move(service, id, cursor)
+    await send(service, id, ({ cursor }) => cursor)
     return { output: undefined, act: { event: 'webhook_resumed', details: { webhook_id: id } } }
   },
 })
 
-const replayWebhook = defineOperation<{ line: number }>({
+const replayWebhook = act<{ line: number }>({
   id: 'replayWebhook',
-  subject,
-  kind: 'act',
   verb: 'replay',
-  path: ':id/replay',
-  scope: 'admin.webhooks',
   summary: 'Sends lines to a webhook again, from one line on.',
   description: 'A line has the same webhook-id each time that it is sent, so a receiver recognises lines that it has.',
   input: [
@@ -219,33 +240,24 @@ const replayWebhook = defineOperation<{ line: number }>({
   },
   async run({ service, id, input: { line } }) {
     await lastLine(service, line)
-    await move(service, id, line - 1)
+    await send(service, id, () => line - 1)
     return { output: undefined, act: { event: 'webhook_replayed', details: { webhook_id: id, line } } }
   },
 })
 
-const deleteWebhook = defineOperation({
-  id: 'deleteWebhook',
-  subject,
-  kind: 'delete',
-  verb: 'delete',
-  scope: 'admin.webhooks',
+const deleteWebhook = remove({
   summary: 'Sends no more lines to a webhook, and removes it with its secret.',
-  answers: { done: 'The webhook was removed.' },
-  output: null,
   command: { examples: [EXAMPLE], done: () => 'Deleted.' },
-  page: { link: 'Delete', isDangerous: true, button: 'Delete the webhook', done: 'The webhook was removed.' },
   async question({ service, id }) {
     const { url } = await readWebhook(service, id)
     return {
-      title: 'Delete this webhook?',
       effect: `It stops sending lines to ${new URL(url).host}, and removes 1 secret.`,
-      isDangerous: true,
+      facts: [['URL', url]],
     }
   },
   async run({ service, id }) {
     const { url } = await readWebhook(service, id)
-    await service.store.webhooks.deleteWebhook(id)
+    if ((await service.store.webhooks.deleteWebhook(id)) === 'unknown') existing(null, id)
     const details = detailsOf({ id, url, events: [] })
     return { output: undefined, act: { event: 'webhook_deleted', details } }
   },
@@ -253,17 +265,23 @@ const deleteWebhook = defineOperation({
 
 async function readWebhook({ store }: Service, id: string): Promise<StoredWebhook> {
   const found = (await store.webhooks.listWebhooks()).find((webhook) => webhook.id === id)
-  if (!found) throw notFound(subject, id)
-  return found
+  return existing(found, id)
 }
 
-/** Sends the lines after `cursor` from now on, also if the webhook was paused. A server may move the cursor meanwhile, so this repeats. */
-async function move(service: Service, id: string, cursor: number): Promise<void> {
-  const progress = { cursor, failingSince: null, nextAt: 0, pausedAt: null }
-  for (;;) {
-    const webhook = await readWebhook(service, id)
-    if ((await service.store.webhooks.moveWebhook(id, webhook.cursor, progress)) === 'moved') return
-  }
+function changedWebhook(service: Service, present: StoredWebhook, input: Members): StoredWebhook {
+  const given: StoredWebhook = { ...present, ...byKey(webhookMembers, input) }
+  const webhook = { ...given, events: [...new Set(given.events)] }
+  const faults = webhookFaults(service, webhook)
+  if (faults.length > 0) throw invalid(faults, 'This change cannot be made.')
+  return webhook
+}
+
+/** Sends lines from now on, also if the webhook was paused. `cursorOf` returns the last line that is not sent again. */
+async function send({ store }: Service, id: string, cursorOf: (webhook: StoredWebhook) => number): Promise<void> {
+  const changed = await store.webhooks.changeWebhook(id, (webhook) => {
+    return { ...webhook, cursor: cursorOf(webhook), failingSince: null, nextAt: 0, pausedAt: null }
+  })
+  existing(changed, id)
 }
 
 /** Throws if the trail does not have the line yet. */
@@ -283,31 +301,6 @@ function stateOf({ paused_at: paused, failing_since: failing }: Members): Shown 
 }
 
 export const webhooks: Subject = {
-  name: subject,
-  noun: 'webhook',
-  words: 'Receivers of the audit trail',
-  operand: { name: 'WEBHOOK_ID', words: 'The id of the webhook, from grantor webhooks list.' },
-  settings: 'grants',
-  idName: 'webhook_id',
-  displays: [
-    ...displaysOf(webhookMembers),
-    { label: 'State', column: 'STATE', print: 'state', shown: stateOf },
-    {
-      label: 'Lines to go',
-      column: 'LINES TO GO',
-      print: 'lines to go',
-      shown: ({ last_line: last, delivered_through: through }) => (last as number) - (through as number),
-    },
-    {
-      label: 'Events',
-      column: 'EVENTS',
-      isOnlyColumn: true,
-      shown: ({ events }) => ({ words: events as string[], none: 'every event' }),
-    },
-    { label: 'URL', column: 'URL', isTitle: true, isOnlyColumn: true, shown: ({ url }) => ({ exact: String(url) }) },
-    { label: 'Added', print: 'created', shown: ({ created_at: at }) => ({ time: at as number }) },
-  ],
-  empty: { page: 'There is no webhook.', terminal: 'There is no webhook.' },
-  page: { title: 'Webhooks', lead: 'The receivers of the audit trail. Each gets every new line, or those of some events.' },
-  operations: [listWebhooks, createWebhook, getWebhook, resumeWebhook, replayWebhook, deleteWebhook],
+  ...kind,
+  operations: [listWebhooks, createWebhook, getWebhook, updateWebhook, resumeWebhook, replayWebhook, deleteWebhook],
 }

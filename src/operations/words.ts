@@ -1,4 +1,4 @@
-/** Numbers in sentences. */
+/** Numbers, times and names in sentences. */
 
 const NUMBER = new Intl.NumberFormat('en-GB')
 
@@ -15,4 +15,8 @@ export function counted(count: number, noun: string, atMost = Number.POSITIVE_IN
 /** Epoch seconds as UTC, to the second. */
 export function utc(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

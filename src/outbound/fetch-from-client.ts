@@ -23,6 +23,10 @@ export type OutboundOptions = {
   concurrency?: number
   /** maximum number of concurrent calls to one host; as many as `concurrency` unless set */
   perHost?: number
+  /** the `Accept` of a GET; JSON unless set */
+  accept?: string
+  /** `latin1`: each byte of the body becomes one character; `utf8` unless set */
+  bodyAs?: 'utf8' | 'latin1'
   /** certificates to trust in addition to the system's, PEM */
   ca?: string
   /** how names are resolved; the system's resolver unless set */
@@ -46,6 +50,7 @@ export type OutboundAnswer =
 
 export function createFetchFromClient(options: OutboundOptions): (call: OutboundCall) => Promise<OutboundAnswer> {
   const { allowLoopback, timeoutMs = 3_000, bodyAtMost = 65_536, concurrency = 32, ca, lookup = lookupName } = options
+  const { accept = 'application/jwk-set+json, application/json', bodyAs = 'utf8' } = options
   const places = createPlaces(concurrency, options.perHost ?? concurrency)
   const isAllowed = (address: string): boolean => isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address))
   // Separate agents: they keep no connection and ignore the proxy variables of the environment.
@@ -59,7 +64,7 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
     // An IP address instead of a name is connected to without a look-up.
     if (isIP(host) !== 0 && !isAllowed(host)) throw new Refused('address_not_public')
     const agent = plain ? agents.http : agents.https
-    const answer = await send(to, content, { agent, lookup: checkedLookup, signal, ...(ca === undefined ? {} : { ca }) })
+    const answer = await send(to, content, { accept, agent, lookup: checkedLookup, signal, ...(ca === undefined ? {} : { ca }) })
     const status = answer.statusCode ?? 0
     try {
       // If redirects were followed, the client could choose the server that this machine calls.
@@ -68,7 +73,7 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
       if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') throw new Refused('compressed')
       const { 'content-type': type, 'cache-control': caching, age } = answer.headers
       const headers = { 'content-type': type, 'cache-control': caching, age }
-      return { kind: 'answered', status, headers, body: await readText(answer, bodyAtMost) }
+      return { kind: 'answered', status, headers, body: (await readBody(answer, bodyAtMost)).toString(bodyAs) }
     } finally {
       answer.destroy()
     }
@@ -121,9 +126,9 @@ function contentOf({ form, json }: Omit<OutboundCall, 'url'>): Content | null {
 }
 
 /** Sends a request; resolves when the headers of the response have arrived. */
-function send(to: URL, content: Content | null, connection: Connection): Promise<IncomingMessage> {
+function send(to: URL, content: Content | null, { accept, ...connection }: Connection): Promise<IncomingMessage> {
   const headers = {
-    accept: content === null ? 'application/jwk-set+json, application/json' : '*/*',
+    accept: content === null ? accept : '*/*',
     'accept-encoding': 'identity',
     'user-agent': 'grantor',
     ...(content === null
@@ -141,7 +146,7 @@ function send(to: URL, content: Content | null, connection: Connection): Promise
   })
 }
 
-type Connection = { agent: HttpAgent | HttpsAgent; lookup: LookupFunction; signal: AbortSignal; ca?: string }
+type Connection = { accept: string; agent: HttpAgent | HttpsAgent; lookup: LookupFunction; signal: AbortSignal; ca?: string }
 
 class Refused extends Error {}
 
@@ -161,7 +166,7 @@ function lookupOnly(isAllowed: (address: string) => boolean, lookup: typeof look
   }
 }
 
-async function readText(answer: IncomingMessage, limit: number): Promise<string> {
+async function readBody(answer: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -169,7 +174,7 @@ async function readText(answer: IncomingMessage, limit: number): Promise<string>
     if (size > limit) throw new Refused('too_long')
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }
 
 function overdue(signal: AbortSignal): Promise<never> {

@@ -10,14 +10,18 @@ import { Html, html } from './html.ts'
 export const styles = {
   page: read('grantor.css'),
   noScript: read('no-script.css'),
-  console: read('grantor.css') + read('console.css'),
+  console: read('grantor.css') + read('console.css') + schemeClasses(read('grantor.css')),
 }
 
 export const scripts = {
   login: bundle('login.js'),
+  walletWindow: bundle('wallet-window.js'),
   formPost: bundle('form-post.js'),
   console: bundle('console.js'),
 }
+
+/** Only on a login page that offers WalletConnect, so that the policy of no other page names them. */
+export const walletConnect = { script: bundle('walletconnect.js'), style: read('walletconnect.css') }
 
 export const ICON = `data:image/svg+xml,${encodeURIComponent(read('icon.svg'))}`
 
@@ -49,9 +53,39 @@ function bundle(entry: string, included = new Set<string>()): string {
   const isImport = (line: string): boolean => line.startsWith('import ')
   const imported = lines.filter(isImport).map((line) => bundle(line.slice(line.indexOf('./') + 2, -1), included))
   const own = lines.filter((line) => !isImport(line)).map((line) => (line.startsWith('export ') ? line.slice(7) : line))
-  return imported.join('') + own.join('\n')
+  return [...imported, ...own].filter((part) => part !== '').join('\n')
 }
 
+/** Without comments, indentation and empty lines: a sixth of the login page. No style and no script has a text of several lines. */
 function read(name: string): string {
-  return readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
+  return name.endsWith('.svg') ? text : withoutIndentation(withoutComments(text))
+}
+
+/** The colours of the light and the dark scheme as two classes, so that one page can show both. */
+function schemeClasses(style: string): string {
+  const [, light = '', dark = ''] = style.split(':root {').map((part) => part.slice(0, part.indexOf('}')))
+  return `.scheme-light{${light}color-scheme:light}\n.scheme-dark{${light}${dark}color-scheme:dark}\n`
+}
+
+function withoutIndentation(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trimStart())
+    .filter((line) => line !== '')
+    .join('\n')
+}
+
+function withoutComments(text: string): string {
+  let isInComment = false
+  const isComment = (line: string): boolean => {
+    const start = line.trimStart()
+    const isPart = isInComment || start.startsWith('/*')
+    isInComment = isPart && !line.endsWith('*/')
+    return isPart || start.startsWith('//')
+  }
+  return text
+    .split('\n')
+    .filter((line) => !isComment(line))
+    .join('\n')
 }

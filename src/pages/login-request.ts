@@ -1,6 +1,7 @@
 import type { ClientPlace } from '../oauth/redirect-uri.ts'
+import type { UiLocale } from '../oauth/ui-locales.ts'
 import type { Scope } from './parts.ts'
-import { texts } from './texts.ts'
+import type { Texts } from './texts/english.ts'
 import { appTitle } from './words.ts'
 
 /** The login request that the auth service describes. Times in epoch seconds. */
@@ -8,6 +9,8 @@ export type LoginRequest = ClientPlace & {
   purpose: Purpose
   /** Empty if the login is not for an app. */
   clientName: string
+  /** The address of the logo that an operator uploaded for the app. */
+  clientLogo?: string | undefined
   scopes: Scope[]
   /** Whether the user may leave out some of the scopes. */
   mayChooseScopes: boolean
@@ -15,22 +18,38 @@ export type LoginRequest = ClientPlace & {
   /** The end of the permissions. */
   until: number
   chainIds: number[]
+  /** The chain on which contract wallets sign in, if there is one. */
+  homeChainId?: number | undefined
   /** The end of this login request. */
   expiresAt: number
   /** The URL with which another device continues a login for an app; null if that is not possible. */
   resumeUrl: string | null
   /** The account that the app expects; any other account is accepted too. */
   loginHint?: string | undefined
-  /** The code that the device shows; only for purpose `device`. */
+  /** The language that the app requests. */
+  uiLocale?: UiLocale | undefined
+  /** The code that the device or the other browser shows; only for the purposes `device` and `cross_device`. */
   userCode?: string | undefined
+  /** How a wallet on another device signs in this browser; absent if not offered. */
+  crossDevice?: CrossDevice | undefined
 }
 
-/** A login for an app, for an app on another device, for the account page, or to end everything. */
-export type Purpose = 'app' | 'device' | 'account' | 'end_everything'
+export type CrossDevice = {
+  /** The page for the other device. */
+  url: string
+  /** The letters that the user compares. */
+  code: string
+  /** Where this browser continues after the other device has signed. */
+  continueUrl: string
+  signed: boolean
+}
+
+/** A login for an app, for an app on another device, for an app in the browser on another device, for the account page, or to end everything. */
+export type Purpose = 'app' | 'device' | 'cross_device' | 'account' | 'end_everything'
 
 /** The name that the page's sentences use for the destination of the login. */
-export function placeOf(request: LoginRequest): string {
-  return texts.purpose[request.purpose].place || appTitle(request)
+export function placeOf(request: LoginRequest, texts: Texts): string {
+  return texts.purpose[request.purpose].place || appTitle(request, texts)
 }
 
 /** If there is one scope only, it cannot be left out: at least one must stay. */

@@ -1,10 +1,10 @@
 import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { type Fillable, type Html, html } from './html.ts'
+import type { Reader } from './languages.ts'
 import { layout, slip } from './layout.ts'
 import type { Purpose } from './login-request.ts'
 import { placeLine } from './parts.ts'
 import { symbol } from './symbols.ts'
-import { texts } from './texts.ts'
 import { appTitle, fill } from './words.ts'
 
 /**
@@ -26,16 +26,18 @@ export type MovingOn = ClientPlace & {
   purpose?: Purpose | undefined
 }
 
-export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: MovingOn): string {
+export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: MovingOn, reader: Reader): string {
+  const { texts } = reader
   const words = texts.movingOn[wordsFor(outcome, purpose)]
   const target = requireSafeScheme(typeof to === 'string' ? to : to.action)
-  const app = texts.purpose[purpose].place || appTitle(asking)
+  const app = texts.purpose[purpose].place || appTitle(asking, texts)
   const label =
-    outcome === 'to_sign' || purpose === 'device' || purpose === 'end_everything'
+    outcome === 'to_sign' || purpose === 'device' || purpose === 'cross_device' || purpose === 'end_everything'
       ? texts.movingOn.onward
       : fill(texts.movingOn.link, { app })
   const isForm = typeof to !== 'string'
   return layout({
+    reader,
     title: words.title,
     // `form-post.js` submits the form; without script the user does.
     ...(isForm ? { script: 'formPost' } : { extras: html`<meta http-equiv="refresh" content="0;url=${target}">` }),
@@ -44,7 +46,7 @@ export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: Moving
 ${symbol(outcome === 'signed_in' || outcome === 'allowed' || outcome === 'signed_out' ? 'done' : 'info')}
 <h1>${words.title}</h1>
 <p class="lead">${fill(words.text, { app })}</p>
-${placeLine(asking)}
+${placeLine(asking, reader)}
 </div>`,
       body: html`<p class="fine">${texts.movingOn.slow}</p>
 ${isForm ? answerForm(target, to.fields, label) : html`<p class="actions"><a class="button" id="continue" href="${target}">${label}</a></p>`}`,
@@ -60,9 +62,13 @@ ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 }
 
 /** Ending everything signs no user in, and a login without an app has no app to return to. */
-function wordsFor(outcome: MovingOn['outcome'], purpose: Purpose): MovingOn['outcome'] | 'ending' | 'cancelled' | 'finishing' {
+function wordsFor(
+  outcome: MovingOn['outcome'],
+  purpose: Purpose,
+): MovingOn['outcome'] | 'ending' | 'cancelled' | 'finishing' | 'finishing_browser' {
   if (purpose !== 'app' && outcome === 'denied') return 'cancelled'
   if (purpose === 'device' && outcome === 'signed_in') return 'finishing'
+  if (purpose === 'cross_device' && outcome === 'signed_in') return 'finishing_browser'
   return purpose === 'end_everything' && outcome === 'signed_in' ? 'ending' : outcome
 }
 

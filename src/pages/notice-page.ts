@@ -1,13 +1,13 @@
-import { clientCause } from './client-causes.ts'
 import { type Html, html } from './html.ts'
+import type { Reader } from './languages.ts'
 import { layout, slip } from './layout.ts'
-import { type NoticeKind, type NoticeText, noticeTexts } from './notice-texts.ts'
 import { placeLine } from './parts.ts'
 import { symbol } from './symbols.ts'
-import { texts } from './texts.ts'
+import { clientCause } from './texts/client-causes.ts'
+import { type NoticeKind, type NoticeText, noticeTexts } from './texts/notice-texts.ts'
 import { appTitle, fill, waitingTime } from './words.ts'
 
-export type { NoticeKind } from './notice-texts.ts'
+export type { NoticeKind } from './texts/notice-texts.ts'
 
 /**
  * A page for a flow that cannot continue: what happened, and what to do now.
@@ -29,35 +29,39 @@ export type Notice = {
   requestId?: string | undefined
 }
 
-export function noticePage(notice: Notice): string {
-  return layout({ title: noticeTexts[notice.kind].title, slip: noticeContent(notice) })
+export function noticePage(notice: Notice, reader: Reader): string {
+  return layout({ reader, hasChooser: true, title: reader.texts.notices[notice.kind].title, slip: noticeContent(notice, reader) })
 }
 
 /** The slip alone: the login page contains such slips for events while it is open. */
-export function noticeContent(notice: Notice): Html {
-  const words: NoticeText = noticeTexts[notice.kind]
+export function noticeContent(notice: Notice, reader: Reader): Html {
+  const { texts } = reader
+  const { tone, builder }: NoticeText = noticeTexts[notice.kind]
+  const words: Words = texts.notices[notice.kind]
   const { clientHost = '', clientScheme } = notice
   const cause = clientCause(notice.reason)
   const names = {
-    app: notice.clientName ? appTitle({ clientName: notice.clientName, clientHost, clientScheme }) : html`${texts.anApp}`,
-    wait: html`${waitingTime(notice.retryAfter ?? 60)}`,
-    count: html`${(notice.count ?? 0).toLocaleString('en')}`,
+    app: notice.clientName ? appTitle({ clientName: notice.clientName, clientHost, clientScheme }, texts) : html`${texts.anApp}`,
+    wait: html`${waitingTime(notice.retryAfter ?? 60, reader)}`,
+    count: html`${reader.number.format(notice.count ?? 0)}`,
   }
   return slip({
     head: html`<div class="notice" data-notice="${notice.kind}">
-${symbol(words.tone)}
+${symbol(tone)}
 <h1 tabindex="-1">${words.title}</h1>
 <p class="lead">${fill(words.text, names)}</p>
 </div>`,
-    body: html`${cause && html`<p id="cause">${cause}</p>`}<h2 class="label">${texts.whatToDo}</h2>
+    body: html`${cause && html`<p id="cause" lang="en" dir="ltr">${cause}</p>`}<h2 class="label">${texts.whatToDo}</h2>
 <p class="next">${fill(words.next, names)}</p>
-${words.next.includes('{app}') && (clientHost || clientScheme) && placeLine({ clientHost, clientScheme })}
+${words.next.includes('{app}') && (clientHost || clientScheme) && placeLine({ clientHost, clientScheme }, reader)}
 ${notice.retryUrl && html`<p class="actions"><a class="button" id="retry" href="${notice.retryUrl}">${fill(words.button ?? texts.tryAgain, names)}</a></p>`}
-${words.builder && html`<details class="fold"><summary>${fill(texts.forBuilders, names)}</summary><p>${words.builder}</p></details>`}
-${notice.requestId && lastLine(notice.requestId, notice.reason)}`,
+${builder && html`<details class="fold"><summary>${fill(texts.forBuilders, names)}</summary><p lang="en" dir="ltr">${builder}</p></details>`}
+${notice.requestId && lastLine(notice.requestId, notice.reason, reader)}`,
   })
 }
 
-function lastLine(requestId: string, reason: string | undefined): Html {
+type Words = Pick<NoticeText, 'title' | 'text' | 'next' | 'button'>
+
+function lastLine(requestId: string, reason: string | undefined, { texts }: Reader): Html {
   return html`<p class="fine" id="reference">${reason && html`${texts.reason} <code class="number">${reason}</code> · `}${texts.requestNumber} <code class="number">${requestId}</code></p>`
 }

@@ -1,4 +1,8 @@
 import { hashSources, scripts, styles } from './inline.ts'
+import { GRANTOR_LOOK, type Look, type LookReply } from './look.ts'
+
+/** Further sources for one page. */
+export type PolicyAdditions = { script?: string[]; style?: string[]; connect?: string[] }
 
 const SCRIPTS = hashSources(scripts)
 const STYLES = hashSources(styles)
@@ -8,6 +12,8 @@ const STYLES = hashSources(styles)
  *
  * - Only the styles and scripts of the pages, by their hashes: a value that escapes the escaping still runs nothing. `data:` images are
  *   the icons of wallets and our own.
+ * - The style of the operator's accent colour is allowed by its hash too. Pages of the login server show logos of clients, which the auth
+ *   service serves.
  * - Browsers apply `form-action` to every hop of a redirect, so the response to a form that leads to another origin is
  *   a page that continues by itself. The value is `'self'` unless the page posts a response to an app: then it is the
  *   app's origin.
@@ -16,10 +22,14 @@ const STYLES = hashSources(styles)
  * - Referrer: the login challenge in our URL stays on our origin. `no-referrer` would make browsers send `Origin:
  *   null`.
  */
-export function pageHeaders(formAction = "'self'"): Record<string, string> {
+export function pageHeaders(
+  { look = GRANTOR_LOOK }: LookReply,
+  formAction = "'self'",
+  more: PolicyAdditions = {},
+): Record<string, string> {
   return {
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': policy(formAction),
+    'content-security-policy': policy(formAction, look, more),
     'cross-origin-opener-policy': 'same-origin-allow-popups',
     'referrer-policy': 'same-origin',
     'cache-control': 'no-store',
@@ -28,13 +38,15 @@ export function pageHeaders(formAction = "'self'"): Record<string, string> {
   }
 }
 
-const policy = (formAction: string): string =>
+type Policy = (formAction: string, look: Look, more: PolicyAdditions) => string
+
+const policy: Policy = (formAction, { styleSources, imageSources }, { script = [], style = [], connect = [] }) =>
   [
     "default-src 'none'",
-    `script-src ${SCRIPTS}`,
-    `style-src ${STYLES}`,
-    "img-src 'self' data:",
-    "connect-src 'self'",
+    ['script-src', SCRIPTS, ...script].join(' '),
+    [`style-src ${STYLES}${styleSources}`, ...style].join(' '),
+    `img-src 'self' data:${imageSources}`,
+    ["connect-src 'self'", ...connect].join(' '),
     `form-action ${formAction}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",

@@ -1,8 +1,8 @@
 import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Html, html } from './html.ts'
+import type { Reader } from './languages.ts'
 import { symbol } from './symbols.ts'
-import { texts } from './texts.ts'
 import { displayName, fill, hostnameOf } from './words.ts'
 
 /** Pieces that several pages share. */
@@ -18,41 +18,54 @@ export type Scope = {
 
 export type Place = { uri: string; name: string }
 
+/** The account of the user. */
+export type Account = {
+  /** `0xf39F…2266`, never the whole address */
+  walletShort: string
+  /** the name of the account, shown beside the address and never in place of it */
+  walletName?: string | null
+}
+
+export function accountLabel({ walletShort, walletName }: Account): Html {
+  const address = html`<code class="account">${walletShort}</code>`
+  return walletName ? html`<span>${address} <bdi>${walletName}</bdi></span>` : address
+}
+
+/** `logo`: the address of the logo that an operator uploaded. */
+export type App = { heading: Html; app: string; place: ClientPlace; logo?: string | undefined }
+
 /** The heading with the app's name, and the app's host. */
-export function appHeading({ sentence, app, place }: { sentence: string; app: string; place: ClientPlace }): Html {
-  return appName({ heading: html`<h1>${fill(sentence, { app })}</h1>`, app, place })
+export function appHeading(given: Omit<App, 'heading'> & { sentence: string }, reader: Reader): Html {
+  const { sentence, ...app } = given
+  return appName({ ...app, heading: html`<h1>${fill(sentence, { app: app.app })}</h1>` }, reader)
 }
 
 /**
- * An app: a tile with the first letter of the name, a heading with the name, and the host or device. An app cannot
+ * An app: a tile with its logo or the first letter of the name, a heading with the name, and the host or device. An app cannot
  * choose a host that it does not own.
  */
-export function appName({ heading, app, place }: { heading: Html; app: string; place: ClientPlace }): Html {
+export function appName({ heading, app, place, logo }: App, reader: Reader): Html {
   return html`<div class="app">
-<span class="tile" aria-hidden="true">${firstLetter(app)}</span>
+${logo === undefined ? html`<span class="tile" aria-hidden="true">${firstLetter(app)}</span>` : html`<img class="tile" src="${logo}" alt="" width="52" height="52">`}
 <div>
 ${heading}
-${placeLine(place)}
+${placeLine(place, reader)}
 </div>
 </div>`
 }
 
 /** The website of an app, or the scheme of an app on this device. For an app that is not registered also how the app calls itself. */
-export function placeLine({
-  clientHost,
-  clientScheme,
-  clientPublisher,
-  clientName = '',
-}: ClientPlace & { clientName?: string }): Html {
-  if (clientPublisher !== undefined) return unregisteredLines({ clientHost, clientScheme, name: displayName(clientName) })
+export function placeLine(place: ClientPlace & { clientName?: string }, reader: Reader): Html {
+  const { clientHost, clientScheme, clientPublisher, clientName = '' } = place
+  if (clientPublisher !== undefined) return unregisteredLines({ clientHost, clientScheme, name: displayName(clientName) }, reader)
   // An app on another device has no place.
   if (!clientHost && !clientScheme) return html``
   return clientScheme
-    ? html`<p class="host">${symbol('device')}<span>${fill(texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
+    ? html`<p class="host">${symbol('device')}<span>${fill(reader.texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
     : html`<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>`
 }
 
-function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { name: string }): Html {
+function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { name: string }, { texts }: Reader): Html {
   const words = texts.unregistered
   const answer = clientScheme
     ? fill(words.answerToScheme, { scheme: `${clientScheme}:` })
@@ -66,14 +79,17 @@ function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { n
 }
 
 /** The app's permissions, one line per scope, under a heading of the given level. */
-export function permissions(given: { scopes: Scope[]; app: string; some: string; none: string; level?: 2 | 4 }): Html {
+export function permissions(
+  given: { scopes: Scope[]; app: string; some: string; none: string; level?: 2 | 4 },
+  reader: Reader,
+): Html {
   const { scopes, app, some, none, level = 2 } = given
   if (scopes.length === 0) return html`<p class="lead">${fill(none, { app })}</p>`
   const list = (own: Scope[]): Html => html`<ul class="permissions">
 ${own.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope)}</span></li>`)}
 </ul>`
   const group = ({ places, scopes: own }: ScopeGroup): Html =>
-    html`${places.length > 0 && html`<h${level + 1} class="place">${placeWords(places)}</h${level + 1}>`}
+    html`${places.length > 0 && html`<h${level + 1} class="place">${placeWords(places, reader)}</h${level + 1}>`}
 ${list(own)}`
   return html`<h${level} class="label">${fill(some, { app })}</h${level}>
 ${groupScopes(scopes).map(group)}`
@@ -95,7 +111,7 @@ export function groupScopes(scopes: Scope[]): ScopeGroup[] {
 }
 
 /** Where the scopes of a group are valid: the name of each resource, if it has one, and its URI. */
-export function placeWords(places: Place[]): Html {
+export function placeWords(places: Place[], { texts }: Reader): Html {
   const shown = places.map(({ uri, name }) => {
     const visible = displayName(name)
     return html`<span>${visible && html`<bdi>${visible}</bdi>`}<code>${uri}</code></span>`
@@ -105,7 +121,7 @@ export function placeWords(places: Place[]): Html {
 
 /** What a scope allows, in the platform's text if there is one, and its name. */
 export function scopeWords({ name, description }: Scope): Html {
-  return html`${visibleText(description) || name} <code>${name}</code>`
+  return html`<bdi>${visibleText(description) || name}</bdi> <code>${name}</code>`
 }
 
 function firstLetter(name: string): string {

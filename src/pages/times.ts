@@ -1,21 +1,19 @@
 import { type Html, html } from './html.ts'
+import type { Language } from './languages.ts'
 
 /**
  * Times in plain words. A day is written in UTC, because the server does not know the reader's time zone. Relative
  * times need no time zone.
  */
 
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-
 /** "20 December 2026". Epoch seconds. */
-export function day(at: number): Html {
-  return timeTag(at, DAY.format(at * 1000))
+export function day(at: number, language: Language): Html {
+  return timeTag(at, language.day.format(at * 1000))
 }
 
 /** "3 hours ago", "yesterday", "in 29 days"; less than a minute away is "just now". Epoch seconds. */
-export function fromNow(at: number, now: number): Html {
-  return timeTag(at, relative(at - now))
+export function fromNow(at: number, now: number, language: Language): Html {
+  return timeTag(at, relative(at - now, language))
 }
 
 /** Limit in seconds, size of the unit in seconds, name of the unit. */
@@ -27,11 +25,11 @@ const UNITS = [
   [Infinity, 365 * 86_400, 'year'],
 ] as const
 
-function relative(seconds: number): string {
+function relative(seconds: number, language: Language): string {
   const away = Math.abs(seconds)
-  if (away < 60) return 'just now'
+  if (away < 60) return language.texts.justNow
   const [, size, unit] = UNITS.find(([limit]) => away < limit) ?? UNITS[4]
-  return RELATIVE.format(Math.trunc(seconds / size), unit)
+  return language.relative.format(Math.trunc(seconds / size), unit)
 }
 
 function timeTag(at: number, words: string): Html {

@@ -1,7 +1,8 @@
 import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Fillable, Html, html } from './html.ts'
-import { texts } from './texts.ts'
+import type { Language } from './languages.ts'
+import type { Plural, Texts } from './texts/english.ts'
 
 /**
  * Fills a sentence of the catalogue: `fill('Sign in to {app}', { app: name })`.
@@ -33,22 +34,23 @@ export function displayName(name: string, longest = LONGEST_NAME): string {
  * The app's name in sentences: its own name, or its host, or that it is an app on this device. The name of an app that is not registered
  * is unproved, so the host that publishes the app's metadata stands for it.
  */
-export function appTitle({
-  clientName,
-  clientHost,
-  clientScheme,
-  clientPublisher,
-}: ClientPlace & { clientName: string }): string {
+export function appTitle(
+  { clientName, clientHost, clientScheme, clientPublisher }: ClientPlace & { clientName: string },
+  texts: Texts,
+): string {
   const place = clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
   if (clientPublisher !== undefined) return clientPublisher || (isLoopbackHost(hostnameOf(clientHost)) ? texts.deviceApp : place)
   return displayName(clientName) || place
 }
 
-/** "20 seconds", "one minute", "12 minutes": never less than `seconds`. */
-export function waitingTime(seconds: number): string {
-  if (seconds < 60) return fillPlain(texts.wait.seconds, { n: String(Math.max(1, Math.ceil(seconds))) })
-  const minutes = Math.ceil(seconds / 60)
-  return minutes === 1 ? texts.wait.minute : fillPlain(texts.wait.minutes, { n: String(minutes) })
+/** "20 seconds", "1 minute", "12 minutes": never less than `seconds`. */
+export function waitingTime(seconds: number, { duration }: Language): string {
+  return seconds < 60 ? duration.second.format(Math.max(1, Math.ceil(seconds))) : duration.minute.format(Math.ceil(seconds / 60))
+}
+
+/** The text for a count, with the count in place of `{n}`. */
+export function countOf(words: Plural, count: number, { plural, number }: Language): string {
+  return fillPlain(words[plural.select(count)] ?? words.other, { n: number.format(count) })
 }
 
 /** `0xf39F…2266`. */

@@ -55,3 +55,10 @@ export function composeEndEverythingMessage(fields: AccountFields): string | nul
 function composeFor(statement: string | undefined, fields: AccountFields): string | null {
   return statement === undefined ? null : composeLines({ ...fields, statement, uri: fields.loginUrl })
 }
+
+/** The purpose that the statement of a text names; null for any other statement. */
+export function readAccountPurpose(message: string): 'account' | 'endEverything' | null {
+  const statement = message.split('\n', 4)[3] ?? ''
+  if ([...accountStatements.values()].includes(statement)) return 'account'
+  return [...endEverythingStatements.values()].includes(statement) ? 'endEverything' : null
+}

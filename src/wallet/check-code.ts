@@ -7,6 +7,8 @@
  * inner call that this code survives, so the node returns one byte in every case.
  */
 
+import { op, push, pushAddress, sizeOf } from './evm-code.ts'
+
 /** The byte that the code returns. */
 export const answers = {
   no: '0x00',
@@ -20,10 +22,10 @@ export const checkGas = 10_000_000
 /** Gas limit for deploying the wallet: about twenty times what a proxy wallet needs, so that an endless loop ends. */
 const deployGas = 7_000_000
 /**
- * Gas limit for the wallet's response: several passkeys checked without a precompile. Both limits leave enough for the
- * rest of the code.
+ * Gas limit for the wallet's response: several passkeys checked without a precompile, which need about 300,000 each
+ * (`test/wallet/passkey-signature.test.ts`). Both limits leave enough for the rest of the code.
  */
-const answerGas = 2_500_000
+export const answerGas = 2_500_000
 
 export type WalletCheck = {
   chainId: number
@@ -141,12 +143,19 @@ function askWallet(chainId: number, wallet: string, question: Span): string {
     op.iszero,
     op.and, //                   1: yes, 0: no
 
+    returnAnswer(chainId),
+  ].join('')
+}
+
+/** Returns the byte: the 1 or 0 on the stack, and 2 more if the node is of another chain. */
+function returnAnswer(chainId: number): string {
+  return [
     op.chainid,
     push(7, chainId),
     op.eq,
     op.iszero,
     push(1, 1),
-    op.shl, //                   2 on another chain
+    op.shl,
     op.or,
 
     push(1, answerAt),
@@ -158,48 +167,48 @@ function askWallet(chainId: number, wallet: string, question: Span): string {
 }
 
 /**
+ * Composes init code that returns yes if the key of an account counts: the account has no code, or exactly the code of a
+ * delegation (EIP-7702).
+ *
+ * No key can sign for an account with any other code (EIP-3607). The drafts that let an account switch off its key write such
+ * code: 0xef0101 and an address (EIP-7851), a delegation with one more byte (its first version), 0xef0101 and another key
+ * (EIP-8164).
+ */
+export function composeKeyCheck({ chainId, account }: { chainId: number; account: string }): string {
+  return `0x${[
+    pushAddress(account),
+    op.extcodesize,
+    op.iszero, //                no code
+
+    pushAddress(account),
+    op.extcodesize,
+    push(1, delegationSize),
+    op.eq,
+
+    push(1, 3), //               the first three bytes of the code …
+    push(1, 0),
+    push(1, answerAt + 29), //   … at the end of a word of zeros
+    pushAddress(account),
+    op.extcodecopy,
+    push(1, answerAt),
+    op.mload,
+    push(3, delegationPrefix),
+    op.eq,
+    op.and,
+
+    op.or,
+    returnAnswer(chainId),
+  ].join('')}`
+}
+
+/** EIP-7702: the code of an account that delegates is this prefix and an address. */
+const delegationPrefix = 0xef0100
+const delegationSize = 23
+
+/**
  * ERC-1271: the first four bytes of the hash of `isValidSignature(bytes32,bytes)`, which are both the selector of the
  * call and its response.
  */
 export const magicValue = 0x1626ba7e
 
-/** Without PUSH0, which older chains do not support. */
-const op = {
-  eq: '14',
-  iszero: '15',
-  and: '16',
-  or: '17',
-  byte: '1a',
-  shl: '1b',
-  codecopy: '39',
-  extcodesize: '3b',
-  extcodecopy: '3c',
-  returndatasize: '3d',
-  chainid: '46',
-  pop: '50',
-  mload: '51',
-  mstore8: '53',
-  jumpi: '57',
-  jumpdest: '5b',
-  call: 'f1',
-  return: 'f3',
-  staticcall: 'fa',
-}
-
 type Span = { at: number; size: number }
-
-/** PUSHn: the number in `bytes` bytes. */
-function push(bytes: number, number: number): string {
-  const digits = number.toString(16).padStart(bytes * 2, '0')
-  if (digits.length !== bytes * 2) throw new RangeError(`a number of the wallet check needs more than ${bytes} bytes`)
-  return (0x5f + bytes).toString(16) + digits
-}
-
-/** PUSH20. */
-function pushAddress(address: string): string {
-  return `73${address.slice(2).toLowerCase()}`
-}
-
-function sizeOf(digits: string): number {
-  return digits.length / 2
-}

@@ -1,7 +1,7 @@
 /**
- * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap): template 2 for a
+ * The older texts with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap): template 2 for a
  * website, template 5 for an app on the device, template 6 for an app that is not registered. Template 7 is for all three,
- * if the scopes of the resources differ.
+ * if the scopes of the resources differ. New challenges have the shorter texts of `short-consent.ts`.
  *
  * The signed text is kept as a receipt, so it contains everything that was agreed: the app, the scopes, the resources
  * and the end (OpenID Connect Core §16.18).
@@ -60,23 +60,10 @@ function withEveryScope(compose: (fields: ConsentFields) => string | null): (fie
   return (fields) => (fields.scopesByResource === undefined ? compose(fields) : null)
 }
 
-/** The words of template 6, 5 or 2: whichever is for this app. */
+/** The words of template 6, 5 or 2: whichever is for this app. Template 2 also wrote private-use schemes as if they were hosts. */
 function composeForApp(fields: ConsentFields): string | null {
   if (isUrl(fields.clientId)) return composeMetadataConsent(fields)
   return privateUseScheme(fields.redirectUri) === null ? composeWebsiteConsent(fields) : composeDeviceConsent(fields)
-}
-
-/**
- * The template of new challenges. Template 2 also wrote private-use schemes as if they were hosts, so old receipts and
- * challenges with such schemes have template 2.
- */
-export function consentTemplateOf(
-  { clientId, redirectUri }: Pick<ConsentFields, 'clientId' | 'redirectUri'>,
-  scopes: 'same_for_all_resources' | 'by_resource',
-): number {
-  if (scopes === 'by_resource') return SCOPES_BY_RESOURCE_TEMPLATE
-  if (isUrl(clientId)) return METADATA_TEMPLATE
-  return privateUseScheme(redirectUri) === null ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
 }
 
 /**
@@ -180,7 +167,8 @@ function writeDestination({ redirectUri, clientHost }: ConsentFields): string {
   return isOnThisDevice(redirectUri) ? 'a program on this device' : writeHost(clientHost)
 }
 
-function isOnThisDevice(uri: string): boolean {
+/** Whether the URI leads to a program on the device of the browser. */
+export function isOnThisDevice(uri: string): boolean {
   return URL.canParse(uri) && /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(uri).hostname)
 }
 

@@ -70,6 +70,11 @@ export async function verifyContractSignature(readers: readonly ChainReader[], c
     question: composeQuestion(claim.message, unwrapped.signature),
     deployment: unwrapped.kind === 'wrapped' ? unwrapped : undefined,
   })
+  return askAll(readers, code)
+}
+
+/** Runs the check code with every reader, all at once. `valid` only if all of them return yes. */
+export async function askAll(readers: readonly ChainReader[], code: string): Promise<ContractVerdict> {
   return agree(await Promise.all(readers.map((reader) => ask(reader, code))))
 }
 

@@ -1,5 +1,5 @@
 /**
- * The text with which a wallet gives access to a device (template 9; RFC 8628, ERC-4361 with an ERC-5573 ReCap).
+ * The older text with which a wallet gives access to a device (template 9; RFC 8628, ERC-4361 with an ERC-5573 ReCap).
  *
  * The text names the app and the code that the device shows, so that the signer can compare the code with the device. There is no redirect
  * URI: the authorized party, which the URI names, is the client itself.
@@ -19,8 +19,6 @@ export type DeviceConsentFields = Omit<ConsentFields, 'clientHost' | 'redirectUr
   userCode: string
 }
 
-const USER_CODE = /^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$/
-
 /**
  * @returns null if this version does not know the template's number.
  * @throws RangeError if a field does not fit the grammar: a defect.
@@ -29,7 +27,7 @@ export function composeDeviceConsent(fields: DeviceConsentFields): string | null
   if (fields.template !== DEVICE_GRANT_TEMPLATE) return null
   const client = writeClient(fields.clientId)
   const { keyThumbprint: key } = fields
-  const code = checkForm('userCode', fields.userCode, USER_CODE)
+  const code = checkForm('userCode', fields.userCode, forms.userCode)
   const day = writeDay('until', fields.until)
   return composeLines({
     ...fields,

@@ -22,6 +22,8 @@ export const forms = {
   authority: new RegExp(`^(?:${ipLiteral}|[A-Za-z0-9._-]+)${port}$`),
   /** RFC 3986 §3 without user information. */
   uri: new RegExp(`^[A-Za-z][A-Za-z0-9+.-]*:${hierPart}(?:\\?${more})?(?:#${more})?$`),
+  /** RFC 3986 §4.3 without user information: a URI without a fragment. */
+  absoluteUri: new RegExp(`^[A-Za-z][A-Za-z0-9+.-]*:${hierPart}(?:\\?${more})?$`),
   /** ERC-4361: `1*( reserved / unreserved / " " )`: no quotes, percent signs, angle brackets or line breaks. */
   statement: new RegExp(`^[${unreserved}${subDelims}:/?#[\\]@ ]+$`),
   chainId: /^[1-9][0-9]{0,15}$/,
@@ -35,6 +37,8 @@ export const forms = {
   uuid: /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/,
   /** base64url of 32 bytes, unpadded */
   sha256: /^[A-Za-z0-9_-]{43}$/,
+  /** As screens show a code (RFC 8628 §6.1): `WDJB-MJHT`. */
+  userCode: /^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$/,
 }
 
 /**

@@ -23,7 +23,14 @@ export type MessageHeader = {
   requestId: string
 }
 
-type MessageLines = MessageHeader & { statement: string; uri: string; expiresAt: number; resources?: readonly string[] }
+type MessageLines = Omit<MessageHeader, 'requestId'> & {
+  /** absent in templates 10 to 12 */
+  requestId?: string
+  statement: string
+  uri: string
+  expiresAt: number
+  resources?: readonly string[]
+}
 
 /**
  * @throws RangeError if a field that the service chose does not fit the grammar: a defect.
@@ -46,7 +53,7 @@ export function composeLines(lines: MessageLines): string {
     `Nonce: ${checkForm('nonce', lines.nonce, forms.nonce)}`,
     `Issued At: ${writeTime('issuedAt', lines.issuedAt)}`,
     `Expiration Time: ${writeTime('expiresAt', lines.expiresAt)}`,
-    `Request ID: ${checkForm('requestId', lines.requestId, forms.requestId)}`,
+    ...(lines.requestId === undefined ? [] : [`Request ID: ${checkForm('requestId', lines.requestId, forms.requestId)}`]),
     ...(lines.resources === undefined ? [] : ['Resources:', ...lines.resources.map(writeResource)]),
   ].join('\n')
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a signed consent (templates 2, 5, 6, 7 and 9), for receipts.
+ * Reads the fields of a signed consent (templates 2, 5, 6, 7 and 9 to 12), for receipts.
  *
  * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
  * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
@@ -8,15 +8,16 @@
 
 import { type Address, parseAddress } from './address.ts'
 import {
-  type ConsentFields,
-  composeConsentMessage,
   DEVICE_TEMPLATE,
   hostOf,
   METADATA_TEMPLATE,
+  privateUseScheme,
   SCOPES_BY_RESOURCE_TEMPLATE,
   WEBSITE_TEMPLATE,
 } from './consent-message.ts'
-import { composeDeviceConsent, DEVICE_CONSENT_FORM, DEVICE_GRANT_TEMPLATE } from './device-consent.ts'
+import { type ConsentTextFields, composeConsentText } from './consent-text.ts'
+import { DEVICE_CONSENT_FORM, DEVICE_GRANT_TEMPLATE } from './device-consent.ts'
+import { redirectUriFor, SHORT_CONSENT_FORM, SOME_PROGRAM, shortTemplateOf, TWO_SCREENS_TEMPLATE } from './short-consent.ts'
 
 /** What the wallet's owner agreed to. Times in epoch seconds; every text is printable ASCII. */
 export type Consent = {
@@ -27,17 +28,21 @@ export type Consent = {
   chainId: number
   /** As the text writes it; '' if the text names the app by its host alone. */
   clientName: string
-  /** Host, and port if any, of the redirect URI, or its private-use scheme; '' if the access goes to a device. */
+  /** Host, and port if any, of the redirect URI, or its private-use scheme; '' if the text names neither. */
   clientHost: string
+  /** The scheme, if the text names a private-use scheme. */
+  clientScheme: string | null
   clientId: string
-  /** '' if the access goes to a device. */
+  /** '' if the access goes to a device, or to a browser on another screen. */
   redirectUri: string
-  /** The code that the device showed, if the access goes to a device (RFC 8628). */
+  /** The code that a device (RFC 8628) or a browser on another screen showed, to which the access goes. */
   userCode?: string
+  shownBy?: 'device' | 'browser'
   grants: { resource: string; scopes: string[] }[]
   until: number
   issuedAt: number
   nonce: string
+  /** '' in templates 10 to 12. */
   requestId: string
   /** The key that the tokens are bound to (RFC 9449), if the text names one. */
   keyThumbprint?: string
@@ -49,7 +54,7 @@ const longestText = 200_000
 /** The consent in the text; null if the text is not, byte for byte, a consent that this service composes. Never throws. */
 export function readConsent(message: string): Consent | null {
   const read = readText(message)
-  return read !== null && composeAgain(read) === message ? toConsent(read.fields) : null
+  return read !== null && composeAgain(read) === message ? toConsent(read) : null
 }
 
 /**
@@ -90,72 +95,83 @@ const textForm = new RegExp(
 )
 
 const deviceForm = new RegExp(DEVICE_CONSENT_FORM)
+const shortForm = new RegExp(SHORT_CONSENT_FORM)
 
-type Fields = Omit<ConsentFields, 'template'> & { userCode?: string | undefined }
-type ReadText = { template: number; fields: Fields }
+type Groups = Readonly<Record<string, string | undefined>>
+type Grants = readonly (readonly [resource: string, scopes: string[]])[]
 
 /** Parses loosely: `readConsent` composes the text again and compares. */
-function readText(message: string): ReadText | null {
+function readText(message: string): ConsentTextFields | null {
   if (typeof message !== 'string' || message.length > longestText) return null
-  const {
-    clientName,
-    ownName,
-    redirectUri = '',
-    entries = '',
-    keyThumbprint,
-    device,
-    userCode,
-    ...fieldTexts
-  } = textForm.exec(message)?.groups ?? deviceForm.exec(message)?.groups ?? {}
-  const address = parseAddress(fieldTexts.address ?? '')
+  const short: Groups | undefined = shortForm.exec(message)?.groups
+  const groups: Groups = short ?? textForm.exec(message)?.groups ?? deviceForm.exec(message)?.groups ?? {}
+  const { domain = '', nonce = '', requestId = '', clientName = groups.ownName ?? '', entries = '', userCode } = groups
+  const address = parseAddress(groups.address ?? '')
   if (address.kind !== 'address') return null
-  const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)].map(
-    ([, scopes = '', resource = '']) => [resource, scopes.split("', '")] as const,
+  const grants: Grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)].map(
+    ([, scopes = '', resource = '']) => [resource, scopes.split(short ? '+' : "', '")] as const,
   )
-  const { domain = '', nonce = '', requestId = '', clientId = '', clientUrl } = fieldTexts
-  const fields = {
+  const isSame = grants.every(([, scopes]) => String(scopes) === String(grants[0]?.[1]))
+  const parties = short ? readShortParties(short) : readParties(groups)
+  return {
+    template: (short ? shortTemplateOf({ ...parties, userCode }) : olderTemplateOf(groups, isSame)) ?? 0,
     address: address.address,
-    chainId: Number(fieldTexts.chainId),
+    chainId: Number(groups.chainId),
     domain,
     nonce,
     requestId,
-    clientId: clientUrl ?? clientId,
-    redirectUri,
-    clientName: clientName ?? ownName ?? '',
-    // Derived from the redirect URI: if the statement names another host, the composed text differs.
-    clientHost: hostOf(redirectUri),
+    clientName,
+    ...parties,
     scopes: [...new Set(grants.flatMap(([, scopes]) => scopes))],
     resources: grants.map(([resource]) => resource),
-    issuedAt: Date.parse(fieldTexts.issuedAt ?? '') / 1000,
-    until: Date.parse(fieldTexts.until ?? '') / 1000,
-    keyThumbprint,
+    // The scopes of the resources cannot differ in template 9.
+    scopesByResource: isSame || (!short && userCode !== undefined) ? undefined : Object.fromEntries(grants),
+    issuedAt: Date.parse(groups.issuedAt ?? '') / 1000,
+    until: Date.parse(groups.until ?? '') / 1000,
     userCode,
   }
-  if (userCode !== undefined) return { template: DEVICE_GRANT_TEMPLATE, fields }
-  const [first] = grants
-  if (first && grants.some(([, scopes]) => String(scopes) !== String(first[1])))
-    return { template: SCOPES_BY_RESOURCE_TEMPLATE, fields: { ...fields, scopesByResource: Object.fromEntries(grants) } }
-  if (clientUrl !== undefined) return { template: METADATA_TEMPLATE, fields }
-  return { template: device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE, fields }
 }
 
-function composeAgain({ template, fields }: ReadText): string | null {
+type Parties = Pick<ConsentTextFields, 'clientId' | 'redirectUri' | 'keyThumbprint'>
+
+function readParties({ clientUrl, clientId = '', redirectUri, keyThumbprint }: Groups): Parties {
+  return { clientId: clientUrl ?? clientId, redirectUri, keyThumbprint }
+}
+
+function readShortParties({ uri = '', party, shownBy, host, opener, destination = opener ?? host }: Groups): Parties {
+  const [client = '', keyThumbprint] = (party ?? uri).split('#')
+  const redirectUri = shownBy === undefined ? uri : shownBy === 'browser' ? redirectUriFor(destination ?? '') : undefined
+  return { clientId: client.replace(/^urn:uuid:/, ''), redirectUri, keyThumbprint }
+}
+
+function olderTemplateOf({ userCode, clientUrl, device }: Groups, isSame: boolean): number {
+  if (userCode !== undefined) return DEVICE_GRANT_TEMPLATE
+  if (!isSame) return SCOPES_BY_RESOURCE_TEMPLATE
+  if (clientUrl !== undefined) return METADATA_TEMPLATE
+  return device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
+}
+
+function composeAgain(fields: ConsentTextFields): string | null {
   try {
-    const { userCode } = fields
-    if (userCode !== undefined) return composeDeviceConsent({ ...fields, template, userCode })
-    return composeConsentMessage({ ...fields, template })
+    return composeConsentText(fields)
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error
   }
 }
 
-function toConsent({ scopes, resources, scopesByResource, keyThumbprint, userCode, ...same }: Fields): Consent {
+function toConsent(fields: ConsentTextFields): Consent {
+  const { template, scopes, resources, scopesByResource, redirectUri = '', keyThumbprint, userCode, ...same } = fields
   const grants = resources.map((resource) => ({ resource, scopes: [...(scopesByResource?.[resource] ?? scopes)] }))
+  const isForBrowser = template === TWO_SCREENS_TEMPLATE
+  const place = isForBrowser && redirectUri === SOME_PROGRAM ? '' : redirectUri
   return {
     ...same,
+    redirectUri: isForBrowser ? '' : redirectUri,
+    clientHost: hostOf(place),
+    clientScheme: place === '' ? null : privateUseScheme(place),
     grants,
-    ...(userCode === undefined ? {} : { userCode }),
+    ...(userCode === undefined ? {} : { userCode, shownBy: isForBrowser ? 'browser' : 'device' }),
     ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
   }
 }

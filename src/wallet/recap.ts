@@ -17,6 +17,8 @@ export type Capability = {
   resources: readonly string[]
   /** The scopes of each resource, if they differ. */
   scopesByResource?: Readonly<Record<string, readonly string[]>> | undefined
+  /** `joined`: the scopes of a resource are one ability, `oauth/read+write`. A scope cannot contain `+`, and an ability can. */
+  abilities?: 'joined' | undefined
 }
 
 /**
@@ -28,9 +30,9 @@ export type Capability = {
  * @throws RangeError if a list is empty or contains an entry that the text cannot contain.
  */
 export function encodeRecap(capability: Capability): string {
-  const abilitiesOf = (scopes: readonly string[]) => Object.fromEntries(scopes.map((scope) => [`${namespace}/${scope}`, [{}]]))
+  const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [`${namespace}/${name}`, [{}]]))
   // JSON.stringify keeps this order: a key with a colon or a slash is never treated as an array index.
-  const details = { att: Object.fromEntries(inOrder(capability).map(([resource, scopes]) => [resource, abilitiesOf(scopes)])) }
+  const details = { att: Object.fromEntries(inOrder(capability).map(([resource, names]) => [resource, entriesOf(names)])) }
   return `urn:recap:${base64url(JSON.stringify(details))}`
 }
 
@@ -44,7 +46,7 @@ export function encodeRecap(capability: Capability): string {
  */
 export function translateRecap(capability: Capability): string {
   const entries = inOrder(capability).map(
-    ([resource, scopes], i) => ` (${i + 1}) '${namespace}': ${scopes.map((scope) => `'${scope}'`).join(', ')} for '${resource}'.`,
+    ([resource, names], i) => ` (${i + 1}) '${namespace}': ${names.map((name) => `'${name}'`).join(', ')} for '${resource}'.`,
   )
   return `I further authorize the stated URI to perform the following actions on my behalf:${entries.join('')}`
 }
@@ -53,14 +55,15 @@ export function translateRecap(capability: Capability): string {
  * ERC-5573: keys sorted by byte value, a shorter key before its continuations, no duplicates. All keys are ASCII, so
  * `sort()` gives this order.
  */
-function inOrder({ scopes, resources, scopesByResource }: Capability): [resource: string, scopes: string[]][] {
+function inOrder(capability: Capability): [resource: string, abilities: string[]][] {
+  const { scopes, resources, scopesByResource, abilities } = capability
   if (resources.length === 0) throw new RangeError('resources are empty')
   return [...new Set(resources)].sort().map((resource) => {
     const own = scopesByResource === undefined ? scopes : (scopesByResource[resource] ?? [])
     // An object without abilities is not a ReCap ("minProperties": 1), and a consent to nothing is not a consent.
     if (own.length === 0) throw new RangeError('scopes are empty')
     const sorted = [...new Set(own)].sort().map((scope) => checkForm('scope', scope, forms.scope))
-    return [checkForm('resource', resource, forms.resource), sorted]
+    return [checkForm('resource', resource, forms.resource), abilities === 'joined' ? [sorted.join('+')] : sorted]
   })
 }
 

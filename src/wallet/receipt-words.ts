@@ -5,7 +5,7 @@
  * repeat nothing of the receipt.
  */
 
-import { privateUseScheme, publisherOf } from './consent-message.ts'
+import { publisherOf } from './consent-message.ts'
 import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
 
@@ -55,7 +55,7 @@ function listFacts(consent: Consent): [string, string][] {
     ['Until', writeMoment(consent.until)],
     consent.userCode === undefined
       ? ['Answers go to', consent.redirectUri]
-      : ['Access goes to', `the device that showed the code ${consent.userCode}`],
+      : ['Access goes to', `the ${consent.shownBy} that showed the code ${consent.userCode}`],
     ['Client id', consent.clientId],
     ...(consent.keyThumbprint === undefined ? [] : [['Bound to key', consent.keyThumbprint] satisfies [string, string]]),
     ['Asked by', consent.domain],
@@ -71,10 +71,9 @@ function describeApp(consent: Consent): string {
 }
 
 /** Template 2 wrote a private-use scheme as if it were a host. */
-function placeOf({ redirectUri, clientHost, userCode }: Consent): string {
-  if (userCode !== undefined) return 'on a device'
-  const scheme = privateUseScheme(redirectUri)
-  return scheme === null ? `at ${clientHost}` : `(an app on the device that opens ${scheme}: links)`
+function placeOf({ clientHost, clientScheme, shownBy }: Consent): string {
+  if (shownBy === 'device') return 'on a device'
+  return clientScheme === null ? `at ${clientHost}` : `(an app on the device that opens ${clientScheme}: links)`
 }
 
 const askTheChain =

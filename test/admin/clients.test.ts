@@ -8,7 +8,7 @@ import { test as base, FILE } from '../support/fixtures.ts'
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 
 const NEW = { name: 'Notes', redirect_uris: ['https://notes.example.net/callback'] }
-type ClientJson = { client_id: string; disabled: boolean; name: string; secrets: unknown[] }
+type ClientJson = { client_id: string; disabled: boolean; name: string; secrets: unknown[]; warnings: string[] }
 const clientIn = (answer: { json(): Record<string, unknown> }) => answer.json().client as ClientJson
 
 test('A client is created with its secret once, and is read, changed, disabled and enabled', async ({ owner, grantor }) => {
@@ -31,6 +31,44 @@ test('A client is created with its secret once, and is read, changed, disabled a
     ['client_changed', owner.client.id],
     ['client_enabled', owner.client.id],
   ])
+})
+
+test('The answers about one client warn with the number of bytes of a text that some hardware wallets cannot sign, and a warning changes no ETag', async ({
+  owner,
+  grantor,
+}) => {
+  const scopes = Array.from({ length: 8 }, (_, i) => `notes.scope-${i}`)
+  const created = await owner.call('POST', '/v1/clients', {
+    ...NEW,
+    scopes,
+    resources: ['https://a.example/', 'https://b.example/'],
+  })
+  expect(created.status).toBe(201)
+  const { client_id: id, warnings } = clientIn(created)
+  expect(warnings).toEqual([expect.stringMatching(/^The longest text that a wallet signs for this client has 1,\d{3} bytes\. /)])
+  const read = await owner.call('GET', `/v1/clients/${id}`)
+  expect(clientIn(read).warnings).toEqual(warnings)
+  const list = (await owner.call('GET', `/v1/clients?search=${id}`)).json() as { items: object[] }
+  expect(list.items.map((client) => 'warnings' in client)).toEqual([false])
+  // A registered resource leaves only its own scopes at this resource: the text is shorter, and the client is the same.
+  await grantor.store.resources.insertResource({
+    uri: 'https://a.example/',
+    name: 'A',
+    scopes: [{ name: 'notes.scope-0', description: 'notes' }],
+    openTo: ['registered'],
+    createdAt: 0,
+  })
+  await grantor.noticeChanges()
+  const again = await owner.call('GET', `/v1/clients/${id}`)
+  expect(clientIn(again).warnings).not.toEqual(warnings)
+  const etag = String(created.headers.etag)
+  const changed = await owner.call(
+    'PATCH',
+    `/v1/clients/${id}`,
+    { scopes: ['notes'], default_scopes: ['notes'] },
+    { 'if-match': etag },
+  )
+  expect([changed.status, changed.json().warnings]).toEqual([200, []])
 })
 
 test('A change with an outdated ETag is refused, and changes nothing (RFC 9110 §13.1.1)', async ({ owner }) => {

@@ -37,6 +37,30 @@ test('A webhook is created with its secret once, is listed, replayed, resumed an
   expect(JSON.stringify(grantor.events)).not.toContain('token=abc')
 })
 
+test('The address and the events of a webhook are changed, also if lines are delivered meanwhile, and its secret and its place stay', async ({
+  grantor,
+  owner,
+}) => {
+  const created = await owner.call('POST', '/v1/webhooks', { url: URL_OF_RECEIVER, events: ['grant_ended'] })
+  const { webhook_id: id } = created.json().webhook as WebhookJson
+  const [before] = await grantor.store.webhooks.listWebhooks()
+  const path = `/v1/webhooks/${id}`
+  const { etag } = (await owner.call('GET', path)).headers
+  await grantor.store.webhooks.moveWebhook(id, before?.cursor ?? 0, { cursor: 1, failingSince: 2, nextAt: 3, pausedAt: null })
+  const changed = await owner.call('PATCH', path, { url: 'https://other.example.com/' }, { 'if-match': etag ?? '' })
+  expect([changed.status, changed.json()]).toMatchObject([200, { url: 'https://other.example.com/', events: ['grant_ended'] }])
+  const late = await owner.call('PATCH', path, { events: [] }, { 'if-match': etag ?? '' })
+  expect(late.status).toBe(412)
+  expect((await owner.call('PATCH', path, { events: ['key_made', 'key_made'] })).json()).toMatchObject({ events: ['key_made'] })
+  expect((await owner.call('PATCH', path, { url: 'http://other.example.com/' })).status).toBe(422)
+  expect((await owner.call('PATCH', '/v1/webhooks/0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20', { events: [] })).status).toBe(404)
+  const [after] = await grantor.store.webhooks.listWebhooks()
+  const progress = { cursor: 1, failingSince: 2, nextAt: 3, pausedAt: null }
+  expect(after).toEqual({ ...before, ...progress, url: 'https://other.example.com/', events: ['key_made'] })
+  expect(grantor.events.filter(({ event }) => event === 'webhook_changed')).toHaveLength(2)
+  await owner.call('DELETE', path)
+})
+
 test('A webhook for plain http, or for an event that no line has, is refused, and an auditor adds none', async ({
   grantor,
   owner,
@@ -48,7 +72,9 @@ test('A webhook for plain http, or for an event that no line has, is refused, an
   expect(await grantor.store.webhooks.listWebhooks()).toEqual([])
 })
 
-test('An owner adds a webhook in the console, reads its secret once, and deletes it', async ({ grantor }) => {
+test('An owner adds a webhook in the console, reads its secret once, changes the webhook, and deletes it', async ({
+  grantor,
+}) => {
   await addOperator(grantor, OWNER, 'owner')
   const browser = new ConsoleBrowser(grantor, OWNER)
   await browser.signIn()
@@ -63,10 +89,37 @@ test('An owner adds a webhook in the console, reads its secret once, and deletes
   const page = await browser.get(`/console/webhooks/${webhook?.id}`)
   expect(page.body).toContain('delivers')
   expect(page.body).not.toContain(secret)
+  const change = `/console/webhooks/${webhook?.id}/change`
+  const changing: Record<string, string> = {
+    ...hiddenFields(await browser.get(change)),
+    url: URL_OF_RECEIVER,
+    events: 'grant_ended',
+  }
+  const asked = hiddenFields(await browser.post(change, { ...changing, etag: decoded(changing.etag) }))
+  const changed = await browser.post(change, { ...asked, etag: decoded(asked.etag) })
+  console.log(changed.body.replace(/<style[^]*?<\/style>/g, ''))
+  expect(changed.location).toContain('done=updateWebhook')
+  expect(await grantor.store.webhooks.listWebhooks()).toEqual([{ ...webhook, events: ['grant_ended'] }])
   const deletion = `/console/webhooks/${webhook?.id}/delete`
   expect((await browser.post(deletion, hiddenFields(await browser.get(deletion)))).location).toContain('done=deleteWebhook')
   expect((await browser.get('/console/webhooks')).body).toContain('There is no webhook.')
 })
+
+test('The pages of a webhook and of its operations name the webhook by its URL', async ({ grantor, owner }) => {
+  await addOperator(grantor, OWNER, 'owner')
+  const browser = new ConsoleBrowser(grantor, OWNER)
+  await browser.signIn()
+  const created = await owner.call('POST', '/v1/webhooks', { url: URL_OF_RECEIVER })
+  const path = `/console/webhooks/${(created.json().webhook as WebhookJson).webhook_id}`
+  expect((await browser.get(path)).body).toContain(`<h1><bdi>${URL_OF_RECEIVER}</bdi></h1>`)
+  for (const page of ['/console/webhooks', `${path}/replay`, `${path}/delete`])
+    expect([page, (await browser.get(page)).body]).toEqual([page, expect.stringContaining(URL_OF_RECEIVER)])
+})
+
+/** The value of a hidden field. */
+function decoded(html = ''): string {
+  return html.replaceAll('&quot;', '"')
+}
 
 test('apply creates a webhook with a secret, a second run changes nothing, export names it without the secret, and --prune deletes it', async () => {
   const database = await newDatabase()
@@ -83,10 +136,12 @@ test('apply creates a webhook with a secret, a second run changes nothing, expor
   expect(exported).toContain(URL_OF_RECEIVER)
   expect(exported).not.toContain('whsec_')
   expect((await apply(exported)).out).toContain('Nothing to change: 1 unchanged.')
-  expect(await apply(exported.replace('grant_ended', 'key_made'))).toMatchObject({
-    exit: 2,
-    err: expect.stringContaining('never change'),
-  })
+  const second = await apply(exported.replace('grant_ended', 'key_made').replace('siem.', 'other.'))
+  expect([second.exit, second.out]).toEqual([
+    0,
+    expect.stringMatching(/change webhook [^]*\n {2}url: [^]*\n {2}events: [^]*Applied 1 change\./),
+  ])
+  expect((await run(['export'], env)).out).toContain('https://other.example.com/')
   expect((await apply('webhooks: []', '--prune')).out).toContain('delete webhook')
   expect((await run(['webhooks', 'list'], env)).out).toBe('There is no webhook.\n')
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../src/ops/metrics.ts'
-import { createSummedMetrics } from '../../src/ops/summed-metrics.ts'
+import { createMetrics } from '../../src/ops/metrics/metrics.ts'
+import { createSummedMetrics } from '../../src/ops/metrics/summed-metrics.ts'
 import { alerts, metricsIn, panels, queries, watchPage } from './files.ts'
 
 /** The names of all metrics of a service with several workers. */

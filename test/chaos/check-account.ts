@@ -1,7 +1,6 @@
 /** The part of the checker for sessions and signed consents. Pure. */
-import type { Violation } from './check-history.ts'
 import { type Rules, settledAt } from './endings.ts'
-import { type Entry, precedes, type RecordedRequest } from './history.ts'
+import { type Entry, precedes, type RecordedRequest, type Violation } from './history.ts'
 
 /** I3 and I4: a session is valid until it is ended, and not afterwards. A run is shorter than the lifetime of a session. */
 export function sessionViolations(history: readonly Entry[], rules: Rules): Violation[] {

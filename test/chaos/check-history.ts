@@ -19,17 +19,10 @@ import {
   settledAt,
   successorUsedBefore,
 } from './endings.ts'
-import { type Entry, precedes, type RecordedRequest } from './history.ts'
+import { type Entry, precedes, type RecordedRequest, type Violation } from './history.ts'
 import { isEntitled, type Lineage, ownerChanges, redemptions, requestsFor, sortByCode } from './lineage.ts'
 
 export type { Rules } from './endings.ts'
-
-export type Violation = {
-  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'defect'
-  words: string
-  /** the entries that show it, with the violating response last */
-  entries: Entry[]
-}
 
 export function checkHistory(history: readonly Entry[], rules: Rules): Violation[] {
   const { lineages, mixed } = sortByCode(history)

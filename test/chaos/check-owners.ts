@@ -1,7 +1,6 @@
 /** The part of the checker for contract wallets, whose owners change. Pure. */
-import type { Violation } from './check-history.ts'
 import { type Rules, settledAt } from './endings.ts'
-import { type Entry, precedes } from './history.ts'
+import { type Entry, precedes, type Violation } from './history.ts'
 import { type Lineage, ownerChanges, signaturesBehind } from './lineage.ts'
 
 /** The service waits this long for a chain. Without a response, the last successful check counts for the grace period. */

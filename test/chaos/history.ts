@@ -64,6 +64,13 @@ export type Entry = {
   offset: readonly [number, number]
 }
 
+export type Violation = {
+  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'defect'
+  words: string
+  /** the entries that show it, with the violating response last */
+  entries: Entry[]
+}
+
 /** The caller with the credentials of the resource API, which may introspect every token. */
 export const RESOURCE_SERVER = 'resource server'
 

@@ -1,7 +1,6 @@
 /** The report of a run: its figures under the names of docs/evidence/reliability.md, and its violations without full tokens. */
 import { createHash } from 'node:crypto'
-import type { Violation } from './check-history.ts'
-import { CHAIN, type Entry } from './history.ts'
+import { CHAIN, type Entry, type Violation } from './history.ts'
 import type { Mark, Outcome } from './run.ts'
 
 export function summarize({ history: all, faults, cuts, chainChecks, marks, violations }: Outcome): string {

@@ -42,8 +42,9 @@ export class Development {
     const keep = (text: Buffer) => void (this.#output += text.toString())
     this.#shell.stdout?.on('data', keep)
     this.#shell.stderr?.on('data', keep)
-    // npx would look for the program in the folder of the project.
-    this.#shell.stdin?.write(`npx() { shift; "${process.execPath}" "${BIN}" "$@"; }\n`)
+    // npx would look for the program, grantor or node, in the folder of the project.
+    const node = `"${process.execPath}"`
+    this.#shell.stdin?.write(`npx() { [ "$1" = node ] || set -- node "${BIN}" "\${@:2}"; shift; ${node} "$@"; }\n`)
   }
 
   static async start(): Promise<Development> {

@@ -112,6 +112,27 @@ test('All faults of all chains are reported at once, and no fault repeats more o
   expect(fault).not.toContain('hidden')
 })
 
+test('GRANTOR_WALLET_WINDOW without a home chain is a fault of start, which reads both settings', () => {
+  const faultsOf = (more: Record<string, string>): string[] => {
+    const reading = readSettings('start', { GRANTOR_WALLET_WINDOW: 'https://keys.example.com/connect', ...more })
+    return reading.kind === 'faults' ? reading.faults : []
+  }
+  const fault: unknown = expect.stringContaining('GRANTOR_WALLET_WINDOW needs GRANTOR_CHAINS')
+  expect(faultsOf({})).toContainEqual(fault)
+  expect(faultsOf({ GRANTOR_CHAINS: JSON.stringify({ 1: mainnet }) })).not.toContainEqual(fault)
+})
+
+test('GRANTOR_KEY_CHECK without a home chain is a fault, and off needs none', () => {
+  const faultsOf = (more: Record<string, string>): string[] => {
+    const reading = readSettings('serve', more)
+    return reading.kind === 'faults' ? reading.faults : []
+  }
+  const fault: unknown = expect.stringContaining('GRANTOR_KEY_CHECK needs GRANTOR_CHAINS')
+  expect(faultsOf({ GRANTOR_KEY_CHECK: 'on' })).toContainEqual(fault)
+  expect(faultsOf({ GRANTOR_KEY_CHECK: 'off' })).not.toContainEqual(fault)
+  expect(faultsOf({ GRANTOR_KEY_CHECK: 'on', GRANTOR_CHAINS: JSON.stringify({ 1: mainnet }) })).not.toContainEqual(fault)
+})
+
 test('A home chain that GRANTOR_CHAIN_IDS does not allow is a fault, if GRANTOR_CHAIN_IDS is set', () => {
   const GRANTOR_CHAINS = JSON.stringify({ 1: mainnet })
   const faultsOf = (more: Record<string, string>): string[] => {
@@ -122,4 +143,16 @@ test('A home chain that GRANTOR_CHAIN_IDS does not allow is a fault, if GRANTOR_
   expect(faultsOf({ GRANTOR_CHAIN_IDS: '10,8453' })).toContain(fault)
   expect(faultsOf({ GRANTOR_CHAIN_IDS: '10,1' })).not.toContain(fault)
   expect(faultsOf({})).not.toContain(fault)
+})
+
+test('GRANTOR_ENS_NAMES without chain 1 in GRANTOR_CHAINS is a fault', () => {
+  const fault = 'GRANTOR_ENS_NAMES is on, but GRANTOR_CHAINS has no chain 1, whose contracts have the names'
+  const faultsOf = (chains: object, ensNames: string) => {
+    const reading = readSettings('serve', { GRANTOR_CHAINS: JSON.stringify(chains), GRANTOR_ENS_NAMES: ensNames })
+    return reading.kind === 'faults' ? reading.faults : []
+  }
+  expect(faultsOf({}, 'on')).toContain(fault)
+  expect(faultsOf({ 8453: { ...base, home: true } }, 'on')).toContain(fault)
+  expect(faultsOf({}, 'off')).not.toContain(fault)
+  expect(faultsOf({ 1: { ...mainnet, home: false }, 8453: { ...base, home: true } }, 'on')).not.toContain(fault)
 })

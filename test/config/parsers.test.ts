@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as read from '../../src/config/parsers.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 const accepted = (parsed: read.Parsed<unknown>) => 'value' in parsed
 
@@ -51,16 +51,13 @@ describe('The URLs of the servers', () => {
   )
 
   test('Every accepted server URL equals its own origin, and uses https, a loopback host or a host under .test', () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string()), (text) => {
-        const parsed = read.origin(text)
-        if (!('value' in parsed)) return
-        const url = new URL(text)
-        expect(url.origin).toBe(text)
-        expect(url.protocol === 'https:' || read.isLoopbackHost(url.hostname) || url.hostname.endsWith('.test')).toBe(true)
-      }),
-      { numRuns: runs },
-    )
+    forAll(fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string()), (text) => {
+      const parsed = read.origin(text)
+      if (!('value' in parsed)) return
+      const url = new URL(text)
+      expect(url.origin).toBe(text)
+      expect(url.protocol === 'https:' || read.isLoopbackHost(url.hostname) || url.hostname.endsWith('.test')).toBe(true)
+    })
   })
 })
 
@@ -134,11 +131,43 @@ test('The fault of a setting is one line for every value', () => {
     read.choice('a', 'b'),
     read.secret,
   ]
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(...parsers), (text, parse) => {
-      const parsed = parse(text)
-      if ('fault' in parsed) expect(parsed.fault).not.toMatch(/[\n\r]/)
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(...parsers), (text, parse) => {
+    const parsed = parse(text)
+    if ('fault' in parsed) expect(parsed.fault).not.toMatch(/[\n\r]/)
+  })
+})
+
+test('The page of a wallet window is an https URL without user, query and fragment; http is for loopback only', () => {
+  expect(read.pageUrl('https://keys.example.com/connect')).toEqual({ value: 'https://keys.example.com/connect' })
+  expect(read.pageUrl('https://keys.example.com')).toEqual({ value: 'https://keys.example.com/' })
+  expect(read.pageUrl('http://localhost:4000/connect')).toHaveProperty('value')
+  for (const wrong of ['', 'keys.example.com', 'http://keys.example.com', 'javascript:alert(1)', 'https://a:b@keys.example.com'])
+    expect(read.pageUrl(wrong)).toHaveProperty('fault')
+  for (const wrong of ['https://keys.example.com/?a=b', 'https://keys.example.com/#a'])
+    expect(read.pageUrl(wrong)).toHaveProperty('fault')
+})
+
+test('The project id of WalletConnect is 32 hexadecimal digits', () => {
+  expect(read.projectId('0123456789abcdef0123456789abcdef')).toEqual({ value: '0123456789abcdef0123456789abcdef' })
+  for (const wrong of ['', '0123', '0123456789ABCDEF0123456789ABCDEF', '0123456789abcdef0123456789abcdef0'])
+    expect(read.projectId(wrong)).toHaveProperty('fault')
+})
+
+test('The relay of WalletConnect is a wss origin, which a content policy can name; ws is for loopback only', () => {
+  expect(read.relayUrl('wss://relay.walletconnect.org')).toEqual({ value: 'wss://relay.walletconnect.org' })
+  expect(read.relayUrl('ws://127.0.0.1:4000')).toHaveProperty('value')
+  for (const wrong of [
+    'https://relay.example.com',
+    'ws://relay.example.com',
+    'wss://relay.example.com/',
+    'wss://a:b@relay.example.com',
+  ])
+    expect(read.relayUrl(wrong)).toHaveProperty('fault')
+  for (const wrong of [
+    'wss://relay.example.com/path',
+    'wss://relay.example.com?a=b',
+    'wss://relay.example.com; script-src *',
+    'wss://relay;x',
+  ])
+    expect(read.relayUrl(wrong)).toHaveProperty('fault')
 })

@@ -47,6 +47,7 @@ test('The tables contain each standard that the service implements, with at leas
     'FAPI 2.0 Message Signing',
     'JARM',
     'OAuth 2.0 Form Post Response Mode',
+    'ENS',
   ])
   expect(standards.filter(({ requirements }) => requirements.length < 4)).toEqual([])
 })
@@ -118,6 +119,7 @@ test('A section belongs to the standard that its comment names before it, or els
     '// §4.1.3, then RFC 9700 §2.1 and',
     '// §2.2, of OpenID Connect Core §3.1',
     '/** RFC 7636, appendix B. */',
+    '/** RFC 7636, as ENSIP-3 and §4. */',
   ].join('\n')
   expect([...citationsIn(source)]).toEqual([
     'RFC 6749 §4.1.2',
@@ -126,6 +128,8 @@ test('A section belongs to the standard that its comment names before it, or els
     'RFC 9700 §2.2',
     'OpenID Connect Core §3.1',
     'RFC 7636 §B',
+    'ENS §3',
+    'RFC 7636 §4',
   ])
 })
 

@@ -78,7 +78,7 @@ test('The program shows the address, the code and a QR code, and calls the API a
   expect(await program.exit()).toBe(0)
   expect(program.out()).toContain('Signed in, with the scope enhancement.')
   expect(program.out()).toContain(`answered 200: {"wallet":"${walk.wallet.address}"`)
-}, 60_000)
+})
 
 test('The program ends with the reason if the user declines', async () => {
   const program = await startProgram([grantor.authUrl, client.id, `${apiUrl}/me`])
@@ -86,7 +86,7 @@ test('The program ends with the reason if the user declines', async () => {
   await walk.complete(await walk.reject(await challengeOfDevice(walk, { user_code: await codeOf(program) })))
   expect(await program.exit()).toBe(1)
   expect(program.out()).toContain('Not signed in: access_denied')
-}, 60_000)
+})
 
 test('Without its three arguments the program prints its usage', async () => {
   const program = await startProgram([])

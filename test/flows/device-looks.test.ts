@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest'
-import { deviceCodePage, deviceRequestPage } from '../../src/pages/device-page.ts'
-import { loginPage } from '../../src/pages/login-page.ts'
+import { deviceCodePage, deviceRequestPage } from '../../src/pages/device/device-page.ts'
+import { ENGLISH } from '../../src/pages/languages.ts'
+import { loginPage } from '../../src/pages/login/login-page.ts'
 import { noticePage } from '../../src/pages/notice-page.ts'
 import { loginRequest, NOW } from '../pages/samples.ts'
 import { launchBrowser } from '../support/browser.ts'
@@ -40,14 +41,14 @@ beforeEach(async () => {
 afterEach(() => page.context().close())
 
 test('The form for the code of a device is accessible, also after a wrong code', async () => {
-  await show(page, grantor.authUrl, deviceCodePage({ action: '/device' }))
+  await show(page, grantor.authUrl, deviceCodePage({ action: '/device' }, ENGLISH))
   await expectGoodLooks(page, 'device-code', TWO_LOOKS)
-  await show(page, grantor.authUrl, deviceCodePage({ action: '/device', isWrong: true }))
+  await show(page, grantor.authUrl, deviceCodePage({ action: '/device', isWrong: true }, ENGLISH))
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
 test('The request of a device is accessible', async () => {
-  await show(page, grantor.authUrl, deviceRequestPage(REQUEST))
+  await show(page, grantor.authUrl, deviceRequestPage(REQUEST, ENGLISH))
   await expectGoodLooks(page, 'device-request')
 })
 
@@ -56,16 +57,20 @@ test('The request of an app that is not registered, with two resources and no kn
     clientPublisher: 'client.example',
     resources: ['https://api.example.com/', 'https://files.example.com/v1'],
   }
-  await show(page, grantor.authUrl, deviceRequestPage({ ...REQUEST, ...unregistered, network: '', program: '' }))
+  await show(page, grantor.authUrl, deviceRequestPage({ ...REQUEST, ...unregistered, network: '', program: '' }, ENGLISH))
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
 test('The login page for a device and the page after it are accessible', async () => {
   const device = { purpose: 'device', clientName: 'Aurora Notes CLI', clientHost: '', userCode: 'WDJB-MJHT' } as const
   const request = { ...loginRequest(), ...device }
-  await show(page, grantor.loginUrl, loginPage({ loginChallenge: 'c', request, now: NOW }))
+  await show(page, grantor.loginUrl, loginPage({ loginChallenge: 'c', request, now: NOW }, ENGLISH))
   await page.locator('#no-wallet').waitFor()
   await expectGoodLooks(page, 'device-login', TWO_LOOKS)
-  await show(page, grantor.authUrl, noticePage({ kind: 'device_allowed', clientName: 'Aurora Notes CLI', clientHost: '' }))
+  await show(
+    page,
+    grantor.authUrl,
+    noticePage({ kind: 'device_allowed', clientName: 'Aurora Notes CLI', clientHost: '' }, ENGLISH),
+  )
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })

@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { loginPage } from '../../src/pages/login-page.ts'
-import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
-import { signOutPage } from '../../src/pages/sign-out-page.ts'
+import { signOutPage } from '../../src/pages/account/sign-out-page.ts'
+import { ENGLISH } from '../../src/pages/languages.ts'
+import { loginPage } from '../../src/pages/login/login-page.ts'
+import { signByHandPage } from '../../src/pages/login/sign-by-hand-page.ts'
 import { CONSENT_TEXT, loginRequest, NOW } from '../pages/samples.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
@@ -61,7 +62,7 @@ test('Scopes that belong to different resources are shown in groups, each under 
   await installWallet(page, testWallet(0), { name: 'Foxglove' })
   await openLogin(page, grantor, client, { scope: scopes.join(' '), response_type: 'code', resource: [notes, files] })
   await page.locator('.wallet').click()
-  await page.getByText("'files.write', 'openid' for").waitFor()
+  await page.getByText("'files.write+openid' for").waitFor()
   await expectGoodLooks(page, 'resource-choice')
   await page.getByRole('switch', { name: 'change and delete your files' }).uncheck()
   await page.getByText('You changed what you allow').waitFor()
@@ -84,13 +85,13 @@ test('A scope that cannot be switched off and the expected account are accessibl
 
 test('The question whether to sign out is accessible', async () => {
   const view = { action: '/oauth/logout/confirm', question: 'q', walletShort: '0xf39F…2266' }
-  await show(page, grantor.authUrl, signOutPage({ ...view, clientName: 'Aurora Notes', clientHost: 'app.example.net' }))
+  await show(page, grantor.authUrl, signOutPage({ ...view, clientName: 'Aurora Notes', clientHost: 'app.example.net' }, ENGLISH))
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   await expectGoodLooks(page, 'sign-out')
 })
 
 test('The panel with the code for a phone is accessible', async () => {
-  await show(page, grantor.loginUrl, loginPage(login))
+  await show(page, grantor.loginUrl, loginPage(login, ENGLISH))
   await page.getByText('Use a wallet on your phone', { exact: true }).click()
   await expectGoodLooks(page, 'phone-panel', TWO_LOOKS)
 })
@@ -99,15 +100,15 @@ test('The list of wallet apps on a phone is accessible', async () => {
   await page.context().close()
   const context = await browser.newContext({ viewport: { width: 320, height: 800 }, isMobile: true, hasTouch: true })
   page = await context.newPage()
-  await show(page, grantor.loginUrl, loginPage(login))
-  await page.locator('.on-phone').waitFor()
+  await show(page, grantor.loginUrl, loginPage(login, ENGLISH))
+  await page.locator('.wallet-app').first().waitFor()
   await expectGoodLooks(page, undefined, TWO_LOOKS.slice(1))
 })
 
 test('A sign-in without an app is accessible: to the account page, and to end everything', async () => {
   for (const purpose of ['account', 'end_everything'] as const) {
     const request = { ...login.request, purpose, clientName: '', scopes: [], resumeUrl: null }
-    await show(page, grantor.loginUrl, loginPage({ ...login, request }))
+    await show(page, grantor.loginUrl, loginPage({ ...login, request }, ENGLISH))
     await page.locator('#no-wallet').waitFor()
     await expectGoodLooks(page, undefined, TWO_LOOKS)
   }
@@ -116,12 +117,12 @@ test('A sign-in without an app is accessible: to the account page, and to end ev
 test('Errors without script are accessible: no scope left, a signature that could not be checked', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
-  await show(page, grantor.loginUrl, loginPage({ ...login, chosen: [] }))
+  await show(page, grantor.loginUrl, loginPage({ ...login, chosen: [] }, ENGLISH))
   await page.locator('#scopes-problem').waitFor()
   await expectGoodLooks(page, undefined, TWO_LOOKS)
   const problem = { kind: 'could_not_check', signature: '0xab', retryAfter: 5 } as const
   const step = { ...login, address: testWallet(0).address, chainId: 1, chosen: ['profile'], message: CONSENT_TEXT, problem }
-  await show(page, grantor.loginUrl, signByHandPage(step))
+  await show(page, grantor.loginUrl, signByHandPage(step, ENGLISH))
   await page.locator('#signature-problem').waitFor()
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })

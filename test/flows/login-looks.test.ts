@@ -1,9 +1,10 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { confirmPage } from '../../src/pages/confirm-page.ts'
+import { ENGLISH } from '../../src/pages/languages.ts'
+import { confirmPage } from '../../src/pages/login/confirm-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../src/pages/notice-page.ts'
-import { noticeTexts } from '../../src/pages/notice-texts.ts'
+import { noticeTexts } from '../../src/pages/texts/notice-texts.ts'
 import { developmentWallet } from '../login-server/start-login-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -102,14 +103,18 @@ test.each(Object.keys(noticeTexts) as NoticeKind[])('Every notice is accessible:
   await show(
     page,
     grantor.loginUrl,
-    noticePage({ kind, clientName: 'Aurora Notes', clientHost: 'app.example.net', retryUrl, requestId }),
+    noticePage({ kind, clientName: 'Aurora Notes', clientHost: 'app.example.net', retryUrl, requestId }, ENGLISH),
   )
   await expectGoodLooks(page, kind === 'expired' ? 'notice' : undefined, TWO_LOOKS)
 })
 
 test('The reason and the request id of a request that cannot be used are the last line of the page, and readable in every look', async () => {
   const requestId = '4f6f5c1e-2f64-4a5c-9e0f-6a0f2b1c7d11'
-  await show(page, grantor.authUrl, noticePage({ kind: 'unknown_client', reason: 'client_unknown_or_disabled', requestId }))
+  await show(
+    page,
+    grantor.authUrl,
+    noticePage({ kind: 'unknown_client', reason: 'client_unknown_or_disabled', requestId }, ENGLISH),
+  )
   await expectGoodLooks(page, 'request-refused')
   for (const { width } of LOOKS) {
     await page.setViewportSize({ width, height: 800 })
@@ -126,7 +131,11 @@ test('The page that moves on is accessible for every outcome', async () => {
   await page.route('https://silent.example.net/**', (route) => route.fulfill({ status: 204 }))
   for (const outcome of ['signed_in', 'denied', 'allowed', 'failed'] as const) {
     const to = 'https://silent.example.net/callback?code=x'
-    await show(page, grantor.loginUrl, movingOnPage({ to, clientName: 'Aurora Notes', clientHost: 'app.example.net', outcome }))
+    await show(
+      page,
+      grantor.loginUrl,
+      movingOnPage({ to, clientName: 'Aurora Notes', clientHost: 'app.example.net', outcome }, ENGLISH),
+    )
     await expectGoodLooks(page, undefined, TWO_LOOKS)
   }
 })
@@ -137,7 +146,7 @@ test('The pages about an app on the device are accessible', async () => {
   await show(
     page,
     grantor.loginUrl,
-    confirmPage({ action: '/', confirmation: 'sealed', ...app, scopes, walletShort: '0xf39F…2266' }),
+    confirmPage({ action: '/', confirmation: 'sealed', ...app, scopes, walletShort: '0xf39F…2266' }, ENGLISH),
   )
   await expectGoodLooks(page, 'device-app')
 })
@@ -145,7 +154,7 @@ test('The pages about an app on the device are accessible', async () => {
 test('The one button for a native app is accessible', async () => {
   const scopes = [{ name: 'enhancement', description: 'Use the enhancement features for you' }]
   const app = { clientName: 'Aurora Notes', clientHost: 'localhost', scopes, walletShort: '0xf39F…2266' }
-  await show(page, grantor.loginUrl, confirmPage({ action: '/oauth/confirm', confirmation: 'sealed', ...app }))
+  await show(page, grantor.loginUrl, confirmPage({ action: '/oauth/confirm', confirmation: 'sealed', ...app }, ENGLISH))
   await expectGoodLooks(page, 'confirm', TWO_LOOKS)
 })
 
@@ -164,7 +173,9 @@ test('Every focused element shows the focus', async () => {
     if (focus.startsWith('BODY')) break
     reached.push(focus)
   }
-  expect(reached).toEqual(['wallet', 'SUMMARY', 'SUMMARY', 'address', 'sign-in', 'cancel'].map((place) => `${place}: solid 3px`))
+  // The last one opens the choice of languages.
+  const places = ['wallet', 'SUMMARY', 'SUMMARY', 'address', 'sign-in', 'cancel', 'SUMMARY']
+  expect(reached).toEqual(places.map((place) => `${place}: solid 3px`))
 })
 
 test('A user who prefers less motion sees no motion', async () => {

@@ -1,10 +1,11 @@
+/** The second choice of the phone panel: the login continues on the phone, and the first page goes no further. */
 import type { Browser, Page } from 'playwright-core'
-import { decodeQR } from 'qr/decode.js'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 import { newVisitor, openLogin } from './login-visit.ts'
+import { readCode } from './read-qr-code.ts'
 
 let browser: Browser
 let grantor: Grantor
@@ -28,44 +29,11 @@ beforeEach(async () => {
 afterEach(() => Promise.all([page.context().close(), phone.context().close()]))
 
 const openPanel = () => page.getByText('Use a wallet on your phone', { exact: true }).click()
-const link = () => page.locator('#phone-link').inputValue()
-
-/** Decodes the QR code of the page. The decoder fails on some codes at some sizes, so it gets up to three pictures. */
-async function readCode(from: Page): Promise<string> {
-  const failures: unknown[] = []
-  for (const size of [6, 8, 5]) {
-    try {
-      return await readPicture(from, size)
-    } catch (error) {
-      failures.push(error)
-    }
-  }
-  throw new AggregateError(failures, 'no picture of the code could be read')
+const openSecondChoice = async () => {
+  await openPanel()
+  await page.getByText('Go on on your phone instead', { exact: true }).click()
 }
-
-/** `size`: pixels for each module. Only whole pixels, because the decoder needs sharper pictures than a camera. */
-async function readPicture(from: Page, size: number): Promise<string> {
-  await from.locator('.qr').evaluate((image: HTMLImageElement, pixels) => {
-    image.style.width = image.style.maxWidth = `${image.naturalWidth * pixels}px`
-    image.style.translate = ''
-    // Move the code to whole pixels of the screen.
-    const { x, y } = image.getBoundingClientRect()
-    image.style.translate = `${-(x % 1)}px ${-(y % 1)}px`
-  }, size)
-  const picture = (await from.locator('.qr').screenshot()).toString('base64')
-  // Decoded in another page, because the policy of the login page does not allow this picture.
-  const blank = await from.context().newPage()
-  const { width, height, pixels } = await blank.evaluate(async (png) => {
-    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob())
-    const { width, height } = image
-    const context = new OffscreenCanvas(width, height).getContext('2d') as OffscreenCanvasRenderingContext2D
-    context.drawImage(image, 0, 0)
-    const bytes = Array.from(context.getImageData(0, 0, width, height).data)
-    return { width, height, pixels: bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('') }
-  }, picture)
-  await blank.close()
-  return decodeQR({ width, height, data: Uint8Array.from(Buffer.from(pixels, 'hex')) })
-}
+const link = () => page.locator('#go-on-there-link').inputValue()
 
 async function signOnPhone(): Promise<void> {
   await installWallet(phone, wallet)
@@ -82,9 +50,9 @@ test.each([
   await page.context().close()
   page = await newVisitor(browser, look)
   await openLogin(page, grantor, client)
-  await openPanel()
+  await openSecondChoice()
   expect(await link()).toMatch(new RegExp(`^${grantor.authUrl}/login/resume\\?login_challenge=`))
-  expect(await readCode(page)).toBe(await link())
+  expect(await readCode(page, '#go-on-there')).toBe(await link())
 })
 
 test('A user who signs on the phone gets a session and no code there, and the first page says that the login continued there', async () => {
@@ -166,11 +134,12 @@ test('The page polls only while the panel is open', async () => {
   await page.clock.runFor(10_000)
   expect(requests).toBe(0)
   await openPanel()
-  await page.clock.runFor(3_100)
   await expect.poll(() => requests).toBe(1)
+  await page.clock.runFor(3_100)
+  await expect.poll(() => requests).toBe(2)
   await openPanel()
   await page.clock.runFor(10_000)
-  expect(requests).toBe(1)
+  expect(requests).toBe(2)
 })
 
 test('A poll without a response changes nothing, and the page continues to poll', async () => {
@@ -185,8 +154,8 @@ test('A poll without a response changes nothing, and the page continues to poll'
 test('One button copies the link', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await openLogin(page, grantor, client)
-  await openPanel()
-  await page.getByRole('button', { name: 'Copy the link' }).click()
+  await openSecondChoice()
+  await page.locator('#go-on-there').getByRole('button', { name: 'Copy the link' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await link())
 })
@@ -195,9 +164,9 @@ test('Without script the code and the link are shown too', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
   await openLogin(page, grantor, client)
-  await openPanel()
-  expect(await readCode(page)).toBe(await link())
-  expect(await page.locator('#copy').isVisible()).toBe(false)
+  await openSecondChoice()
+  expect(await readCode(page, '#go-on-there')).toBe(await link())
+  expect(await page.getByRole('button', { name: 'Copy the link' }).count()).toBe(0)
 })
 
 test('A login without an app cannot continue on a phone: its page has no such panel', async () => {

@@ -42,7 +42,7 @@ test('A declined scope is neither in the signed text nor in the token (ERC-5573,
   await openLogin(page, grantor, client, BOTH)
   await page.locator('.wallet').click()
   await page.locator('#sign').waitFor()
-  expect(await page.locator('#message').textContent()).toContain(`'enhancement', 'profile' for`)
+  expect(await page.locator('#message').textContent()).toContain(`'enhancement+profile' for`)
 
   await profile().uncheck()
   await page.getByText('You changed what you allow, so here is a new text.').waitFor()
@@ -62,7 +62,7 @@ test('A scope can be declined before a wallet is chosen, and allowed again', asy
   await page.locator('.wallet').click()
   await page.getByText(`'oauth': 'profile' for`).waitFor()
   await enhancement().check()
-  await page.getByText(`'oauth': 'enhancement', 'profile' for`).waitFor()
+  await page.getByText(`'oauth': 'enhancement+profile' for`).waitFor()
   await page.locator('#sign').click()
   expect(await scopeAtApp()).toBe('enhancement profile')
 })

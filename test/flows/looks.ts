@@ -10,7 +10,7 @@ export const LOOKS = [
   { width: 320, colorScheme: 'light' },
   { width: 320, colorScheme: 'dark' },
 ] as const
-export type Look = (typeof LOOKS)[number]
+export type Look = { width: number; colorScheme: 'light' | 'dark' }
 /** Each width and each colour scheme once, for pages that differ only in their text. */
 export const TWO_LOOKS = [LOOKS[1], LOOKS[2]]
 
@@ -29,6 +29,6 @@ export async function expectGoodLooks(page: Page, name?: string, looks: readonly
 export async function show(page: Page, origin: string, markup: string): Promise<void> {
   const address = `${origin}/shown`
   await page.unroute(address)
-  await page.route(address, (route) => route.fulfill({ headers: pageHeaders(), body: markup }))
+  await page.route(address, (route) => route.fulfill({ headers: pageHeaders({}), body: markup }))
   await page.goto(address)
 }

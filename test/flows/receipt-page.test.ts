@@ -9,7 +9,7 @@ import { encodeRecap } from '../../src/wallet/recap.ts'
 import type { Receipt } from '../../src/wallet/receipt.ts'
 import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
 import { testWallet } from '../support/wallet.ts'
-import { composeConsent, exampleFields } from '../wallet/consent-example.ts'
+import { composeConsent, composeShort, exampleFields, thumbprint, userCode } from '../wallet/consent-example.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'grantor-receipt-page-'))
 const address = pathToFileURL(receiptPage).href
@@ -69,6 +69,21 @@ describe('The page for receipts, opened from disk without a network', () => {
       'Asked by': 'login.example.com',
     })
     expect(await page.locator('#said').textContent()).toContain('This receipt holds.')
+  })
+
+  test.each([
+    [10, {}, { 'Answers go to': 'https://app.example.net/callback' }],
+    [11, { redirectUri: undefined, userCode }, { 'Access goes to': `the device that showed the code ${userCode}` }],
+    [12, { userCode }, { 'Access goes to': `the browser that showed the code ${userCode}` }],
+  ])('The page reads a short text, with its bound key: template %i', async (template, parties, more) => {
+    await choose(receiptOf(composeShort({ template, ...parties, scopes: ['read', 'write'], keyThumbprint: thumbprint })))
+    await expectTitle('This receipt holds.')
+    expect(await facts()).toMatchObject({
+      'To use': 'read, write at https://api.example.com/',
+      'Client id': exampleFields.clientId,
+      'Bound to key': thumbprint,
+      ...more,
+    })
   })
 
   test('The page shows the signed text, byte for byte', async () => {

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import type { Answer } from '../support/send.ts'
 import { send } from '../support/send.ts'
+import { LIFETIMES } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 import type { Demo } from './start-demo.ts'
@@ -75,7 +76,7 @@ describe('An access token stops working at once, before its exp', () => {
 
 test('A token stops working at its exp', async ({ demo }) => {
   const { accessToken } = await tokensFor(demo)
-  demo.grantor.clock.advance(599)
+  demo.grantor.clock.advance(LIFETIMES.accessToken - 1)
   expect((await getMe(demo, accessToken)).status).toBe(200)
   demo.grantor.clock.advance(1)
   expectInvalidToken(await getMe(demo, accessToken))

@@ -27,7 +27,7 @@ function readFile(file: string): { literals: Expression[]; callsRegExp: boolean 
 /** The files that call `RegExp` when they are loaded. */
 const MAKERS: Record<string, () => Promise<unknown>> = {
   'src/oauth/http-uri.ts': () => import('../../src/oauth/http-uri.ts'),
-  'src/ops/redaction.ts': () => import('../../src/ops/redaction.ts'),
+  'src/ops/log/redaction.ts': () => import('../../src/ops/log/redaction.ts'),
   'src/wallet/message-grammar.ts': () => import('../../src/wallet/message-grammar.ts'),
   'src/wallet/read-consent.ts': () => import('../../src/wallet/read-consent.ts'),
 }

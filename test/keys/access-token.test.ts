@@ -1,8 +1,9 @@
 import { createHmac, sign } from 'node:crypto'
 import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
-import type { SigningKey } from '../../src/keys/key-ring.ts'
+import { openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
+import type { AccessTokenClaims } from '../../src/keys/access-token-claims.ts'
+import type { SigningKey } from '../../src/keys/signing-key.ts'
 import { NOW, newKey, ringOf } from './rings.ts'
 
 const ISSUER = 'https://auth.example.com'

@@ -1,29 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
+import { openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
 import { DecodedTokens } from '../../src/keys/decoded-tokens.ts'
-import { NOW, newKey, ringOf } from './rings.ts'
+import { ISSUER, NOW, newKey, ringOf, someClaims } from './rings.ts'
 
-const ISSUER = 'https://auth.example.com'
-const claims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
-  iss: ISSUER,
-  sub: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
-  aud: 'https://api.example.com/',
-  client_id: 'client',
-  exp: NOW + 600,
-  iat: NOW,
-  jti: randomUUID(),
-  scope: 'enhancement',
-  grant_id: 'grant',
-  ...more,
-})
 const isRemembered = (ring: ReturnType<typeof ringOf>, token: string): boolean =>
   ring.decoded.find(ring.known.nameOf(token)) !== undefined
 
 test('A token that was presented is remembered, and opens with the same claims again', () => {
   const keys = [newKey('sign')]
   const [ring, otherNode] = [ringOf(keys), ringOf(keys)]
-  const signed = claims()
+  const signed = someClaims()
   const token = signAccessToken(otherNode, signed)
   expect(isRemembered(ring, token)).toBe(false)
   for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
@@ -32,10 +18,10 @@ test('A token that was presented is remembered, and opens with the same claims a
 
 test('Forged access tokens are not remembered and do not displace a genuine one', () => {
   const ring = ringOf()
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   openAccessToken(ring, ISSUER, token)
   const [head, body] = token.split('.')
-  const forgeries = Array.from({ length: 300 }, () => signAccessToken(ringOf(), claims()))
+  const forgeries = Array.from({ length: 300 }, () => signAccessToken(ringOf(), someClaims()))
   const underOurName = forgeries.map((each) => `${head}.${body}.${each.split('.')[2]}`)
   for (const each of [...forgeries, ...underOurName, `${token}.`, `${token}=`, token.slice(0, -1)])
     expect(openAccessToken(ring, ISSUER, each)).toBeUndefined()
@@ -45,7 +31,7 @@ test('Forged access tokens are not remembered and do not displace a genuine one'
 
 test('A remembered access token is still refused for another issuer', () => {
   const ring = ringOf()
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
   expect(openAccessToken(ring, 'https://other.example.com', token)).toBeUndefined()
 })
@@ -53,7 +39,7 @@ test('A remembered access token is still refused for another issuer', () => {
 test('A remembered access token is refused once its key is retired', () => {
   const [old, young] = [newKey('sign'), newKey('sign')]
   const ring = ringOf([old])
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
   ring.replace([old, young])
   expect(openAccessToken(ring, ISSUER, token), 'its key still opens').toBeDefined()
@@ -64,7 +50,7 @@ test('A remembered access token is refused once its key is retired', () => {
 test('An access token is remembered until it expires and no longer', () => {
   const clock = { at: NOW }
   const ring = ringOf(undefined, () => clock.at)
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   openAccessToken(ring, ISSUER, token)
   clock.at = NOW + 599
   expect(isRemembered(ring, token)).toBe(true)
@@ -77,7 +63,7 @@ test('An access token is remembered until it expires and no longer', () => {
 test('The number of remembered access tokens is bounded, and those used last are kept', () => {
   const decoded = new DecodedTokens(() => NOW, 100)
   for (let i = 0; i < 1000; i++) {
-    decoded.remember(`token ${i}`, claims())
+    decoded.remember(`token ${i}`, someClaims())
     expect(decoded.find('token 0'), 'used all the time').toBeDefined()
     expect(decoded.size).toBeLessThanOrEqual(100)
   }

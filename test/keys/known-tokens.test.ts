@@ -1,27 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
+import { openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
 import { KnownTokens } from '../../src/keys/known-tokens.ts'
-import { NOW, newKey, ringOf } from './rings.ts'
+import { ISSUER, NOW, newKey, ringOf, someClaims } from './rings.ts'
 
-const ISSUER = 'https://auth.example.com'
-const claims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
-  iss: ISSUER,
-  sub: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
-  aud: 'https://api.example.com/',
-  client_id: 'client',
-  exp: NOW + 600,
-  iat: NOW,
-  jti: randomUUID(),
-  scope: 'enhancement',
-  grant_id: 'grant',
-  ...more,
-})
 const isKnown = (ring: ReturnType<typeof ringOf>, token: string): boolean => ring.known.has(ring.known.nameOf(token))
 
 test('A token is known from its signature on, and opens with the same claims each time', () => {
   const ring = ringOf()
-  const signed = claims()
+  const signed = someClaims()
   const token = signAccessToken(ring, signed)
   expect(isKnown(ring, token)).toBe(true)
   for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
@@ -30,7 +16,7 @@ test('A token is known from its signature on, and opens with the same claims eac
 test('A token of another node is verified, and is known from then on', () => {
   const keys = [newKey('sign')]
   const [ring, otherNode] = [ringOf(keys), ringOf(keys)]
-  const signed = claims()
+  const signed = someClaims()
   const token = signAccessToken(otherNode, signed)
   expect(isKnown(ring, token)).toBe(false)
   expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
@@ -39,16 +25,16 @@ test('A token of another node is verified, and is known from then on', () => {
 
 test('A token that differs from a known token in its signature or its spelling is verified, and refused', () => {
   const ring = ringOf()
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   const [head, body] = token.split('.')
-  const foreign = signAccessToken(ringOf(), claims()).split('.')[2]
+  const foreign = signAccessToken(ringOf(), someClaims()).split('.')[2]
   for (const each of [`${head}.${body}.${foreign}`, `${token}.`, `${token}=`, token.slice(0, -1)])
     expect(openAccessToken(ring, ISSUER, each)).toBeUndefined()
 })
 
 test('A known access token is refused for another issuer', () => {
   const ring = ringOf()
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   expect(openAccessToken(ring, 'https://other.example.com', token)).toBeUndefined()
   expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
 })
@@ -56,10 +42,10 @@ test('A known access token is refused for another issuer', () => {
 test('A known access token is refused once its key is retired', () => {
   const [old, young] = [newKey('sign'), newKey('sign')]
   const ring = ringOf([old])
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   ring.replace([old, young])
   expect(openAccessToken(ring, ISSUER, token), 'its key still opens').toBeDefined()
-  const second = signAccessToken(ring, claims())
+  const second = signAccessToken(ring, someClaims())
   for (const each of [token, second]) expect(isKnown(ring, each), 'no key is gone').toBe(true)
   ring.replace([young])
   expect(openAccessToken(ring, ISSUER, token), 'its key is retired').toBeUndefined()
@@ -71,7 +57,7 @@ test('A known access token is refused once its key is retired', () => {
 test('A known access token opens after its expiry too, for its revocation', () => {
   const clock = { at: NOW }
   const ring = ringOf(undefined, () => clock.at)
-  const token = signAccessToken(ring, claims())
+  const token = signAccessToken(ring, someClaims())
   clock.at = NOW + 601
   expect(openAccessToken(ring, ISSUER, token)?.exp).toBe(NOW + 600)
 })

@@ -1,10 +1,26 @@
 /** Key rings for tests, without a store. */
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import type { AccessTokenClaims } from '../../src/keys/access-token-claims.ts'
 import { type KeyKind, KeyRing, type OpenKey } from '../../src/keys/key-ring.ts'
 import { openSecretKey } from '../../src/keys/secret-key.ts'
 import { openSigningKey, type SigningAlgorithm } from '../../src/keys/signing-key.ts'
 
 export const NOW = 1_800_000_000
+export const ISSUER = 'https://auth.example.com'
+
+/** The claims of an access token that is valid at `NOW`. */
+export const someClaims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
+  iss: ISSUER,
+  sub: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  aud: 'https://api.example.com/',
+  client_id: 'client',
+  exp: NOW + 600,
+  iat: NOW,
+  jti: randomUUID(),
+  scope: 'enhancement',
+  grant_id: 'grant',
+  ...more,
+})
 
 export function newKey(kind: KeyKind, startsAt = NOW, algorithm: SigningAlgorithm = 'ES256'): OpenKey {
   const id = randomBytes(5).toString('hex')

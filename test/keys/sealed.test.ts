@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { KeyRing } from '../../src/keys/key-ring.ts'
 import { PREFIXES, type SealPurpose, seal, unseal } from '../../src/keys/sealed.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 import { newKey, ringOf } from './rings.ts'
 
 const PURPOSES: SealPurpose[] = Object.values(PREFIXES)
@@ -13,12 +13,9 @@ test('No two purposes have the same prefix', () => {
 })
 
 test('Any JSON value opens from its seal unchanged', () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.constantFrom(...PURPOSES), (value, purpose) => {
-      expect(unseal(ring, purpose, seal(ring, purpose, value))).toEqual(JSON.parse(JSON.stringify(value)))
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.jsonValue({ stringUnit: 'binary' }), fc.constantFrom(...PURPOSES), (value, purpose) => {
+    expect(unseal(ring, purpose, seal(ring, purpose, value))).toEqual(JSON.parse(JSON.stringify(value)))
+  })
 })
 
 test('A seal shows its purpose and key id, is safe in a URL, hides its content, and is different each time', () => {
@@ -103,12 +100,9 @@ test('An arbitrary text does not open as a seal, and never throws', () => {
     fc.string({ unit: 'binary' }),
     fc.stringMatching(/^[A-Za-z0-9_-]{0,90}$/).map((body) => `grc.${id}.${body}`),
   )
-  fc.assert(
-    fc.property(texts, (text) => {
-      expect(unseal(ring, 'grc', text)).toBeUndefined()
-    }),
-    { numRuns: runs },
-  )
+  forAll(texts, (text) => {
+    expect(unseal(ring, 'grc', text)).toBeUndefined()
+  })
 })
 
 function openWithCharacter(text: string, index: number, character: string): unknown {

@@ -39,7 +39,7 @@ test('Every page of the login server forbids other scripts and styles, frames, c
   for (const path of [`/login?login_challenge=${OPEN_CHALLENGE}`, '/login', '/nowhere']) {
     const { headers } = await fetch(`${login.url}${path}`)
     expect(headers.get('content-security-policy')).toBe(
-      `default-src 'none'; script-src ${hashSources(scripts)}; style-src ${hashSources(styles)}; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; script-src ${hashSources(scripts)}; style-src ${hashSources(styles)}; img-src 'self' data: ${login.auth.url}; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
     )
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin-allow-popups')
     expect(headers.get('referrer-policy')).toBe('same-origin')

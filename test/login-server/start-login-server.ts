@@ -1,6 +1,6 @@
 /** A login server on a real socket in front of the stand-in for the auth service. Tests can read the log. */
-import { createLoginServer, type DevelopmentWallet } from '../../src/login-server/server.ts'
-import { createLogger } from '../../src/ops/logger.ts'
+import { createLoginServer, type DevelopmentWallet, type WalletConnectOptions } from '../../src/login-server/server.ts'
+import { createLogger } from '../../src/ops/log/logger.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { testWallet } from '../support/wallet.ts'
 import { type AuthStandIn, startAuthStandIn } from './auth-stand-in.ts'
@@ -19,7 +19,13 @@ export type LoginServer = {
   close(): Promise<void>
 }
 
-export type LoginServerSettings = { developmentWallet?: DevelopmentWallet; trustedProxies?: string[]; authUrl?: string }
+export type LoginServerSettings = {
+  developmentWallet?: DevelopmentWallet
+  walletWindow?: string
+  walletConnect?: WalletConnectOptions
+  trustedProxies?: string[]
+  authUrl?: string
+}
 
 /** The development wallet of tests: the three accounts of `testWallet`. */
 export const developmentWallet: DevelopmentWallet = {
@@ -44,6 +50,8 @@ export async function startLoginServer(settings: LoginServerSettings = {}): Prom
     logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
     trustedProxies: settings.trustedProxies ?? [],
     developmentWallet: settings.developmentWallet,
+    walletWindow: settings.walletWindow,
+    walletConnect: settings.walletConnect,
     now,
   })
   await server.listen({ host: '127.0.0.1', port })

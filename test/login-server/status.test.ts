@@ -16,6 +16,7 @@ test.each([
   ['open', null],
   ['already_used', refusal(409, 'already_used')],
   ['continued_elsewhere', refusal(409, 'continued_elsewhere')],
+  ['signed_on_other_device', refusal(409, 'signed_on_other_device')],
   ['expired', refusal(410, 'expired')],
 ] as const)('The status of a login is returned as one word and nothing else: %s', async (status, answer) => {
   if (answer) login.auth.answers.set('/login/challenge', answer)

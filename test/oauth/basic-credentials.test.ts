@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseBasicCredentials } from '../../src/oauth/basic-credentials.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 const ID = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
 const SECRET = 'Zm9v-_bar_0123456789-ABCDEFGHIJKLMNOPQRSTUV'
@@ -55,13 +55,10 @@ describe('Form-urlencoded Basic credentials (RFC 6749 §2.3.1)', () => {
   })
 
   test('Any form-encoded id and secret in Basic credentials read as the original ones (RFC 6749 §2.3.1)', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string({ unit: 'grapheme' }), (id, secret) => {
-        const pair = [id, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1)).join(':')
-        expect(basic(pair)).toEqual({ kind: 'credentials', id, secret })
-      }),
-      { numRuns: runs },
-    )
+    forAll(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string({ unit: 'grapheme' }), (id, secret) => {
+      const pair = [id, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1)).join(':')
+      expect(basic(pair)).toEqual({ kind: 'credentials', id, secret })
+    })
   })
 
   test("The service's own ids and secrets are the same with and without form-encoding", () => {
@@ -104,16 +101,13 @@ test('Basic credentials with bytes that are not UTF-8 are malformed, not decoded
 })
 
 test('Reading an arbitrary header as Basic credentials never throws', () => {
-  fc.assert(
-    fc.property(
-      fc.oneof(
-        fc.string({ unit: 'binary' }),
-        fc.base64String().map((text) => `Basic ${text}`),
-      ),
-      (header) => {
-        expect(['malformed', 'credentials']).toContain(parseBasicCredentials(header).kind)
-      },
+  forAll(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.base64String().map((text) => `Basic ${text}`),
     ),
-    { numRuns: runs },
+    (header) => {
+      expect(['malformed', 'credentials']).toContain(parseBasicCredentials(header).kind)
+    },
   )
 })

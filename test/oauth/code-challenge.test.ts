@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { challengeOf, isCodeChallenge, isCodeVerifier } from '../../src/oauth/code-challenge.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 test('The code verifier of RFC 7636 appendix B gives the code challenge of that appendix', () => {
   const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -31,13 +31,10 @@ test.each([
 
 test('Every code verifier has an S256 code challenge that no other verifier has', () => {
   const verifiers = fc.stringMatching(/^[A-Za-z0-9\-._~]{43,128}$/)
-  fc.assert(
-    fc.property(verifiers, verifiers, (verifier, other) => {
-      expect(isCodeVerifier(verifier)).toBe(true)
-      expect(isCodeChallenge(challengeOf(verifier))).toBe(true)
-      expect(challengeOf(verifier)).toBe(createHash('sha256').update(verifier).digest('base64url'))
-      expect(challengeOf(verifier) === challengeOf(other)).toBe(verifier === other)
-    }),
-    { numRuns: runs },
-  )
+  forAll(verifiers, verifiers, (verifier, other) => {
+    expect(isCodeVerifier(verifier)).toBe(true)
+    expect(isCodeChallenge(challengeOf(verifier))).toBe(true)
+    expect(challengeOf(verifier)).toBe(createHash('sha256').update(verifier).digest('base64url'))
+    expect(challengeOf(verifier) === challengeOf(other)).toBe(verifier === other)
+  })
 })

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeFormValue, parseForm, queryOf } from '../../src/oauth/form.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 /** Each name and value as text, in order. */
 function pairsOf(raw: string | Uint8Array): [string, string | null][] {
@@ -103,50 +103,41 @@ const formLike = fc
   .map((bytes) => Uint8Array.from(bytes))
 
 test('Any form reads with as many parameters as URLSearchParams reads, and the same values where these are UTF-8', () => {
-  fc.assert(
-    fc.property(fc.oneof(anyBytes, formLike), (bytes) => {
-      const browser = [
-        ...new URLSearchParams(
-          `&${Buffer.from(bytes)
-            .toString('latin1')
-            .replace(/[\x80-\xff]/g, escapeByte)}`,
-        ),
-      ]
-      const ours = [...parseForm(bytes)].flatMap(([name, values]) => values.map(({ text }) => [name, text] as const))
-      const readable = browser.filter(([name, value]) => !`${name}${value}`.includes('\ufffd'))
-      const valuesOf = (name: string) => ours.filter(([each]) => each === name).map(([, text]) => text)
-      for (const [name, value] of readable) expect(valuesOf(name)).toContain(value)
-      expect(ours).toHaveLength(browser.length)
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.oneof(anyBytes, formLike), (bytes) => {
+    const browser = [
+      ...new URLSearchParams(
+        `&${Buffer.from(bytes)
+          .toString('latin1')
+          .replace(/[\x80-\xff]/g, escapeByte)}`,
+      ),
+    ]
+    const ours = [...parseForm(bytes)].flatMap(([name, values]) => values.map(({ text }) => [name, text] as const))
+    const readable = browser.filter(([name, value]) => !`${name}${value}`.includes('\ufffd'))
+    const valuesOf = (name: string) => ours.filter(([each]) => each === name).map(([, text]) => text)
+    for (const [name, value] of readable) expect(valuesOf(name)).toContain(value)
+    expect(ours).toHaveLength(browser.length)
+  })
 })
 
 test('The bytes of a form value are unchanged after encoding and parsing them again', () => {
-  fc.assert(
-    fc.property(anyBytes, (bytes) => {
-      const raw = `state=${[...bytes].map(toPercent).join('')}`
-      const [value] = parseForm(raw).get('state') ?? []
-      expect(value?.encoded).toMatch(/^(?:[A-Za-z0-9\-._~]|%[0-9A-F]{2})*$/)
-      expect(bytesOf(value?.encoded ?? '')).toEqual([...bytes])
-      expect(parseForm(`state=${value?.encoded}`).get('state')).toEqual([value])
-    }),
-    { numRuns: runs },
-  )
+  forAll(anyBytes, (bytes) => {
+    const raw = `state=${[...bytes].map(toPercent).join('')}`
+    const [value] = parseForm(raw).get('state') ?? []
+    expect(value?.encoded).toMatch(/^(?:[A-Za-z0-9\-._~]|%[0-9A-F]{2})*$/)
+    expect(bytesOf(value?.encoded ?? '')).toEqual([...bytes])
+    expect(parseForm(`state=${value?.encoded}`).get('state')).toEqual([value])
+  })
 })
 
 test('Any text that is encoded into a query reads as the same text (RFC 6749 appendix B)', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
-      const encoded = encodeFormValue(text)
-      expect(pairsOf(`a=${encoded}&b`)).toEqual([
-        ['a', text],
-        ['b', ''],
-      ])
-      expect(new URL(`https://app.example.net/?a=${encoded}`).searchParams.get('a')).toBe(text)
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
+    const encoded = encodeFormValue(text)
+    expect(pairsOf(`a=${encoded}&b`)).toEqual([
+      ['a', text],
+      ['b', ''],
+    ])
+    expect(new URL(`https://app.example.net/?a=${encoded}`).searchParams.get('a')).toBe(text)
+  })
 })
 
 test.each([

@@ -5,11 +5,13 @@ const { OAuthError } = errors
 const ALL = [
   errors.invalidRequest('request_twice', 'A description.'),
   errors.invalidClient('secret_wrong'),
+  errors.wrongAuthMethod('client_secret_post'),
   errors.invalidGrant('code_expired'),
   errors.unauthorizedClient('grant_type_not_registered'),
   errors.unsupportedGrantType(),
   errors.unsupportedResponseType(),
   errors.invalidScope('scope_malformed'),
+  errors.scopeOfNoResource('notes.read'),
   errors.invalidTarget('resource_malformed'),
   errors.accessDenied('user_declined'),
   errors.authorizationPending(),

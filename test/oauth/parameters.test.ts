@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeFormValue, parseForm } from '../../src/oauth/form.ts'
 import { takeParameters } from '../../src/oauth/parameters.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 const take = (raw: string) => takeParameters(parseForm(raw), ['code', 'state'], ['resource'])
 
@@ -56,10 +56,7 @@ test("A parameter value that is not UTF-8 is a fault, and faults are in the endp
 })
 
 test('Any text in a parameter is read unchanged', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (text) => {
-      expect(take(`a=b&state=${encodeFormValue(text)}&z`).values.state).toBe(text)
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.string({ unit: 'grapheme', minLength: 1 }), (text) => {
+    expect(take(`a=b&state=${encodeFormValue(text)}&z`).values.state).toBe(text)
+  })
 })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJson } from '../../src/oauth/parse-json.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 test.each([
   '{"a":1,"a":2}',
@@ -41,17 +41,11 @@ test('A text of 64 KiB is read, however deep or wide it is', () => {
 })
 
 test('Every JSON value is read as JSON.parse reads it, and a repeated member anywhere in it is refused', () => {
-  fc.assert(
-    fc.property(fc.json(), (text) => {
-      expect(parseJson(text)).toEqual({ kind: 'parsed', value: JSON.parse(text) })
-    }),
-    { numRuns: runs },
-  )
-  fc.assert(
-    fc.property(fc.string(), fc.json(), fc.json(), (name, one, other) => {
-      const member = JSON.stringify(name)
-      expect(parseJson(`[${one},{${member}:${one},${member}:${other}}]`)).toEqual({ kind: 'member_twice' })
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.json(), (text) => {
+    expect(parseJson(text)).toEqual({ kind: 'parsed', value: JSON.parse(text) })
+  })
+  forAll(fc.string(), fc.json(), fc.json(), (name, one, other) => {
+    const member = JSON.stringify(name)
+    expect(parseJson(`[${one},{${member}:${one},${member}:${other}}]`)).toEqual({ kind: 'member_twice' })
+  })
 })

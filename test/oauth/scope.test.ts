@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isScopeName, isSubset, parseScope } from '../../src/oauth/scope.ts'
 import { processorMs } from '../support/processor-time.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 test.each([
   ['enhancement', ['enhancement']],
@@ -48,12 +48,9 @@ test.each(['', 'x'.repeat(65), 'a b', 'a:b', 'a/b', "it's", 'é', 'a\n', 'a%20']
 })
 
 test('Every scope that can be registered can be requested', () => {
-  fc.assert(
-    fc.property(fc.string(), (name) => {
-      if (isScopeName(name)) expect(parseScope(name)).toEqual([name])
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.string(), (name) => {
+    if (isScopeName(name)) expect(parseScope(name)).toEqual([name])
+  })
 })
 
 test('An empty list is a subset of every list, and a list with another element is not a subset', () => {

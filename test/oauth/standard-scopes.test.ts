@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import { claimsOfScopes, isRequiredScope, isStandardScope, SCOPE_CLAIMS } from '../../src/oauth/standard-scopes.ts'
 
-const ACCOUNT = { wallet: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', chainId: 8453 }
+const ACCOUNT = {
+  wallet: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  chainId: 8453,
+  name: 'alice.eth',
+  picture: 'https://auth.example.com/oauth/picture/0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+}
 
 test('Scope `wallet` adds the address, the chain and the account, and other scopes add no claim (OpenID Connect Core §5.4)', () => {
   expect(claimsOfScopes(ACCOUNT, ['openid', 'enhancement', 'toString'])).toEqual({})
@@ -12,12 +17,17 @@ test('Scope `wallet` adds the address, the chain and the account, and other scop
   })
 })
 
+test('Scope `profile` adds the name, twice, and the picture (OpenID Connect Core §5.1)', () => {
+  const { name, picture } = ACCOUNT
+  expect(claimsOfScopes(ACCOUNT, ['openid', 'profile'])).toEqual({ name, preferred_username: name, picture })
+})
+
 test('A claim without a value is omitted (OpenID Connect Core §5.3.2)', () => {
   expect(claimsOfScopes({ ...ACCOUNT, chainId: null }, ['wallet'])).toEqual({ wallet_address: ACCOUNT.wallet })
 })
 
 test('Every claim that a scope adds is in the list for the metadata', () => {
-  expect([...SCOPE_CLAIMS].sort()).toEqual(Object.keys(claimsOfScopes(ACCOUNT, ['openid', 'wallet'])).sort())
+  expect([...SCOPE_CLAIMS].sort()).toEqual(Object.keys(claimsOfScopes(ACCOUNT, ['openid', 'wallet', 'profile'])).sort())
 })
 
 test('Names of object members are not scopes of the service', () => {

@@ -198,3 +198,12 @@ test('The number of concurrent calls is limited, and each completed call makes r
   waiting[0]?.()
   expect(await next).toMatchObject({ body: 'ok' })
 })
+
+test('A picture is requested as a picture, and its bytes arrive unchanged', async () => {
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+  const host = await aClientHost((_, response) => response.end(bytes))
+  const fetchPicture = createFetchFromClient({ allowLoopback: true, accept: 'image/png', bodyAs: 'latin1' })
+  const answer = await fetchPicture({ url: host.origin })
+  expect(answer.kind === 'answered' && Buffer.from(answer.body, 'latin1').equals(bytes)).toBe(true)
+  expect(host.requests[0]?.headers.accept).toBe('image/png')
+})

@@ -1,38 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { accountPage } from '../../src/pages/account-page.ts'
-import { confirmPage } from '../../src/pages/confirm-page.ts'
-import { endEverythingPage } from '../../src/pages/end-everything-page.ts'
-import { loginPage } from '../../src/pages/login-page.ts'
+import { ENGLISH } from '../../src/pages/languages.ts'
+import { confirmPage } from '../../src/pages/login/confirm-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { noticePage } from '../../src/pages/notice-page.ts'
-import { type NoticeKind, noticeTexts } from '../../src/pages/notice-texts.ts'
-import { receiptPage } from '../../src/pages/receipt-page.ts'
-import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
 import { contentOf } from '../support/markup.ts'
 import { runs } from '../support/runs.ts'
-import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
-
-/** Every page, with the same text in each place that has text from outside. */
-function everyPage(text: string): string[] {
-  const scopes = [{ name: text, description: text }]
-  const step = { loginChallenge: text, request: loginRequest(text), now: NOW }
-  const problem = { kind: 'could_not_check', signature: text, retryAfter: 5 } as const
-  return [
-    ...(Object.keys(noticeTexts) as NoticeKind[]).map((kind) =>
-      noticePage({ kind, clientName: text, clientHost: text, retryUrl: text, requestId: text }),
-    ),
-    confirmPage({ action: text, confirmation: text, clientName: text, clientHost: text, scopes, walletShort: text }),
-    movingOnPage({ to: `https://x.example/?${text}`, clientName: text, clientHost: text, outcome: 'signed_in' }),
-    loginPage({ ...step, developmentAccounts: [{ address: text, label: text }], refusedAddress: text }),
-    loginPage({ ...step, request: { ...step.request, purpose: 'account', resumeUrl: null }, chosen: [] }),
-    signByHandPage({ ...step, address: text, chainId: 1, chosen: [text], message: text, problem }),
-    accountPage(accountView(text)),
-    accountPage({ ...accountView(text), signedIn: 'vouched' }),
-    receiptPage(receiptView(text)),
-    endEverythingPage({ action: text, walletShort: text }),
-  ]
-}
+import { everyPage } from './every-page.ts'
 
 const HOSTILE = [
   '<script>alert(1)</script>',
@@ -47,22 +21,22 @@ const HOSTILE = [
 ]
 
 test.each(HOSTILE)('A hostile name, host, scope, address or challenge does not become markup on any page: %s', (text) => {
-  const harmless = everyPage('harmless').map(tags)
-  expect(everyPage(text).map(tags)).toEqual(harmless)
+  const harmless = everyPage('harmless', ENGLISH).map(tags)
+  expect(everyPage(text, ENGLISH).map(tags)).toEqual(harmless)
 })
 
 test('Arbitrary text from outside does not change the elements of any page', () => {
-  const harmless = everyPage('harmless').map(tags)
+  const harmless = everyPage('harmless', ENGLISH).map(tags)
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1 }), (text) => {
-      expect(everyPage(`x${text}`).map(tags)).toEqual(harmless)
+      expect(everyPage(`x${text}`, ENGLISH).map(tags)).toEqual(harmless)
     }),
     { numRuns: Math.ceil(runs / 3) },
   )
 })
 
 test('Direction marks are removed from the name of an app, and the name is isolated, so that it cannot reorder the text of a page', () => {
-  const page = noticePage({ kind: 'expired', clientName: 'Safe\u202Eelgoog\u2066' })
+  const page = noticePage({ kind: 'expired', clientName: 'Safe\u202Eelgoog\u2066' }, ENGLISH)
   expect(page).toContain('<bdi>Safeelgoog</bdi>')
   expect(page).not.toMatch(/[\u202A-\u202E\u2066-\u2069]/)
 })
@@ -72,19 +46,19 @@ test.each(['\u3164', '\u2800\u2800', '\u115f\u1160', '\uffa0', '\ufe0f', '\u{1d1
   (name) => {
     const scopes = [{ name: 'profile', description: name }]
     const names = { clientName: name, clientHost: 'bank.example' }
-    const page = confirmPage({ action: '/', confirmation: 'c', ...names, scopes, walletShort: '0x' })
+    const page = confirmPage({ action: '/', confirmation: 'c', ...names, scopes, walletShort: '0x' }, ENGLISH)
     expect(page).toMatch(/<h1>[^]*?<bdi>bank\.example<\/bdi>[^]*?<\/h1>/)
-    expect(page).toContain('<span>profile <code>profile</code></span>')
-    expect(noticePage({ kind: 'expired', ...names })).toContain('Go back to <bdi>bank.example</bdi>')
+    expect(page).toContain('<span><bdi>profile</bdi> <code>profile</code></span>')
+    expect(noticePage({ kind: 'expired', ...names }, ENGLISH)).toContain('Go back to <bdi>bank.example</bdi>')
   },
 )
 
 test('An emoji in the name of an app keeps its variation selector', () => {
-  expect(noticePage({ kind: 'expired', clientName: 'Heart \u2764\ufe0f' })).toContain('<bdi>Heart \u2764\ufe0f</bdi>')
+  expect(noticePage({ kind: 'expired', clientName: 'Heart \u2764\ufe0f' }, ENGLISH)).toContain('<bdi>Heart \u2764\ufe0f</bdi>')
 })
 
 test('A very long name of an app is shortened to 59 characters and an ellipsis', () => {
-  const page = noticePage({ kind: 'expired', clientName: '🦊'.repeat(5_000) })
+  const page = noticePage({ kind: 'expired', clientName: '🦊'.repeat(5_000) }, ENGLISH)
   expect(page).toContain(`<bdi>${'🦊'.repeat(59)}…</bdi>`)
   expect(contentOf(page).length).toBeLessThan(5_000)
 })
@@ -93,11 +67,11 @@ test('The page that moves on uses the app’s redirect URI byte for byte, and re
   const names = { clientName: 'A', clientHost: 'a.example', outcome: 'signed_in' } as const
   const to = 'com.example.app:/cb?b=%7E&a=1%20+&state=%C3%A9'
   const escaped = to.replaceAll('&', '&amp;')
-  const page = movingOnPage({ to, ...names })
+  const page = movingOnPage({ to, ...names }, ENGLISH)
   expect(page).toContain(`content="0;url=${escaped}"`)
   expect(page).toContain(`href="${escaped}"`)
   for (const script of ['javascript:alert(1)', ' JaVaScRiPt:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd']) {
-    expect(() => movingOnPage({ to: script, ...names })).toThrow(TypeError)
+    expect(() => movingOnPage({ to: script, ...names }, ENGLISH)).toThrow(TypeError)
   }
 })
 

@@ -1,18 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Html, html } from '../../src/pages/html.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 
 test('Every value that is inserted into HTML is escaped as text', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
-      const markup = html`<p title="${text}">${text}</p>`.toString()
-      const inserted = markup.slice('<p title="'.length, -'</p>'.length)
-      expect(inserted.replace('">', '')).not.toMatch(/[<>"'`\0]/)
-      expect(inserted.replaceAll(/&(amp|lt|gt|quot|#39|#96);/g, '')).not.toContain('&')
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.string({ unit: 'binary' }), (text) => {
+    const markup = html`<p title="${text}">${text}</p>`.toString()
+    const inserted = markup.slice('<p title="'.length, -'</p>'.length)
+    expect(inserted.replace('">', '')).not.toMatch(/[<>"'`\0]/)
+    expect(inserted.replaceAll(/&(amp|lt|gt|quot|#39|#96);/g, '')).not.toContain('&')
+  })
 })
 
 test('Escaped text, read as HTML, is the original text', () => {

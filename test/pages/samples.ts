@@ -1,7 +1,7 @@
 /** The data of pages, for tests of pages. If `text` is given, each text from outside is `text`. */
-import type { AccountView } from '../../src/pages/account-page.ts'
+import type { AccountView } from '../../src/pages/account/account-page.ts'
+import type { ReceiptView } from '../../src/pages/account/receipt-page.ts'
 import type { LoginRequest } from '../../src/pages/login-request.ts'
-import type { ReceiptView } from '../../src/pages/receipt-page.ts'
 
 /** 15 January 2027, 08:00 UTC. */
 export const NOW = 1_800_000_000
@@ -30,6 +30,7 @@ export function accountView(text?: string): AccountView {
   const receipt = { issuedAt: NOW - 3 * DAY, until: NOW + 27 * DAY, withdrawn: false }
   return {
     walletShort: text ?? '0xf39F…2266',
+    walletName: text ?? 'aurora.eth',
     signedIn: 'signature',
     done: 'app_ended',
     now: NOW,
@@ -64,13 +65,26 @@ export function accountView(text?: string): AccountView {
         },
       ],
     },
+    ended: {
+      more: null,
+      rows: [{ ...receipt, id: 'fourth', withdrawn: true, name: text ?? 'Old Photos', clientHost: text ?? 'photos.example' }],
+    },
     sessions: {
       more: null,
       rows: [
-        { handle: 'here', current: true, since: NOW - 5 * 3600, lastSeen: NOW - 10, until: NOW + 13 * DAY, chainId: 1 },
+        {
+          handle: 'here',
+          current: true,
+          browser: 'Safari/iPhone',
+          since: NOW - 5 * 3600,
+          lastSeen: NOW - 10,
+          until: NOW + 13 * DAY,
+          chainId: 1,
+        },
         {
           handle: text ?? 'there',
           current: false,
+          browser: 'Firefox/Windows',
           since: NOW - 3 * DAY,
           lastSeen: NOW - 7200,
           until: NOW + 11 * DAY,
@@ -85,19 +99,17 @@ export function accountView(text?: string): AccountView {
 export const CONSENT_TEXT = `login.example.com wants you to sign in with your Ethereum account:
 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
 
-Allow 'Aurora Notes' at app.example.net to do only what follows, until 2027-02-14 (UTC). Signing costs no gas and makes no transfer. I further authorize the stated URI to perform the following actions on my behalf: (1) 'oauth': 'enhancement', 'profile' for 'https://api.example.com/'.
+Allow 'Aurora Notes' at app.example.net until 2027-02-14. No gas, no transfer. I further authorize the stated URI to perform the following actions on my behalf: (1) 'oauth': 'enhancement+profile' for 'https://api.example.com/'.
 
 URI: https://app.example.net/callback
 Version: 1
 Chain ID: 1
-Nonce: b7789b86f41118b621a3c571e4856e3e
+Nonce: b7789b86f41118b621a3c5
 Issued At: 2027-01-15T08:00:00Z
 Expiration Time: 2027-02-14T08:00:00Z
-Request ID: c2df4416-8385-81a6-a7cb-dd00e4d3fa40
 Resources:
-- https://app.example.net/callback
 - urn:uuid:9b2b8f0e-6f0c-4a55-9a0c-1d6cf0a2a7a1
-- urn:recap:eyJhdHQiOnsiaHR0cHM6Ly9hcGkuZXhhbXBsZS5jb20vIjp7Im9hdXRoL2VuaGFuY2VtZW50IjpbeyJ9XSwib2F1dGgvcHJvZmlsZSI6W3siXX19fQ`
+- urn:recap:eyJhdHQiOnsiaHR0cHM6Ly9hcGkuZXhhbXBsZS5jb20vIjp7Im9hdXRoL2VuaGFuY2VtZW50K3Byb2ZpbGUiOlt7fV19fX0`
 
 export function receiptView(text?: string): ReceiptView {
   return {

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
+import { ENGLISH } from '../../src/pages/languages.ts'
 import { day, fromNow } from '../../src/pages/times.ts'
 
 const NOW = Date.UTC(2027, 0, 15, 8) / 1000
 const words = (html: unknown): string => String(html).replace(/<[^>]*>/g, '')
 
 test('A day is shown in UTC, in an element with the exact time', () => {
-  expect(String(day(NOW))).toBe('<time datetime="2027-01-15T08:00:00.000Z">15 January 2027</time>')
-  expect(words(day(Date.UTC(2027, 0, 15, 23, 59, 59) / 1000))).toBe('15 January 2027')
+  expect(String(day(NOW, ENGLISH))).toBe('<time datetime="2027-01-15T08:00:00.000Z">15 January 2027</time>')
+  expect(words(day(Date.UTC(2027, 0, 15, 23, 59, 59) / 1000, ENGLISH))).toBe('15 January 2027')
 })
 
 test.each([
@@ -24,5 +25,5 @@ test.each([
   [86_400, 'tomorrow'],
   [29.9 * 86_400, 'in 29 days'],
 ])('A time in the past or future is shown relative to now, in its largest whole unit: %d seconds', (seconds, text) => {
-  expect(words(fromNow(NOW + seconds, NOW))).toBe(text)
+  expect(words(fromNow(NOW + seconds, NOW, ENGLISH))).toBe(text)
 })

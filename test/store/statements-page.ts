@@ -10,48 +10,48 @@ import { FIND_FORGETFUL } from '../../src/store/postgres/connection/server.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 
 /**
- * - `one`: one partition, if its key is one value
+ * - `one`: one partition, if the distribution key has one value
  * - `every`: all partitions, because the statement does not name the distribution key
- * - `coordinator`: a table that lies on the coordinator only
+ * - `coordinator`: a table that is on the coordinator only
  */
 export type Reach = 'one' | 'some' | 'every' | 'coordinator'
 
 type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
 
-const BY_WALLET = 'a wallet’s grants lie by their own ids; listed for the account page or an operator, not by a token request'
-const BY_END = 'rows that are over lie on each machine; some are deleted at a time'
+const BY_WALLET = 'grants are distributed by their ids, not by wallet; only the account page and operators list them'
+const BY_END = 'rows that can be deleted are on every machine; a batch is deleted at a time'
 
-/** The statements on distributed tables. Each is recognised by a part of its text. */
+/** The statements on distributed tables. A part of the text identifies each statement. */
 export const NAMED: readonly Named[] = [
   { name: 'reserve a code’s grant, or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
   { name: 'redeem a code', is: /^\s*UPDATE grants SET attempt_id = :attemptId/, reach: 'one' },
   { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = grants.generation[^]*resources @>/, reach: 'one' },
   { name: 'refresh', is: /^\s*UPDATE grants\s+SET generation = grants.generation(?![^]*resources @>)/, reach: 'one' },
-  { name: 'refresh with a token that stays, narrowed', is: /^\s*UPDATE grants\s+SET refresh_expires_at[^]*resources @>/, reach: 'one' },
-  { name: 'refresh with a token that stays', is: /^\s*UPDATE grants\s+SET refresh_expires_at(?![^]*resources @>)/, reach: 'one' },
-  { name: 'why a refresh moved nothing; end a replay', is: /refresh_newer_than_row/, reach: 'one' },
+  { name: 'refresh without rotation, narrowed', is: /^\s*UPDATE grants\s+SET refresh_expires_at[^]*resources @>/, reach: 'one' },
+  { name: 'refresh without rotation', is: /^\s*UPDATE grants\s+SET refresh_expires_at(?![^]*resources @>)/, reach: 'one' },
+  { name: 'read why a refresh changed nothing, and end a replayed grant', is: /refresh_newer_than_row/, reach: 'one' },
   { name: 'revoke an access token', is: /^\s*UPDATE grants\s+SET revoked_tokens/, reach: 'one' },
-  { name: 'end a grant that remembers too many', is: /^\s*UPDATE grants SET[^]*too_many_revoked_tokens/, reach: 'one' },
+  { name: 'end a grant with too many revoked tokens', is: /^\s*UPDATE grants SET[^]*too_many_revoked_tokens/, reach: 'one' },
   { name: 'end a grant', is: /^\s*UPDATE grants SET ended_at = :at, end_reason = :reason\s+WHERE id = :grantId/, reach: 'one' },
   { name: 'read whether a grant is valid', is: /^\s*SELECT grants\.id, grants\.client_id, grants\.expires_at[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'read a grant', is: /^\s*SELECT grants\.id[^]*FROM grants WHERE id = :id/, reach: 'one' },
-  { name: 'whose grant it is', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
-  { name: 'whether a token was revoked', is: /is_revoked FROM grants/, reach: 'one' },
-  { name: 'read a wallet, its epoch', is: /^SELECT address, epoch, proved_itself FROM wallets/, reach: 'one' },
-  { name: 'remember that a wallet proved itself', is: /^INSERT INTO wallets[^]*SET proved_itself/, reach: 'one' },
+  { name: 'read the client of a grant', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
+  { name: 'read whether a token was revoked', is: /is_revoked FROM grants/, reach: 'one' },
+  { name: 'read a wallet and its epoch', is: /^SELECT address, epoch, proved_itself FROM wallets/, reach: 'one' },
+  { name: 'store that a wallet proved itself', is: /^INSERT INTO wallets[^]*SET proved_itself/, reach: 'one' },
   { name: 'add a wallet', is: /^INSERT INTO wallets[^]*DO NOTHING/, reach: 'one' },
   { name: 'raise an epoch', is: /^INSERT INTO wallets[^]*SET epoch/, reach: 'one' },
   { name: 'start a session', is: /^INSERT INTO sessions/, reach: 'one' },
-  { name: 'whose session it is', is: /^SELECT attempt_id FROM sessions/, reach: 'one' },
-  { name: 'read if a session lives', is: /^SELECT hash, ended_at, replaced_by FROM sessions/, reach: 'one' },
+  { name: 'read the attempt that started a session', is: /^SELECT attempt_id FROM sessions/, reach: 'one' },
+  { name: 'read whether a session is open', is: /^SELECT hash, ended_at, replaced_by FROM sessions/, reach: 'one' },
   { name: 'read a session', is: /^SELECT hash[^]*FROM sessions WHERE hash = :hash/, reach: 'one' },
-  { name: 'touch a session', is: /^UPDATE sessions SET last_seen_at/, reach: 'one' },
+  { name: 'store the last visit of a session', is: /^UPDATE sessions SET last_seen_at/, reach: 'one' },
   { name: 'replace a session', is: /^UPDATE sessions SET ended_at = :at, replaced_by/, reach: 'one' },
   { name: 'end a session', is: /^UPDATE sessions SET ended_at = least/, reach: 'one' },
-  { name: 'keep a receipt', is: /^\s*INSERT INTO receipts/, reach: 'one' },
+  { name: 'store a receipt', is: /^\s*INSERT INTO receipts/, reach: 'one' },
   { name: 'read a receipt', is: /^SELECT wallet, id[^]*FROM receipts WHERE wallet = :wallet AND id = :id/, reach: 'one' },
-  { name: 'list a wallet’s receipts that stand', is: /FROM receipts[^]*END\) = 0 AND \(client_id,/, reach: 'one' },
-  { name: 'list a wallet’s receipts for a client that stand', is: /FROM receipts[^]*END\) = 0 AND client_id =/, reach: 'one' },
+  { name: 'list a wallet’s receipts that were not withdrawn', is: /FROM receipts[^]*END\) = 0 AND \(client_id,/, reach: 'one' },
+  { name: 'list a wallet’s receipts for a client that were not withdrawn', is: /FROM receipts[^]*END\) = 0 AND client_id =/, reach: 'one' },
   { name: 'list a wallet’s receipts that were withdrawn', is: /FROM receipts[^]*END\) = 1 AND \(client_id,/, reach: 'one' },
   { name: 'list a wallet’s receipts for a client that were withdrawn', is: /FROM receipts[^]*END\) = 1 AND client_id =/, reach: 'one' },
   { name: 'withdraw a receipt', is: /^UPDATE receipts SET withdrawn_at = :at WHERE/, reach: 'one' },
@@ -61,7 +61,7 @@ export const NAMED: readonly Named[] = [
   { name: 'confirm a use', is: /^SELECT CASE[^]*FROM spent/, reach: 'one' },
   { name: 'confirm what was found in a pushed request', is: /^SELECT CASE[^]*FROM pushed_requests/, reach: 'one' },
   { name: 'delete some of a wallet’s receipts', is: /^\s*DELETE FROM receipts WHERE wallet = :wallet AND id IN/, reach: 'one' },
-  { name: 'note a receipt’s check', is: /^UPDATE receipts SET checked_at/, reach: 'one' },
+  { name: 'store the time of a receipt’s check', is: /^UPDATE receipts SET checked_at/, reach: 'one' },
   { name: 'list a wallet’s sessions', is: /FROM sessions\s+WHERE wallet = :wallet/, reach: 'every', why: 'the same, for the account page' },
   { name: 'list grants of a wallet', is: /FROM grants WHERE wallet = :wallet AND \(created_at, id\) </, reach: 'every', why: BY_WALLET },
   { name: 'list a client’s grants that have not ended, the oldest first', is: /FROM grants WHERE client_id = :clientId AND[^]*\(created_at, id\) >/, reach: 'every', why: 'an operator ends or deletes a client' },
@@ -69,28 +69,28 @@ export const NAMED: readonly Named[] = [
   { name: 'list a client’s grants that have ended', is: /FROM grants WHERE client_id = :clientId AND[^]*END\) = 1 AND \(created_at, id\) </, reach: 'every', why: 'the same' },
   { name: 'list grants', is: /FROM grants WHERE id < :afterId ORDER BY id/, reach: 'every', why: 'an operator’s command' },
   { name: 'list a wallet’s grants that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND \(client_id, created_at, id\) </, reach: 'every', why: BY_WALLET },
-  { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; and, in the background, after a code was exchanged, to keep the bound' },
+  { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; also in the background after a code exchange, to enforce the limit of grants' },
   { name: 'count a wallet’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE wallet = :wallet AND coalesce/, reach: 'every', why: 'the same, for the console' },
   { name: 'count a client’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND ended_at IS NULL/, reach: 'every', why: 'before an operator deletes a client' },
   { name: 'end a grant, one of several', is: /^UPDATE grants SET ended_at = least/, reach: 'one' },
-  { name: 'find grants that are over', is: /over_since FROM grants WHERE/, reach: 'every', why: BY_END },
-  { name: 'delete grants', is: /DELETE FROM grants WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
-  { name: 'find sessions that are over', is: /over_since FROM sessions WHERE/, reach: 'every', why: BY_END },
-  { name: 'delete sessions', is: /DELETE FROM sessions WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
-  { name: 'find receipts that are over', is: /over_since FROM receipts WHERE/, reach: 'every', why: BY_END },
-  { name: 'delete receipts', is: /DELETE FROM receipts WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
+  { name: 'find grants to delete', is: /over_since FROM grants WHERE/, reach: 'every', why: BY_END },
+  { name: 'delete grants', is: /DELETE FROM grants WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
+  { name: 'find sessions to delete', is: /over_since FROM sessions WHERE/, reach: 'every', why: BY_END },
+  { name: 'delete sessions', is: /DELETE FROM sessions WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
+  { name: 'find receipts to delete', is: /over_since FROM receipts WHERE/, reach: 'every', why: BY_END },
+  { name: 'delete receipts', is: /DELETE FROM receipts WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
   { name: 'use an assertion, a proof or a client’s revoked token once', is: /^\s*INSERT INTO spent/, reach: 'one' },
-  { name: 'whether it was used', is: /^SELECT hash FROM spent WHERE hash/, reach: 'one' },
-  { name: 'find uses that are over', is: /over_since FROM spent WHERE/, reach: 'every', why: BY_END },
-  { name: 'delete uses', is: /DELETE FROM spent WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
+  { name: 'read whether an assertion or a proof was used', is: /^SELECT hash FROM spent WHERE hash/, reach: 'one' },
+  { name: 'find uses to delete', is: /over_since FROM spent WHERE/, reach: 'every', why: BY_END },
+  { name: 'delete uses', is: /DELETE FROM spent WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
   { name: 'push a request', is: /^\s*INSERT INTO pushed_requests/, reach: 'one' },
   { name: 'read a pushed request', is: /FROM pushed_requests WHERE id = :id/, reach: 'one' },
   { name: 'spend a pushed request', is: /^\s*UPDATE pushed_requests/, reach: 'one' },
-  { name: 'find pushed requests that are over', is: /over_since FROM pushed_requests WHERE/, reach: 'every', why: BY_END },
-  { name: 'delete pushed requests', is: /DELETE FROM pushed_requests WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
+  { name: 'find pushed requests to delete', is: /over_since FROM pushed_requests WHERE/, reach: 'every', why: BY_END },
+  { name: 'delete pushed requests', is: /DELETE FROM pushed_requests WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
   { name: 'end a grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'one' },
   { name: 'end a session of a restored database', is: /^UPDATE sessions SET ended_at = :at\s+WHERE/, reach: 'one' },
-  { name: 'read the grants of a restored database', is: /jsonb_build_object\('id', id\)/, reach: 'every', why: 'a restored database is gone through as a whole' },
+  { name: 'read the grants of a restored database', is: /jsonb_build_object\('id', id\)/, reach: 'every', why: 'every row of a restored database is read' },
   { name: 'read the sessions of a restored database', is: /jsonb_build_object\('hash', hash\)/, reach: 'every', why: 'the same' },
   { name: 'read the receipts of a restored database', is: /jsonb_build_object\('wallet', wallet/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
@@ -106,20 +106,28 @@ export function pageOf(statements: readonly { kind: Kind; sql: string; reach: Re
   const local = named.filter(({ reach }) => reach === 'coordinator')
   return `# Statements on PostgreSQL
 
-Every statement the service sends, made from the program itself by a test, which runs each of them on tables partitioned
-by the keys below and notes the partitions it touches ([reach.test.ts](../../test/store/postgres/reach.test.ts)).
-Why it matters: [scaling.md](../operating/scaling.md).
+For engineers who change a statement, and for operators who ask what reaches their database. This page lists every statement of the service
+with the number of partitions that it uses. [scaling.md](../operating/scaling.md) explains why that number matters.
 
-| table | spread by |
+<!-- Written by \`npx vitest run test/store/postgres/reach -u\`; edit the statements or test/store/statements-page.ts, not this page. -->
+
+A test collects the statements from the program, runs each of them on tables that are partitioned by the keys below, and counts the partitions
+([reach.test.ts](../../test/store/postgres/reach.test.ts)).
+
+| table | distributed by |
 |---|---|
 ${Object.entries(DISTRIBUTED)
   .map(([table, column]) => `| \`${table}\` | \`${column}\` |`)
   .join('\n')}
 | all others | not distributed: on the coordinator |
 
-Each statement needs no other, and on a distributed engine each is a transaction of its own. A **read** changes nothing; a **move**, asked again after a
-lost answer, says what the first time would have said; what is asked **once** is not asked again. \`:at\` is the moment
-the statement began, by the database's clock.
+On a distributed engine each statement is a transaction of its own. There are three kinds:
+
+- A **read** changes nothing.
+- A **move** can be repeated if its response was lost. The repetition changes nothing more, and returns what the caller needs of the first result.
+- A statement of the kind **once** is not repeated if it may have taken effect.
+
+\`:at\` is the time at which the statement began, by the database's clock.
 
 ## One partition
 
@@ -136,10 +144,10 @@ ${every.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n'
 Clients, keys and the tables that have one row for the whole service.
 
 ${local.map(({ kind, sql }) => section('', kind, sql)).join('\n')}
-## Of a node itself, on Citus
+## Sent by each node on Citus
 
-Every five seconds a node reads which machine has each shard. At its start and every ten seconds it checks the settings of every machine. With
-the audit lines that it appends, it finds the coordinator, every five seconds at most.
+A node reads the machine of each shard every five seconds. At the start and every ten seconds, a node checks the settings of every machine. A node
+that appends audit lines reads the address of the coordinator, at most every five seconds.
 
 ${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR].map((sql) => section('', 'read', sql)).join('\n')}`
 }

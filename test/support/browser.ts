@@ -13,6 +13,8 @@ export type PageOptions = {
   height?: number
   colorScheme?: 'light' | 'dark'
   javaScriptEnabled?: boolean
+  /** a phone: touch, and no mouse */
+  isPhone?: boolean
   reducedMotion?: 'reduce' | 'no-preference'
 }
 
@@ -44,6 +46,8 @@ export async function newPage(browser: Browser, options: PageOptions = {}): Prom
     viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
     colorScheme: options.colorScheme ?? 'light',
     javaScriptEnabled: options.javaScriptEnabled ?? true,
+    isMobile: options.isPhone ?? false,
+    hasTouch: options.isPhone ?? false,
     reducedMotion: options.reducedMotion ?? 'no-preference',
     locale: 'en-GB',
     timezoneId: 'UTC',
@@ -59,6 +63,11 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await mkdir(join(ROOT, 'test/.screenshots'), { recursive: true })
   const picture = join(ROOT, 'docs/screenshots', `${name}.png`)
   const isShown = process.env.TEST_KEEP_SCREENSHOTS === '1' && existsSync(picture)
-  for (const path of [join(ROOT, 'test/.screenshots', `${name}.png`), ...(isShown ? [picture] : [])])
-    await page.screenshot({ path, fullPage: true, animations: 'disabled' })
+  const paths = [join(ROOT, 'test/.screenshots', `${name}.png`), ...(isShown ? [picture] : [])]
+  // Chromium switches touch off while it takes a picture of more than the window, so the window of a phone becomes as high as the page
+  const window = page.viewportSize()
+  const phone = await page.evaluate(() => matchMedia('(hover: none)').matches && document.documentElement.scrollHeight)
+  if (window && phone) await page.setViewportSize({ ...window, height: phone })
+  for (const path of paths) await page.screenshot({ path, fullPage: phone === false, animations: 'disabled' })
+  if (window && phone) await page.setViewportSize(window)
 }

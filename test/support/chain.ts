@@ -11,6 +11,7 @@ import {
   l1GenesisState,
   l1HardforkFromString,
   l1ProviderFactory,
+  OSAKA,
   PRAGUE,
 } from '@nomicfoundation/edr'
 import { type Address, parseAddress } from '../../src/wallet/address.ts'
@@ -20,6 +21,8 @@ import { openRpc, type TestRpc } from './chain-rpc.ts'
 const FUNDED = 'f39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const FUNDED_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const BLOCK_GAS = 60_000_000n
+/** Below the limit of a transaction (EIP-7825). */
+const TRANSACTION_GAS = 16_000_000n
 
 export type TestChain = TestRpc & {
   chainId: number
@@ -29,6 +32,8 @@ export type TestChain = TestRpc & {
   deploy(initCode: string): Promise<Address>
   /** Calls a contract in a transaction. */
   send(to: string, input: string): Promise<void>
+  /** Calls a contract in a transaction that a contract sends, as a wallet that does what its owner asks for. */
+  sendAs(from: string, to: string, input: string): Promise<void>
   /** Sets the code at an address, for contracts that no transaction could create there, and for delegations (EIP-7702). */
   setCode(address: string, code: string): Promise<void>
   /** Opens a second RPC of the same chain, with separate faults. */
@@ -37,9 +42,17 @@ export type TestChain = TestRpc & {
   close(): Promise<void>
 }
 
-export async function startChain({ chainId = 31_337 }: { chainId?: number } = {}): Promise<TestChain> {
-  const answer = await createEvm(chainId)
-  const another = (): Promise<TestRpc> => openRpc(answer, () => createEvm(chainId + 1))
+/** `p256` adds the precompile that checks signatures of passkeys (EIP-7951). */
+export async function startChain({
+  chainId = 31_337,
+  p256,
+}: {
+  chainId?: number
+  p256?: boolean | undefined
+} = {}): Promise<TestChain> {
+  const hardfork = p256 ? OSAKA : PRAGUE
+  const answer = await createEvm(chainId, hardfork)
+  const another = (): Promise<TestRpc> => openRpc(answer, () => createEvm(chainId + 1, hardfork))
   const rpc = await another()
   const opened = [rpc]
 
@@ -49,8 +62,15 @@ export async function startChain({ chainId = 31_337 }: { chainId?: number } = {}
     return result
   }
 
-  async function transact(transaction: { to?: string; data: string }): Promise<{ contractAddress: string | null }> {
-    const hash = await request('eth_sendTransaction', [{ from: `0x${FUNDED}`, gas: '0xf42400', ...transaction }])
+  async function transact(transaction: {
+    from?: string
+    to?: string
+    data: string
+    gasPrice?: string
+  }): Promise<{ contractAddress: string | null }> {
+    const hash = await request('eth_sendTransaction', [
+      { from: `0x${FUNDED}`, gas: `0x${TRANSACTION_GAS.toString(16)}`, ...transaction },
+    ])
     return request('eth_getTransactionReceipt', [hash])
   }
 
@@ -66,6 +86,10 @@ export async function startChain({ chainId = 31_337 }: { chainId?: number } = {}
     },
     async send(to, input) {
       await transact({ to, data: input })
+    },
+    async sendAs(from, to, input) {
+      await request('hardhat_impersonateAccount', [from])
+      await transact({ from, to, data: input, gasPrice: '0x0' })
     },
     async setCode(address, code) {
       await request('hardhat_setCode', [address, code])
@@ -94,22 +118,22 @@ function sharedContext(): Promise<EdrContext> {
 }
 
 /** Creates an EVM with one funded account. Returns a function that handles JSON-RPC requests. */
-async function createEvm(chainId: number): Promise<(question: string) => Promise<string>> {
+async function createEvm(chainId: number, hardfork: string): Promise<(question: string) => Promise<string>> {
   const context = await sharedContext()
   const provider = await context.createProvider(
     L1_CHAIN_TYPE,
     {
       chainId: BigInt(chainId),
       networkId: BigInt(chainId),
-      hardfork: PRAGUE,
+      hardfork,
       genesisState: [
-        ...l1GenesisState(l1HardforkFromString(PRAGUE)),
+        ...l1GenesisState(l1HardforkFromString(hardfork)),
         { address: hexToBytes(FUNDED.toLowerCase()), balance: 10n ** 24n },
       ],
       ownedAccounts: [FUNDED_KEY],
       network: { genesisBlockGasLimit: BLOCK_GAS },
       mining: { autoMine: true, blockGasLimit: BLOCK_GAS, memPool: { order: 'Priority' as any } },
-      defaultTransactionGasLimit: BLOCK_GAS,
+      defaultTransactionGasLimit: TRANSACTION_GAS,
       coinbase: new Uint8Array(20).fill(0xcb),
       initialBaseFeePerGas: 0n,
       minGasPrice: 0n,

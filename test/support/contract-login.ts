@@ -58,10 +58,12 @@ export type HomeChain = {
   close(): Promise<void>
 }
 
-/** `moreChains` are further chains with RPCs, besides the home chain. */
-export async function startOnChain(options: StartOptions & { moreChains?: TestChain[] } = {}): Promise<HomeChain> {
-  const { moreChains = [], ...rest } = options
-  const chain = await startChain({ chainId: 1 })
+/** `moreChains` are further chains with RPCs, besides the home chain. `p256` adds the precompile for passkeys to the home chain. */
+export async function startOnChain(
+  options: StartOptions & { moreChains?: TestChain[]; p256?: boolean } = {},
+): Promise<HomeChain> {
+  const { moreChains = [], p256, ...rest } = options
+  const chain = await startChain({ chainId: 1, p256 })
   const beside = await chain.openRpc()
   const others: Chain[] = moreChains.map(({ chainId, url }) => ({ chainId, name: `Chain ${chainId}`, rpc: [url], home: false }))
   const home = { chainId: 1, name: 'Home', rpc: [chain.url, beside.url], home: true }

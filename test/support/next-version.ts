@@ -12,7 +12,7 @@ for (const [steps, kind] of [
   [ON_POSTGRES, 'text'],
   [ON_SQLITE, 'TEXT'],
 ] as const) {
-  const last = steps.length
+  const last = steps.at(-1)?.number ?? 0
   const added: Migration[] = [
     {
       number: last + 1,

@@ -1,13 +1,13 @@
 /** Runs the commands of the pages in docs/operating unchanged in a shell, on the files of a test. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OWN_ENVIRONMENT } from './own-environment.ts'
 
 const pages = new URL('../../docs/operating/', import.meta.url)
-/** The texts of these pages, one after the other. */
-export const operatingPages = ['operations.md', 'upgrade.md', 'recover.md']
+/** The texts of the pages, one after the other. */
+export const operatingPages = readdirSync(pages)
   .map((name) => readFileSync(new URL(name, pages), 'utf8'))
   .join('\n')
 const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))

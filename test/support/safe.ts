@@ -11,7 +11,7 @@ import proxyFactory from '@safe-global/safe-smart-account/build/artifacts/contra
 import singleton from '@safe-global/safe-smart-account/build/artifacts/contracts/Safe.sol/Safe.json' with { type: 'json' }
 import type { Address } from '../../src/wallet/address.ts'
 import type { TestChain } from './chain.ts'
-import { abiEncode, checksummed, digits, hashMessage, type Owner, word } from './wallet-contracts.ts'
+import { abiCall, checksummed, digits, hashMessage, type Owner, word } from './wallet-contracts.ts'
 
 /** A Safe that is not deployed yet: its future address, and the call of the factory that deploys it. */
 export type Safe = { address: Address; factory: Address; factoryCall: string; deploy(): Promise<void> }
@@ -24,7 +24,7 @@ export async function safes(chain: TestChain): Promise<(owners: readonly Owner[]
   if (!master || !factory || !fallbackHandler) throw new Error('the Safe contracts were not deployed')
   return async (owners, threshold) => {
     const initializer = setupCall(owners, threshold, fallbackHandler)
-    const factoryCall = `0x${selector('createProxyWithNonce(address,bytes,uint256)')}${abiEncode([digits(master), { bytes: initializer }, word(1)])}`
+    const factoryCall = abiCall('createProxyWithNonce(address,bytes,uint256)', [master, { bytes: initializer }, word(1)])
     // A call without a transaction returns the future address.
     const answer: string = await chain.request('eth_call', [{ to: factory, data: factoryCall }, 'latest'])
     return {
@@ -47,17 +47,25 @@ export function signForSafe(message: string, safe: string, chainId: number, owne
   return `0x${inOrder.map((owner) => digits(owner.signHash(signed))).join('')}`
 }
 
-/** Safe.setup with eight arguments, of which `owners` and the empty `data` are encoded after the others. */
-function setupCall(owners: readonly Owner[], threshold: number, fallbackHandler: string): string {
-  const nobody = word(0)
-  const list = word(owners.length) + owners.map(({ address }) => digits(address).padStart(64, '0')).join('')
-  const head = [word(256), word(threshold), nobody, word(256 + list.length / 2), digits(fallbackHandler).padStart(64, '0')]
-  const call = 'setup(address[],uint256,address,bytes,address,address,uint256,address)'
-  return `0x${selector(call)}${head.join('')}${nobody}${word(0)}${nobody}${list}${word(0)}`
+/** The call with which a Safe replaces its first owner. */
+export function swapOwnerCall(first: Owner, replacement: Owner): string {
+  return abiCall('swapOwner(address,address,address)', [word(1), first.address, replacement.address])
 }
 
-function selector(signature: string): string {
-  return hashText(signature).slice(0, 8)
+/** The owners and the threshold; no call, handler for ERC-1271, no payment. */
+function setupCall(owners: readonly Owner[], threshold: number, fallbackHandler: string): string {
+  const nobody = word(0)
+  const list = owners.map(({ address }) => address)
+  return abiCall('setup(address[],uint256,address,bytes,address,address,uint256,address)', [
+    { list },
+    word(threshold),
+    nobody,
+    { bytes: '' },
+    fallbackHandler,
+    nobody,
+    word(0),
+    nobody,
+  ])
 }
 
 function hashText(text: string): string {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type Logger, pino } from 'pino'
 import { expect } from 'vitest'
+import { connectNames } from '../../src/cli/compose/account-names.ts'
 import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
 import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
 import { LINE_LIMITS } from '../../src/cli/compose/line-limits.ts'
@@ -19,15 +20,17 @@ import { readSettings } from '../../src/config/settings.ts'
 import type { WebhookSender } from '../../src/domain/audit/webhooks.ts'
 import { type ClientRegistration, registerClient } from '../../src/domain/clients/register-client.ts'
 import type { Bounds } from '../../src/domain/maintenance/bounds.ts'
-import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/domain/model/deps.ts'
+import { type AuditEvent, auditEvents } from '../../src/domain/model/audit-events.ts'
+import type { Deps, Lifetimes, ServiceSettings } from '../../src/domain/model/deps.ts'
 import type { Client } from '../../src/domain/model/records.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import type { Limited } from '../../src/http/service.ts'
-import { createLoginServer, type DevelopmentWallet } from '../../src/login-server/server.ts'
-import { createAuditLog } from '../../src/ops/audit-log.ts'
-import type { Metrics } from '../../src/ops/metrics.ts'
-import { createRateLimit } from '../../src/ops/rate-limit.ts'
-import type { Tracing } from '../../src/ops/tracing.ts'
+import { createLoginServer, type DevelopmentWallet, type WalletConnectOptions } from '../../src/login-server/server.ts'
+import { createRateLimit } from '../../src/ops/http/rate-limit.ts'
+import { createAuditLog } from '../../src/ops/log/audit-log.ts'
+import type { Metrics } from '../../src/ops/metrics/metrics.ts'
+import type { Tracing } from '../../src/ops/metrics/tracing.ts'
+import { defineLook, type LookValues } from '../../src/pages/look.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { traceStore } from '../../src/telemetry/traced-store.ts'
@@ -52,6 +55,11 @@ export type StartOptions = {
   settings?: Partial<ServiceSettings>
   lifetimes?: Partial<Lifetimes>
   developmentWallet?: DevelopmentWallet
+  /** the page of a smart wallet's own window */
+  walletWindow?: string
+  /** the operator's look of the pages of both servers; that of Grantor if absent */
+  look?: LookValues
+  walletConnect?: WalletConnectOptions
   /** failures a minute, per network and client or challenge */
   failureLimit?: number
   /** the other limits; as high as `failureLimit` if that is above the usual 1,000 */
@@ -73,8 +81,14 @@ export type StartOptions = {
   ports?: number[]
   /** the maximum numbers of living grants and sessions */
   bounds?: Partial<Bounds>
+  /** the home chain is asked whether a key was switched off */
+  keyCheck?: boolean
   /** the chains of contract wallets; none if absent */
   chains?: Chain[]
+  /** show the ENS names of the chain with the id 1 */
+  ensNames?: boolean
+  /** whether addresses that clients and owners of names chose may be on this machine; true if absent */
+  allowLoopback?: boolean
   /** another login server in place of the product's, as a platform may have; not listening yet */
   loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
   /** the logger of the product in place of a plain one, also for the audit log, for tests of the log */
@@ -90,7 +104,7 @@ export type StartOptions = {
 }
 
 /** An event as the log has it: with a shortened address, and with the id of its line in the audit trail. */
-export type LoggedEvent = Omit<AuditEvent, 'wallet'> & { wallet?: string; audit_id?: string }
+export type LoggedEvent = Omit<AuditEvent, 'wallet'> & { wallet?: string; audit_id?: string; alarm?: true }
 
 export type TestClient = Client & { secret: string }
 
@@ -183,7 +197,7 @@ function settingsOf(
     keys: { ...settings.keys, lifetimes },
     bounds: { ...settings.bounds, ...options.bounds },
     // Clients of a test run on this machine.
-    allowLoopback: true,
+    allowLoopback: options.allowLoopback ?? true,
   }
 }
 
@@ -229,8 +243,9 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath: databasePath || 'unused.sqlite' })
   const events: LoggedEvent[] = []
   const { tracing } = options
-  const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
+  const audit = options.logger && createAuditLog(options.logger, auditEvents)
   const logLines: string[] = []
+  const look = defineLook(options.look ?? {})
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
   const {
     server: authServer,
@@ -249,11 +264,17 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     now: clock.now,
     logger,
     logAudit(event) {
-      events.push(event)
+      const { alarm } = auditEvents[event.event]
+      events.push({ ...event, ...(alarm && { alarm }) })
       audit?.(event)
     },
     limits: createRateLimit<Limited>({ perMinute: limitsOf(options), now: clock.now }),
-    contractWallets: connectChains(options.chains ?? [], tracing && traceChainCalls(tracing)).contractWallets,
+    contractWallets: connectChains(options.chains ?? [], {
+      callWith: tracing && traceChainCalls(tracing),
+      keyCheck: options.keyCheck,
+    }).contractWallets,
+    readName: options.ensNames ? connectNames(options.chains ?? []) : null,
+    look,
     metrics: options.metrics,
     tracing,
     tls: options.tls,
@@ -264,10 +285,21 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const { noticeChanges } = upkeep
 
   const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
-  const { developmentWallet, tls } = options
+  const { developmentWallet, walletWindow, walletConnect, tls } = options
   const loginServer =
     options.loginServer?.(at) ??
-    createLoginServer({ ...at, logger, tracing, trustedProxies: [], developmentWallet, now: clock.now, tls })
+    createLoginServer({
+      ...at,
+      logger,
+      look,
+      tracing,
+      trustedProxies: [],
+      developmentWallet,
+      walletWindow,
+      walletConnect,
+      now: clock.now,
+      tls,
+    })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
   if (admin && adminPort !== undefined) await admin.server.listen({ host: '127.0.0.1', port: adminPort })

@@ -104,17 +104,35 @@ export function wrapSignature(factory: string, factoryCall: string, signature: s
   return `0x${abiEncode([digits(factory), { bytes: factoryCall }, { bytes: signature }])}${'6492'.repeat(16)}`
 }
 
-/** ABI arguments: a word in digits (an address, a number), or `bytes`. */
-export function abiEncode(args: readonly (string | { bytes: string })[]): string {
+/** A word in digits (an address, a number), or a value of variable size: `bytes`, a `text` (string), an array, a tuple. */
+export type AbiArgument =
+  | string
+  | { bytes: string }
+  | { text: string }
+  | { list: readonly AbiArgument[] }
+  | { tuple: readonly AbiArgument[] }
+
+export function abiEncode(args: readonly AbiArgument[]): string {
   let tail = ''
   const head = args.map((arg) => {
-    if (typeof arg === 'string') return arg.padStart(64, '0')
+    if (typeof arg === 'string') return digits(arg).padStart(64, '0')
     const offset = args.length * 32 + tail.length / 2
-    const content = digits(arg.bytes)
-    tail += word(content.length / 2) + content.padEnd(Math.ceil(content.length / 64) * 64, '0')
+    tail += encodeDynamic(arg)
     return word(offset)
   })
   return head.join('') + tail
+}
+
+function encodeDynamic(arg: Exclude<AbiArgument, string>): string {
+  if ('list' in arg) return word(arg.list.length) + abiEncode(arg.list)
+  if ('tuple' in arg) return abiEncode(arg.tuple)
+  const content = 'text' in arg ? bytesToHex(utf8ToBytes(arg.text)) : digits(arg.bytes)
+  return word(content.length / 2) + content.padEnd(Math.ceil(content.length / 64) * 64, '0')
+}
+
+/** Calldata: the selector of a function such as `deploy(bytes,bytes32)`, and its arguments. */
+export function abiCall(signature: string, args: readonly AbiArgument[]): string {
+  return `0x${bytesToHex(keccak_256(utf8ToBytes(signature))).slice(0, 8)}${abiEncode(args)}`
 }
 
 export function word(number: number): string {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseAddress, shortenAddress } from '../../src/wallet/address.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 import { hexDigits } from './arbitraries.ts'
 
 // The examples of EIP-55.
@@ -59,24 +59,18 @@ test.each([
 })
 
 test('Any other text or value is malformed as an address, and parsing it never throws', () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.anything(), fc.string({ unit: 'binary' })), (text) => {
-      expect(parseAddress(text as string)).toEqual({ kind: 'malformed' })
-    }),
-    { numRuns: runs },
-  )
+  forAll(fc.oneof(fc.anything(), fc.string({ unit: 'binary' })), (text) => {
+    expect(parseAddress(text as string)).toEqual({ kind: 'malformed' })
+  })
 })
 
 test('An address has one form: parsing its result again changes nothing, and the case of the input does not matter', () => {
-  fc.assert(
-    fc.property(hexDigits(40), (digits) => {
-      const parsed = parseAddress(`0x${digits.toLowerCase()}`)
-      if (parsed.kind !== 'address') return
-      expect(parseAddress(parsed.address)).toEqual(parsed)
-      expect(parseAddress(`0x${digits.toUpperCase()}`)).toEqual(parsed)
-    }),
-    { numRuns: runs },
-  )
+  forAll(hexDigits(40), (digits) => {
+    const parsed = parseAddress(`0x${digits.toLowerCase()}`)
+    if (parsed.kind !== 'address') return
+    expect(parseAddress(parsed.address)).toEqual(parsed)
+    expect(parseAddress(`0x${digits.toUpperCase()}`)).toEqual(parsed)
+  })
 })
 
 test('A shortened address shows its first four and last four digits', () => {

@@ -2,10 +2,6 @@ import * as fc from 'fast-check'
 import { redirectUriFault } from '../../src/oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../../src/oauth/resource-uri.ts'
 import { type Address, parseAddress } from '../../src/wallet/address.ts'
-import { runs } from '../support/runs.ts'
-
-/** Timeout in milliseconds for a property that parses or signs in each run. Many runs share two cores with other test files. */
-export const patience = 20_000 + runs * 20
 
 /** A text of the given characters. */
 export function drawnFrom(characters: string, minLength: number, maxLength: number): fc.Arbitrary<string> {

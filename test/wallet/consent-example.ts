@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { redirectUriPlace } from '../../src/oauth/redirect-uri.ts'
 import { type ConsentFields, composeConsentMessage, DEVICE_TEMPLATE, WEBSITE_TEMPLATE } from '../../src/wallet/consent-message.ts'
 import { isSignableUri } from '../../src/wallet/message-grammar.ts'
+import { composeShortConsent, SHORT_TEMPLATE, type ShortConsentFields, shortTemplateOf } from '../../src/wallet/short-consent.ts'
 import {
   addresses,
   authorities,
@@ -42,7 +43,62 @@ export function composeConsent(changes: Partial<ConsentFields> = {}): string {
   return text
 }
 
-/** Any consent that can be registered and requested. */
+/** A consent in a short template, to a website. */
+export const shortFields: ShortConsentFields = {
+  ...exampleFields,
+  template: SHORT_TEMPLATE,
+  nonce: 'k3J9dQ0vXb2LmN8sTz5RaY',
+}
+
+export const userCode = 'WDJB-MJHT'
+
+/**
+ * Characters of the longest names with which four scopes at two resources fit in 1,024 bytes, with a key, in all short templates
+ * (docs/decisions/0055-short-texts.md). `scopes` is for all four.
+ */
+export const longestOrdinary = { domain: 26, name: 16, host: 24, redirectUri: 48, scopes: 36, resource: 28, chainId: 999_999 }
+
+export function composeShort(changes: Partial<ShortConsentFields> = {}): string {
+  const text = composeShortConsent({ ...shortFields, ...changes })
+  if (text === null) throw new Error('not these fields')
+  return text
+}
+
+const unregistered = fc.oneof(
+  fc.domain().map((host) => `https://${host}/client.json`),
+  drawnFrom('abcXYZ019-_', 43, 43).map((hash) => `ni:///sha-256;${hash}`),
+)
+
+/** Any consent in a short template. */
+export const anyShortConsent: fc.Arbitrary<ShortConsentFields> = fc
+  .record({
+    domain: authorities,
+    address: addresses,
+    chainId: chainIds,
+    clientName: clientNames,
+    clientId: fc.oneof(fc.uuid(), unregistered),
+    redirectUri: fc.option(fc.oneof(webRedirectUris, privateRedirectUris.filter(isSignableUri)), { nil: undefined }),
+    scopes: scopeLists.filter((scopes) => scopes.length > 0),
+    resources: fc.uniqueArray(resourceUris, { minLength: 1, maxLength: 5 }),
+    isByResource: fc.boolean(),
+    until: times,
+    nonce: nonces,
+    issuedAt: times,
+    keyThumbprint: fc.option(drawnFrom('abcXYZ019-_', 43, 43), { nil: undefined }),
+    code: fc.option(fc.constant(userCode), { nil: undefined }),
+  })
+  .map(({ code, isByResource, ...fields }) => {
+    const { scopes, resources, redirectUri } = fields
+    // Each resource lacks another scope, if there are enough.
+    const without = (lacking: number) => scopes.filter((_, i) => scopes.length === 1 || i !== lacking % scopes.length)
+    const pairs = Object.fromEntries(resources.map((uri, i) => [uri, without(i)]))
+    const parties = { redirectUri, userCode: code ?? (redirectUri === undefined ? userCode : undefined) }
+    const all = isByResource ? [...new Set(Object.values(pairs).flat())] : scopes
+    const scopesByResource = isByResource ? pairs : undefined
+    return { ...fields, ...parties, template: shortTemplateOf(parties) ?? 0, scopes: all, scopesByResource }
+  })
+
+/** Any consent in an older template that can be registered and requested. */
 export const anyConsent: fc.Arbitrary<ConsentFields> = fc
   .record({
     isOlder: fc.boolean(),

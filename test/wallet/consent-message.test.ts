@@ -1,16 +1,11 @@
-import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type ConsentFields,
-  composeConsentMessage,
-  consentTemplateOf,
-  DEVICE_TEMPLATE,
-} from '../../src/wallet/consent-message.ts'
+import { type ConsentFields, composeConsentMessage, DEVICE_TEMPLATE } from '../../src/wallet/consent-message.ts'
 import { isSignableUri } from '../../src/wallet/message-grammar.ts'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
+import { forAll } from '../support/property.ts'
 import { runs } from '../support/runs.ts'
-import { clientNames, patience, privateRedirectUris, webRedirectUris } from './arbitraries.ts'
+import { clientNames, privateRedirectUris, webRedirectUris } from './arbitraries.ts'
 import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
 import { parseWithBoth } from './parse-with-both.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
@@ -38,82 +33,56 @@ test('Consent template 2 never changes its text, so that old receipts can always
   )
 })
 
-test('The example in docs/guides/users.md is the composed text', () => {
-  const page = readFileSync(new URL('../../docs/guides/users.md', import.meta.url), 'utf8')
-  expect(page.match(/```\n([^]*?)\n```/)?.[1]).toBe(composeConsent())
-})
-
 test('A bound key is one more resource before the ReCap (RFC 9278)', () => {
   expect(composeConsent({ keyThumbprint: thumbprint })).toBe(
     composeConsent().replace('\n- urn:recap:', `\n- urn:ietf:params:oauth:jwk-thumbprint:sha-256:${thumbprint}\n- urn:recap:`),
   )
 })
 
-test(
-  'Both parsers read every field of any consent back exactly (ERC-4361)',
-  () => {
-    fc.assert(
-      fc.property(anyConsent, (fields) => {
-        const parsed = parseWithBoth(composeConsent(fields))
-        expect(parsed).toMatchObject({
-          domain: fields.domain,
-          address: fields.address,
-          uri: fields.redirectUri,
-          version: '1',
-          chainId: fields.chainId,
-          nonce: fields.nonce,
-          requestId: fields.requestId,
-        })
-        expect(Date.parse(parsed.issuedAt) / 1000).toBe(fields.issuedAt)
-        expect(Date.parse(parsed.expirationTime ?? '') / 1000).toBe(fields.until)
-        expect([parsed.scheme, parsed.notBefore]).toEqual([undefined, undefined])
-        const key = fields.keyThumbprint && `urn:ietf:params:oauth:jwk-thumbprint:sha-256:${fields.keyThumbprint}`
-        expect(parsed.resources?.slice(0, -1)).toEqual([
-          fields.redirectUri,
-          `urn:uuid:${fields.clientId}`,
-          ...(key === undefined ? [] : [key]),
-        ])
-      }),
-      { numRuns: runs },
-    )
-  },
-  patience,
-)
+test('Both parsers read every field of any consent back exactly (ERC-4361)', () => {
+  forAll(anyConsent, (fields) => {
+    const parsed = parseWithBoth(composeConsent(fields))
+    expect(parsed).toMatchObject({
+      domain: fields.domain,
+      address: fields.address,
+      uri: fields.redirectUri,
+      version: '1',
+      chainId: fields.chainId,
+      nonce: fields.nonce,
+      requestId: fields.requestId,
+    })
+    expect(Date.parse(parsed.issuedAt) / 1000).toBe(fields.issuedAt)
+    expect(Date.parse(parsed.expirationTime ?? '') / 1000).toBe(fields.until)
+    expect([parsed.scheme, parsed.notBefore]).toEqual([undefined, undefined])
+    const key = fields.keyThumbprint && `urn:ietf:params:oauth:jwk-thumbprint:sha-256:${fields.keyThumbprint}`
+    expect(parsed.resources?.slice(0, -1)).toEqual([
+      fields.redirectUri,
+      `urn:uuid:${fields.clientId}`,
+      ...(key === undefined ? [] : [key]),
+    ])
+  })
+})
 
-test(
-  'Any consent passes the verification of ERC-5573: its statement ends with the translation of its last resource',
-  () => {
-    fc.assert(
-      fc.property(anyConsent, (fields) => {
-        const { statement = '', resources = [] } = parseWithBoth(composeConsent(fields))
-        expect(statement.endsWith(` ${translate(decodeRecapUri(resources.at(-1) ?? ''))}`)).toBe(true)
-        expect(resources.filter((resource) => resource.startsWith('urn:recap:'))).toHaveLength(1)
-      }),
-      { numRuns: runs },
-    )
-  },
-  patience,
-)
+test('Any consent passes the verification of ERC-5573: its statement ends with the translation of its last resource', () => {
+  forAll(anyConsent, (fields) => {
+    const { statement = '', resources = [] } = parseWithBoth(composeConsent(fields))
+    expect(statement.endsWith(` ${translate(decodeRecapUri(resources.at(-1) ?? ''))}`)).toBe(true)
+    expect(resources.filter((resource) => resource.startsWith('urn:recap:'))).toHaveLength(1)
+  })
+})
 
 const plainWords =
   /^Allow (?:'(?<name>[A-Za-z0-9&+ -]{1,40})'|the app) (?:at (?<host>[A-Za-z0-9.:[\]_-]+)|\(an app on this device that opens (?<scheme>[A-Za-z0-9.+-]+): links\)) to do only what follows, until (?<until>\d{4}-\d\d-\d\d) \(UTC\)\. Signing costs no gas and makes no transfer\. I further authorize /
 
-test(
-  "The statement of any consent begins with the app's name, its host or scheme, and the last day",
-  () => {
-    fc.assert(
-      fc.property(anyConsent, (fields) => {
-        const said = plainWords.exec(parseWithBoth(composeConsent(fields)).statement ?? '')?.groups
-        expect(said?.name ?? '').toBe(transliterateName(fields.clientName))
-        if (fields.template === DEVICE_TEMPLATE) expect(said?.scheme).toBe(fields.clientHost)
-        else expect(said?.host).toBe(fields.clientHost.replaceAll(/[^A-Za-z0-9.:[\]-]/g, '_'))
-        expect(Date.parse(said?.until ?? '') / 1000).toBe(fields.until - (fields.until % 86_400))
-      }),
-      { numRuns: runs },
-    )
-  },
-  patience,
-)
+test("The statement of any consent begins with the app's name, its host or scheme, and the last day", () => {
+  forAll(anyConsent, (fields) => {
+    const said = plainWords.exec(parseWithBoth(composeConsent(fields)).statement ?? '')?.groups
+    expect(said?.name ?? '').toBe(transliterateName(fields.clientName))
+    if (fields.template === DEVICE_TEMPLATE) expect(said?.scheme).toBe(fields.clientHost)
+    else expect(said?.host).toBe(fields.clientHost.replaceAll(/[^A-Za-z0-9.:[\]-]/g, '_'))
+    expect(Date.parse(said?.until ?? '') / 1000).toBe(fields.until - (fields.until % 86_400))
+  })
+})
 
 test('The order of scopes and resources does not change the text of a consent', () => {
   const scopes = ['read', 'write', 'enhancement']
@@ -144,43 +113,25 @@ test('Template 5 gives no text for a website', () => {
   expect(composeConsentMessage({ ...exampleFields, template: 5 })).toBeNull()
 })
 
-test('A website gets template 2, and every private-use scheme gets template 5', () => {
-  for (const uri of ['https://app.example.net/cb', 'HTTP://localhost:1/', 'http://127.0.0.1/cb'])
-    expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri }, 'same_for_all_resources')).toBe(2)
-  for (const uri of ['com.example.app:/cb', 'login.bank.example:/cb', 'https.example:/cb'])
-    expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri }, 'same_for_all_resources')).toBe(5)
-})
-
 test('An app whose name has no Latin form is named by its host only', () => {
   expect(parseWithBoth(composeConsent({ clientName: '支付宝' })).statement).toMatch(/^Allow the app at app\.example\.net to do /)
 })
 
 describe('Redirect URIs in a consent', () => {
-  test(
-    'Every redirect URI of a web app that can be registered can stand in a consent',
-    () => {
-      fc.assert(
-        fc.property(webRedirectUris, (uri) => isSignableUri(uri)),
-        { numRuns: runs * 3 },
-      )
-    },
-    patience,
-  )
+  test('Every redirect URI of a web app that can be registered can stand in a consent', () => {
+    fc.assert(
+      fc.property(webRedirectUris, (uri) => isSignableUri(uri)),
+      { numRuns: runs * 3 },
+    )
+  })
 
-  test(
-    "Both parsers accept a consent with any native app's redirect URI that counts as signable",
-    () => {
-      fc.assert(
-        fc.property(privateRedirectUris.filter(isSignableUri), (redirectUri) => {
-          const clientHost = redirectUri.slice(0, redirectUri.indexOf(':'))
-          for (const template of [2, 5])
-            expect(parseWithBoth(composeConsent({ template, redirectUri, clientHost })).uri).toBe(redirectUri)
-        }),
-        { numRuns: runs },
-      )
-    },
-    patience,
-  )
+  test("Both parsers accept a consent with any native app's redirect URI that counts as signable", () => {
+    forAll(privateRedirectUris.filter(isSignableUri), (redirectUri) => {
+      const clientHost = redirectUri.slice(0, redirectUri.indexOf(':'))
+      for (const template of [2, 5])
+        expect(parseWithBoth(composeConsent({ template, redirectUri, clientHost })).uri).toBe(redirectUri)
+    })
+  })
 
   test.each([
     ['https://APP.example.net:443/cb', 'app.example.net', 'app.example.net'],
@@ -222,16 +173,9 @@ describe('Consent fields that the grammar does not allow', () => {
     },
   )
 
-  test(
-    'Any app name can be composed into a consent',
-    () => {
-      fc.assert(
-        fc.property(clientNames, (clientName) => {
-          expect(composeConsent({ clientName })).toMatch(/^login\.example\.com wants you to sign in/)
-        }),
-        { numRuns: runs },
-      )
-    },
-    patience,
-  )
+  test('Any app name can be composed into a consent', () => {
+    forAll(clientNames, (clientName) => {
+      expect(composeConsent({ clientName })).toMatch(/^login\.example\.com wants you to sign in/)
+    })
+  })
 })

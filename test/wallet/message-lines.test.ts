@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parseAddress } from '../../src/wallet/address.ts'
 import { composeLines, writeApp, writeDay, writeHost } from '../../src/wallet/message-lines.ts'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 import {
   addresses,
   authorities,
@@ -12,7 +12,6 @@ import {
   clientNames,
   drawnFrom,
   nonces,
-  patience,
   requestIds,
   times,
   uris,
@@ -48,23 +47,16 @@ const anyLines: fc.Arbitrary<Lines> = fc.record({
   resources: fc.array(uris, { minLength: 1, maxLength: 4 }),
 })
 
-test(
-  'Both parsers read every field of any composed text back exactly (ERC-4361)',
-  () => {
-    fc.assert(
-      fc.property(anyLines, (lines) => {
-        const { issuedAt, expiresAt, ...same } = lines
-        const parsed = parseWithBoth(compose(lines))
-        expect(parsed).toMatchObject({ ...same, version: '1' })
-        expect(Date.parse(parsed.issuedAt) / 1000).toBe(issuedAt)
-        expect(Date.parse(parsed.expirationTime ?? '') / 1000).toBe(expiresAt)
-        expect([parsed.scheme, parsed.notBefore]).toEqual([undefined, undefined])
-      }),
-      { numRuns: runs },
-    )
-  },
-  patience,
-)
+test('Both parsers read every field of any composed text back exactly (ERC-4361)', () => {
+  forAll(anyLines, (lines) => {
+    const { issuedAt, expiresAt, ...same } = lines
+    const parsed = parseWithBoth(compose(lines))
+    expect(parsed).toMatchObject({ ...same, version: '1' })
+    expect(Date.parse(parsed.issuedAt) / 1000).toBe(issuedAt)
+    expect(Date.parse(parsed.expirationTime ?? '') / 1000).toBe(expiresAt)
+    expect([parsed.scheme, parsed.notBefore]).toEqual([undefined, undefined])
+  })
+})
 
 test('Both parsers read an address whose EIP-55 form has no capital letter', () => {
   const parsed = parseAddress('0x0194d9e7b11b02bfb863988acb5019c9eef5cce1')
@@ -78,28 +70,18 @@ test('A text without resources has no Resources line', () => {
 })
 
 describe('The name of an app in the text', () => {
-  test(
-    "An app's name is quoted in characters that cannot close the quotation, or replaced by the words: the app",
-    () => {
-      fc.assert(
-        fc.property(clientNames, (name) => {
-          const plain = transliterateName(name)
-          expect(writeApp(name)).toBe(plain === '' ? 'the app' : `'${plain}'`)
-          expect(writeApp(name)).toMatch(/^(?:'[A-Za-z0-9&+ -]{1,40}'|the app)$/)
-        }),
-        { numRuns: runs },
-      )
-    },
-    patience,
-  )
+  test("An app's name is quoted in characters that cannot close the quotation, or replaced by the words: the app", () => {
+    forAll(clientNames, (name) => {
+      const plain = transliterateName(name)
+      expect(writeApp(name)).toBe(plain === '' ? 'the app' : `'${plain}'`)
+      expect(writeApp(name)).toMatch(/^(?:'[A-Za-z0-9&+ -]{1,40}'|the app)$/)
+    })
+  })
 })
 
 describe('The host of an app in the text', () => {
   test('The host of any well-formed redirect URI is written unchanged', () => {
-    fc.assert(
-      fc.property(clientHosts, (host) => writeHost(host) === host),
-      { numRuns: runs },
-    )
+    forAll(clientHosts, (host) => writeHost(host) === host)
   })
 
   test.each([
@@ -129,14 +111,11 @@ describe('The host of an app in the text', () => {
   })
 
   test('Any text is written as one word that a statement can contain', () => {
-    fc.assert(
-      fc.property(
-        clientNames.filter((text) => text !== ''),
-        (host) => {
-          expect(writeHost(host)).toMatch(/^[A-Za-z0-9.:[\]_-]+$/)
-        },
-      ),
-      { numRuns: runs },
+    forAll(
+      clientNames.filter((text) => text !== ''),
+      (host) => {
+        expect(writeHost(host)).toMatch(/^[A-Za-z0-9.:[\]_-]+$/)
+      },
     )
   })
 
@@ -197,25 +176,18 @@ describe('Fields that the grammar does not allow', () => {
     },
   )
 
-  test(
-    'Any text in the domain, URI, nonce or request id gives either a text that both parsers read back, or a RangeError',
-    () => {
-      const fields = fc.constantFrom('domain', 'uri', 'nonce', 'requestId')
-      const contents = fc.oneof(clientNames, drawnFrom('ab01:/?#[]@%2F.&=~-_ \n', 0, 40))
-      fc.assert(
-        fc.property(fields, contents, (field, content) => {
-          let text: string
-          try {
-            text = compose({ [field]: content })
-          } catch (error) {
-            expect(error).toBeInstanceOf(RangeError)
-            return
-          }
-          expect(parseWithBoth(text)).toMatchObject({ [field]: content })
-        }),
-        { numRuns: runs },
-      )
-    },
-    patience,
-  )
+  test('Any text in the domain, URI, nonce or request id gives either a text that both parsers read back, or a RangeError', () => {
+    const fields = fc.constantFrom('domain', 'uri', 'nonce', 'requestId')
+    const contents = fc.oneof(clientNames, drawnFrom('ab01:/?#[]@%2F.&=~-_ \n', 0, 40))
+    forAll(fields, contents, (field, content) => {
+      let text: string
+      try {
+        text = compose({ [field]: content })
+      } catch (error) {
+        expect(error).toBeInstanceOf(RangeError)
+        return
+      }
+      expect(parseWithBoth(text)).toMatchObject({ [field]: content })
+    })
+  })
 })

@@ -6,18 +6,21 @@ import {
   composeEndEverythingMessage,
   END_EVERYTHING_TEMPLATE,
 } from '../../src/wallet/account-message.ts'
+import { privateUseScheme } from '../../src/wallet/consent-message.ts'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
 import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
 import { processorMs } from '../support/processor-time.ts'
+import { forAll } from '../support/property.ts'
 import { runs } from '../support/runs.ts'
-import { clientNames, patience } from './arbitraries.ts'
+import { clientNames } from './arbitraries.ts'
 import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
 
 test('A consent reads as all of its fields and its grants', () => {
   const { template: _template, scopes: _scopes, resources: _resources, ...same } = exampleFields
   expect(readConsent(composeConsent())).toEqual({
     ...same,
+    clientScheme: null,
     grants: [{ resource: 'https://api.example.com/', scopes: ['enhancement'] }],
   })
 })
@@ -90,63 +93,46 @@ test('A consent with a key thumbprint reads with it', () => {
   expect(readConsent(composeConsent({ keyThumbprint: thumbprint }))?.keyThumbprint).toBe(thumbprint)
 })
 
-test(
-  'Every consent that can be composed reads back with the values that it was composed from',
-  () => {
-    fc.assert(
-      fc.property(anyConsent, ({ template, clientName, scopes, resources, keyThumbprint, ...same }) => {
-        const text = composeConsent({ ...same, template, clientName, scopes, resources, keyThumbprint })
-        expect(readConsent(text)).toEqual({
-          ...same,
-          clientName: transliterateName(clientName),
-          grants: resources.toSorted().map((resource) => ({ resource, scopes: scopes.toSorted() })),
-          ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
-        })
-      }),
-      { numRuns: runs },
-    )
-  },
-  patience,
-)
-
-test(
-  'Every text that reads as a consent composes to exactly the same bytes, so that it has one reading',
-  () => {
-    const edits = fc.record({
-      at: fc.nat({ max: 1200 }),
-      removed: fc.nat({ max: 3 }),
-      inserted: fc.oneof(fc.constant(''), fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom("'", '\n', ' ', 'a', '0')),
+test('Every consent that can be composed reads back with the values that it was composed from', () => {
+  forAll(anyConsent, ({ template, clientName, scopes, resources, keyThumbprint, ...same }) => {
+    const text = composeConsent({ ...same, template, clientName, scopes, resources, keyThumbprint })
+    expect(readConsent(text)).toEqual({
+      ...same,
+      clientName: transliterateName(clientName),
+      clientScheme: privateUseScheme(same.redirectUri),
+      grants: resources.toSorted().map((resource) => ({ resource, scopes: scopes.toSorted() })),
+      ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
     })
-    fc.assert(
-      fc.property(edits, ({ at, removed, inserted }) => {
-        const text = composeConsent()
-        const edited = text.slice(0, at) + inserted + text.slice(at + removed)
-        const consent = readConsent(edited)
-        if (consent === null) return
-        const { grants, ...fields } = consent
-        expect(
-          composeConsent({ ...fields, scopes: grants[0]?.scopes ?? [], resources: grants.map(({ resource }) => resource) }),
-        ).toBe(edited)
-      }),
-      { numRuns: runs * 10 },
-    )
-  },
-  patience,
-)
+  })
+})
 
-test(
-  'Any other text is not a consent, and reading it never throws',
-  () => {
-    const headed = clientNames.map((text) => `${composeConsent()}${text}x`)
-    fc.assert(
-      fc.property(fc.oneof(clientNames, headed), (text) => {
-        expect(readConsent(text)).toBeNull()
-      }),
-      { numRuns: runs },
-    )
-  },
-  patience,
-)
+test('Every text that reads as a consent composes to exactly the same bytes, so that it has one reading', () => {
+  const edits = fc.record({
+    at: fc.nat({ max: 1200 }),
+    removed: fc.nat({ max: 3 }),
+    inserted: fc.oneof(fc.constant(''), fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom("'", '\n', ' ', 'a', '0')),
+  })
+  fc.assert(
+    fc.property(edits, ({ at, removed, inserted }) => {
+      const text = composeConsent()
+      const edited = text.slice(0, at) + inserted + text.slice(at + removed)
+      const consent = readConsent(edited)
+      if (consent === null) return
+      const { grants, ...fields } = consent
+      expect(
+        composeConsent({ ...fields, scopes: grants[0]?.scopes ?? [], resources: grants.map(({ resource }) => resource) }),
+      ).toBe(edited)
+    }),
+    { numRuns: runs * 10 },
+  )
+})
+
+test('Any other text is not a consent, and reading it never throws', () => {
+  const headed = clientNames.map((text) => `${composeConsent()}${text}x`)
+  forAll(fc.oneof(clientNames, headed), (text) => {
+    expect(readConsent(text)).toBeNull()
+  })
+})
 
 test('A very long text is refused quickly', () => {
   const spent = processorMs(() => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
-import { runs } from '../support/runs.ts'
+import { forAll } from '../support/property.ts'
 import { resourceUris, scopeLists } from './arbitraries.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
 
@@ -54,43 +54,34 @@ test('A ReCap URI is base64url without padding for every length (RFC 4648 §5)',
 })
 
 test('The sentence is the standard translation of the ReCap URI for every scope and resource (ERC-5573)', () => {
-  fc.assert(
-    fc.property(capabilities, (capability) => {
-      expect(translateRecap(capability)).toBe(translate(decodeRecapUri(encodeRecap(capability))))
-    }),
-    { numRuns: runs },
-  )
+  forAll(capabilities, (capability) => {
+    expect(translateRecap(capability)).toBe(translate(decodeRecapUri(encodeRecap(capability))))
+  })
 })
 
 test('A ReCap URI allows every given scope on every given resource, without restriction, and nothing else', () => {
-  fc.assert(
-    fc.property(capabilities, ({ scopes, resources }) => {
-      const abilities = Object.fromEntries(scopes.map((scope) => [`oauth/${scope}`, [{}]]))
-      const att = Object.fromEntries(resources.map((resource) => [resource, abilities]))
-      expect(decodeRecapUri(encodeRecap({ scopes, resources }))).toEqual({ att })
-    }),
-    { numRuns: runs },
-  )
+  forAll(capabilities, ({ scopes, resources }) => {
+    const abilities = Object.fromEntries(scopes.map((scope) => [`oauth/${scope}`, [{}]]))
+    const att = Object.fromEntries(resources.map((resource) => [resource, abilities]))
+    expect(decodeRecapUri(encodeRecap({ scopes, resources }))).toEqual({ att })
+  })
 })
 
 test('The keys of a ReCap are sorted by byte value, whatever the order of scopes and resources is (ERC-5573)', () => {
-  fc.assert(
-    fc.property(capabilities, fc.gen(), ({ scopes, resources }, gen) => {
-      const shuffled = (list: string[]) => gen(fc.shuffledSubarray, list, { minLength: list.length })
-      const uri = encodeRecap({ scopes: shuffled(scopes), resources: shuffled(resources) })
-      expect(uri).toBe(encodeRecap({ scopes, resources }))
-      const { att } = decodeRecapUri(uri)
-      for (const keys of [Object.keys(att), ...Object.values(att).map(Object.keys)]) {
-        expect(keys).toEqual(
-          keys
-            .map((key) => Buffer.from(key))
-            .sort(Buffer.compare)
-            .map(String),
-        )
-      }
-    }),
-    { numRuns: runs },
-  )
+  forAll(capabilities, fc.gen(), ({ scopes, resources }, gen) => {
+    const shuffled = (list: string[]) => gen(fc.shuffledSubarray, list, { minLength: list.length })
+    const uri = encodeRecap({ scopes: shuffled(scopes), resources: shuffled(resources) })
+    expect(uri).toBe(encodeRecap({ scopes, resources }))
+    const { att } = decodeRecapUri(uri)
+    for (const keys of [Object.keys(att), ...Object.values(att).map(Object.keys)]) {
+      expect(keys).toEqual(
+        keys
+          .map((key) => Buffer.from(key))
+          .sort(Buffer.compare)
+          .map(String),
+      )
+    }
+  })
 })
 
 test('A scope or resource that is given twice is written once in a ReCap', () => {

@@ -5,8 +5,9 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { verifyPlainSignature } from '../../src/wallet/signature.ts'
+import { forAll } from '../support/property.ts'
 import { runs } from '../support/runs.ts'
-import { clientNames, hexDigits, patience } from './arbitraries.ts'
+import { clientNames, hexDigits } from './arbitraries.ts'
 import references from './reference-signatures.json' with { type: 'json' }
 
 // The first of Hardhat's well-known test accounts.
@@ -58,29 +59,25 @@ test('A signature with any other v is not valid', () => {
   }
 })
 
-test(
-  'The signature of any wallet is valid for its own text and address only, in any script',
-  () => {
-    fc.assert(
-      fc.property(hexDigits(64), clientNames, clientNames, (digits, text, otherText) => {
-        const key = hexToBytes(digits.toLowerCase())
-        fc.pre(secp256k1.utils.isValidSecretKey(key))
-        const publicKey = secp256k1.getPublicKey(key, false)
-        const signer: Address = `0x${bytesToHex(keccak_256(publicKey.subarray(1)).subarray(-20))}`
-        const signed = sign(text, key)
-        const written = write(signed, 27 + signed.recovery)
-        expect(verifyPlainSignature(text, written, signer)).toEqual({ kind: 'valid' })
-        expect(verifyPlainSignature(text, written, address)).toEqual({ kind: 'not_proven' })
-        if (bytesToHex(utf8ToBytes(otherText)) !== bytesToHex(utf8ToBytes(text))) {
-          expect(verifyPlainSignature(otherText, written, signer)).toEqual({ kind: 'not_proven' })
-        }
-      }),
-      // Each run signs once and verifies three times.
-      { numRuns: Math.ceil(runs / 5) },
-    )
-  },
-  patience,
-)
+test('The signature of any wallet is valid for its own text and address only, in any script', () => {
+  fc.assert(
+    fc.property(hexDigits(64), clientNames, clientNames, (digits, text, otherText) => {
+      const key = hexToBytes(digits.toLowerCase())
+      fc.pre(secp256k1.utils.isValidSecretKey(key))
+      const publicKey = secp256k1.getPublicKey(key, false)
+      const signer: Address = `0x${bytesToHex(keccak_256(publicKey.subarray(1)).subarray(-20))}`
+      const signed = sign(text, key)
+      const written = write(signed, 27 + signed.recovery)
+      expect(verifyPlainSignature(text, written, signer)).toEqual({ kind: 'valid' })
+      expect(verifyPlainSignature(text, written, address)).toEqual({ kind: 'not_proven' })
+      if (bytesToHex(utf8ToBytes(otherText)) !== bytesToHex(utf8ToBytes(text))) {
+        expect(verifyPlainSignature(otherText, written, signer)).toEqual({ kind: 'not_proven' })
+      }
+    }),
+    // Each run signs once and verifies three times.
+    { numRuns: Math.ceil(runs / 5) },
+  )
+})
 
 describe('Signatures of 65 bytes that are not valid', () => {
   const highS = { ...parts, s: order - parts.s, recovery: 1 - parts.recovery }
@@ -143,24 +140,17 @@ test.each([
   expect(verifyPlainSignature(message, text, address)).toEqual({ kind: 'malformed' })
 })
 
-test(
-  'Checking a signature never throws, and anything but 65 bytes in hexadecimal is malformed',
-  () => {
-    const text = fc.oneof(clientNames, fc.anything())
-    const anySignature = fc.oneof(
-      text,
-      hexDigits(130).map((digits) => `0x${digits}`),
-      hexDigits(128).map((digits) => `0x${digits}1b`),
-    )
-    const anyAddress = fc.oneof(text, fc.constantFrom(address, zeroAddress))
-    fc.assert(
-      fc.property(clientNames, anySignature, anyAddress, (signed, given, claimed) => {
-        const wellFormed = typeof given === 'string' && /^0x[0-9a-f]{130}$/i.test(given)
-        const verdict = verifyPlainSignature(signed, given as string, claimed as Address)
-        expect(verdict).toEqual({ kind: wellFormed ? 'not_proven' : 'malformed' })
-      }),
-      { numRuns: runs },
-    )
-  },
-  patience,
-)
+test('Checking a signature never throws, and anything but 65 bytes in hexadecimal is malformed', () => {
+  const text = fc.oneof(clientNames, fc.anything())
+  const anySignature = fc.oneof(
+    text,
+    hexDigits(130).map((digits) => `0x${digits}`),
+    hexDigits(128).map((digits) => `0x${digits}1b`),
+  )
+  const anyAddress = fc.oneof(text, fc.constantFrom(address, zeroAddress))
+  forAll(clientNames, anySignature, anyAddress, (signed, given, claimed) => {
+    const wellFormed = typeof given === 'string' && /^0x[0-9a-f]{130}$/i.test(given)
+    const verdict = verifyPlainSignature(signed, given as string, claimed as Address)
+    expect(verdict).toEqual({ kind: wellFormed ? 'not_proven' : 'malformed' })
+  })
+})

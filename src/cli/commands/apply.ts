@@ -1,13 +1,12 @@
-import { readFileSync, statSync } from 'node:fs'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import { ChangedMeanwhile } from '../../operations/configuration/changed-meanwhile.ts'
-import type { KeepSecret, NewSecret } from '../../operations/configuration/configuration.ts'
 import { type Plan, planConfiguration } from '../../operations/configuration/plan.ts'
+import { ChangedMeanwhile, type KeepSecret, type NewSecret } from '../../operations/configuration/section.ts'
 import type { Actor, Service } from '../../operations/service.ts'
 import { withService } from '../compose/command-service.ts'
 import { dataOption } from '../compose/settings.ts'
 import { planLines, planRecord, titleOf } from '../configuration/print-plan.ts'
-import { FILE_AT_MOST, faultLines, readClientMetadata, readConfiguration } from '../configuration/read-configuration.ts'
+import { faultLines, readClientMetadata, readConfiguration } from '../configuration/read-configuration.ts'
+import { readFileText } from '../configuration/read-file.ts'
 import { openSecretsFile, secretRecord } from '../configuration/secrets-file.ts'
 import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { counted } from '../terminal/print.ts'
@@ -50,7 +49,7 @@ export const apply = defineCommand({
     if (options.json && !options.yes && !options['dry-run']) throw new UsageError('--json cannot ask: add --yes or --dry-run')
     if (options.prune && options['client-metadata'])
       throw new UsageError('--prune cannot be used with --client-metadata: it would delete every other client')
-    const text = readText(file)
+    const text = readFileText(file)
     const configuration = options['client-metadata'] ? readClientMetadata(text, file) : readConfiguration(text, file)
     // The secrets of new webhooks are wrapped with the secret of the service.
     const program = configuration.webhooks?.length ? 'keys' : 'clients'
@@ -67,16 +66,6 @@ export const apply = defineCommand({
 })
 
 type Options = { yes: boolean; 'dry-run': boolean; json: boolean; secrets: string | undefined }
-
-function readText(file: string): string {
-  try {
-    // One character of UTF-8 has at most four bytes.
-    if (statSync(file).size <= FILE_AT_MOST * 4) return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${JSON.stringify(file)} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`)
-  }
-  throw new UsageError(`${JSON.stringify(file)} is too large`)
-}
 
 /** With --json and --yes, the plan is printed at the end, together with the secrets. */
 function printPlan(plan: Plan, options: Options, { print }: CommandEnvironment): void {
@@ -107,7 +96,7 @@ async function carryOut(plan: Plan, { service, actor, options, environment }: Ex
   let done = 0
   try {
     for (const change of plan.changes) {
-      const { grantsEnded } = await change.carryOut(service.now(), file?.keepSecret ?? keepSecret)
+      const grantsEnded = await change.carryOut(service.now(), file?.keepSecret ?? keepSecret)
       done += 1
       const details = { ...change.act.details, ...(change.grantsEnded ? { grants: grantsEnded } : {}) }
       await service.record(actor, { ...change.act, details })

@@ -10,9 +10,8 @@ const FOLLOW_EVERY = 1000
 export const auditExport = defineCommand({
   name: 'audit export',
   words: 'Prints the audit trail, the oldest line first, as one JSON object per line (NDJSON).',
-  about: [
+  about:
     'Each line has its number (seq) and its hash. The number of the last line that you have is the cursor of the next export: --after. The text of a line never changes, so parts of an export can be put together, and checked: grantor audit verify --file.',
-  ],
   options: {
     after: { value: 'LINE', words: 'Only lines after the line with this number: 0 unless given.' },
     follow: { words: 'Then waits for new lines, and prints each, until it is interrupted.' },

@@ -16,7 +16,7 @@ export const auditVerify = defineCommand({
   words: 'Checks that no line of the audit trail was removed, changed, inserted or moved.',
   about: [
     'Computes the hash of every line again, compares the chain with the signed heads in it, and names the first line at which it is broken; the exit code is then 1. Without --file the database is checked, which needs GRANTOR_SECRET for the signatures.',
-    'Lines after the last signed head can be removed from the end by whoever can change the database, and so can the signed heads. Keep the last line of each check or export elsewhere, and name it with --head at the next check.',
+    'Lines after the last signed head can be removed from the end by a person who can change the database, and so can the signed heads. Keep the last line of each check or export elsewhere, and name it with --head at the next check.',
   ],
   options: {
     file: { value: 'FILE', words: 'Checks this export instead of the database. It may begin with any line.' },

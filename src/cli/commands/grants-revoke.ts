@@ -1,6 +1,6 @@
 import { endGrant, endGrantsOfWallet } from '../../operations/grants.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
-import { runOperation } from '../operation-commands/run-operation.ts'
+import { runOperation } from '../operation-commands/command-of.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { counted } from '../terminal/print.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'
@@ -8,9 +8,8 @@ import { walletFrom } from '../terminal/wallet-option.ts'
 export const grantsRevoke = defineCommand({
   name: 'grants revoke',
   words: 'Ends one grant, or all grants of a wallet. Their tokens are inactive from then on.',
-  about: [
-    'Name either --grant or --wallet. --wallet also voids codes and logins in progress; with --client it ends only the grants to that client. To stop a client for all users: grantor clients disable, or delete.',
-  ],
+  about:
+    'Name either --grant or --wallet. --wallet also voids codes and sign-ins in progress; with --client it ends only the grants to that client. To stop a client for all users: grantor clients disable, or delete.',
   options: {
     grant: { value: 'GRANT_ID', words: 'The id of the grant, from grantor grants list.' },
     wallet: { value: 'ADDRESS', words: 'All grants of this wallet.' },

@@ -9,6 +9,7 @@ import {
   filesOf,
   type Installation,
   isDirect,
+  type Lines,
   settingsOf,
   TARGETS,
   type Target,
@@ -50,6 +51,14 @@ export const init = defineCommand({
       value: 'ADDRESSES',
       words: 'The addresses of the reverse proxy, as the servers see them, for GRANTOR_TRUSTED_PROXIES; 127.0.0.1 unless given.',
     },
+    'platform-name': { value: 'NAME', words: 'The name of the platform on the pages that users see; Grantor unless given.' },
+    logo: {
+      value: 'FILE',
+      words: 'A PNG or WebP beside that name, which the servers must be able to read. For files and systemd.',
+    },
+    'accent-color': { value: 'COLOR', words: 'The colour of buttons and links on those pages, such as #0b2a6f.' },
+    'help-url': { value: 'URL', words: 'The help of the platform, a link at the foot of those pages.' },
+    'privacy-url': { value: 'URL', words: 'The privacy notice of the platform, a link at the foot of those pages.' },
     dir: {
       value: 'DIR',
       words: 'The folder of the files; /etc/grantor for systemd, that of the Compose file for compose; ./grantor unless given.',
@@ -65,11 +74,14 @@ export const init = defineCommand({
       throw new UsageError('--database-url cannot be used for compose: the Compose file has its own PostgreSQL')
     if (isContainer(target) && options['admin-url'] !== undefined)
       throw new UsageError(`--admin-url cannot be used for ${target}; see docs/operating/admin-api.md`)
+    if (isContainer(target) && options.logo !== undefined)
+      throw new UsageError(`--logo cannot be used for ${target}; see docs/operating/branding.md`)
     const folder = resolve(options.dir ?? (target === 'systemd' ? '/etc/grantor' : 'grantor'))
     const { authUrl, loginUrl, adminUrl, operator } = await askForMissing(options, target, environment)
     const given = { target, folder, authUrl, loginUrl, adminUrl }
     const installation: Installation = {
       ...given,
+      look: lookOf(options),
       databaseUrl: options['database-url'] ?? usualDatabase(given),
       trustedProxies: options.proxy ?? (isDirect(given) || isContainer(target) ? null : '127.0.0.1'),
     }
@@ -84,6 +96,20 @@ export const init = defineCommand({
     return EXIT.done
   },
 })
+
+type LookOptions = Partial<Record<'platform-name' | 'logo' | 'accent-color' | 'help-url' | 'privacy-url', string | undefined>>
+
+function lookOf(options: LookOptions): Lines {
+  const { 'platform-name': name, logo, 'accent-color': color, 'help-url': helpUrl, 'privacy-url': privacyUrl } = options
+  const given = {
+    GRANTOR_PLATFORM_NAME: name,
+    GRANTOR_LOGO_FILE: logo && resolve(logo),
+    GRANTOR_ACCENT_COLOR: color,
+    GRANTOR_HELP_URL: helpUrl,
+    GRANTOR_PRIVACY_URL: privacyUrl,
+  }
+  return Object.fromEntries(Object.entries(given).filter((line): line is [string, string] => line[1] !== undefined))
+}
 
 type Given = Record<'auth-url' | 'login-url' | 'admin-url' | 'operator', string | undefined>
 

@@ -11,9 +11,8 @@ import { counted } from '../terminal/print.ts'
 export const keysRewrap = defineCommand({
   name: 'keys rewrap',
   words: 'Wraps every stored key with GRANTOR_SECRET instead of GRANTOR_SECRET_PREVIOUS.',
-  about: [
-    'Run it while the servers run, once all of them have both secrets. Nothing stops working. It may be interrupted and repeated. Afterwards remove GRANTOR_SECRET_PREVIOUS. The whole procedure: docs/operating/operations.md, "Changing a secret".',
-  ],
+  about:
+    'Run it while the servers run, once all of them have both secrets. Nothing stops working. It may be interrupted and repeated. Afterwards remove GRANTOR_SECRET_PREVIOUS. The whole procedure: docs/operating/keys.md, "Changing a secret".',
   options: { data: dataOption, json: jsonOption },
   examples: ['grantor keys rewrap'],
   program: 'keys',

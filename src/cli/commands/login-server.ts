@@ -1,6 +1,6 @@
-import { createDrain } from '../../ops/drain.ts'
-import { limitGarbage } from '../../ops/engine.ts'
-import { catchStopSignals, shutDownOnSignals } from '../../ops/shutdown.ts'
+import { createDrain } from '../../ops/process/drain.ts'
+import { limitGarbage } from '../../ops/process/engine.ts'
+import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { composeLoginServer } from '../compose/compose.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { tlsOf } from '../compose/tls.ts'
@@ -11,9 +11,8 @@ import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 export const loginServer = defineCommand({
   name: 'login-server',
   words: 'Runs the login server: the wallet login form, on its own origin.',
-  about: [
+  about:
     'It has no database and stores nothing: it calls the auth service over HTTP, with the secret that both share. A platform can replace it with its own login server. Logs are JSON lines on standard output. SIGTERM and SIGINT stop it: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds.',
-  ],
   options: {},
   examples: [
     'GRANTOR_AUTH_URL=https://auth.example.com GRANTOR_LOGIN_URL=https://login.example.com GRANTOR_LOGIN_SECRET_FILE=/etc/grantor/login-secret grantor login-server',

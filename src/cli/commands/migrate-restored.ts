@@ -21,13 +21,7 @@ export async function putRight(
 ): Promise<number> {
   const { restoration, ended } = await endRestored(store, keeping)
   await recordAct(store, environment, { event: 'restoration_begun', at: keeping.now(), details: ended })
-  const listed = {
-    clients: await clientsOf(store),
-    resources: await resourcesOf(store),
-    operators: await operatorsOf(store),
-    webhooks: await webhooksOf(store),
-    keys: await keysOf(store, keeping),
-  }
+  const listed = await readListed(store, keeping)
   if (!json) {
     const sum = [counted(ended.grants, 'grant'), counted(ended.sessions, 'session')].join(' and ')
     environment.print(`Ended ${sum}, withdrew ${counted(ended.receipts, 'receipt')}, replaced ${counted(ended.keys, 'key')}.`)
@@ -44,113 +38,89 @@ export async function putRight(
   return confirmed ? EXIT.done : EXIT.failed
 }
 
-async function clientsOf(store: Store) {
-  return (await store.clients.listClients()).map((client) => ({
-    client_id: client.id,
-    name: client.name,
-    enabled: client.disabledAt === null,
-    created_at: client.createdAt,
-    // null for a secret that was made before its time of creation was stored
-    secrets: client.secrets.map(({ expiresAt, createdAt }) => ({ created_at: createdAt ?? null, expires_at: expiresAt })),
-  }))
-}
+type Listed = Awaited<ReturnType<typeof readListed>>
 
-async function resourcesOf(store: Store) {
-  return (await store.resources.listResources()).map(({ uri, name, scopes, openTo }) => ({
-    resource: uri,
-    name,
-    scopes: scopes.map((scope) => scope.name),
-    open_to: openTo,
-  }))
-}
-
-async function operatorsOf(store: Store) {
-  return (await readOperators(store)).map(({ id, role, createdAt }) => ({ operator: id, role, created_at: createdAt }))
-}
-
-async function webhooksOf(store: Store) {
-  return (await store.webhooks.listWebhooks()).map(({ id, url, events }) => ({ webhook_id: id, url, events }))
-}
-
-async function keysOf(store: Store, keeping: KeyKeeping) {
-  const records = await store.keys.listKeys()
-  return records.map((key) => ({
-    key_id: key.id,
-    kind: key.kind as string,
-    state: keyState(keeping, records, key) as string,
-    created_at: key.createdAt,
-  }))
-}
-
-type Listed = {
-  clients: Awaited<ReturnType<typeof clientsOf>>
-  resources: Awaited<ReturnType<typeof resourcesOf>>
-  operators: Awaited<ReturnType<typeof operatorsOf>>
-  webhooks: Awaited<ReturnType<typeof webhooksOf>>
-  keys: Awaited<ReturnType<typeof keysOf>>
+async function readListed(store: Store, keeping: KeyKeeping) {
+  const keys = await store.keys.listKeys()
+  return {
+    clients: (await store.clients.listClients()).map(({ id, name, disabledAt, createdAt, secrets }) => ({
+      client_id: id,
+      name,
+      enabled: disabledAt === null,
+      created_at: createdAt,
+      // null for a secret that was made before its time of creation was stored
+      secrets: secrets.map((secret) => ({ created_at: secret.createdAt ?? null, expires_at: secret.expiresAt })),
+    })),
+    resources: (await store.resources.listResources()).map(({ uri, name, scopes, openTo }) => ({
+      resource: uri,
+      name,
+      scopes: scopes.map((scope) => scope.name),
+      open_to: openTo,
+    })),
+    operators: (await readOperators(store)).map(({ id, role, createdAt }) => ({ operator: id, role, created_at: createdAt })),
+    webhooks: (await store.webhooks.listWebhooks()).map(({ id, url, events }) => ({ webhook_id: id, url, events })),
+    keys: keys.map((key) => ({
+      key_id: key.id,
+      kind: key.kind,
+      state: keyState(keeping, keys, key),
+      created_at: key.createdAt,
+    })),
+  }
 }
 
 /** The operator must review these: the database does not show whether a client was disabled, deleted or given a new secret later. */
-function reviewLines({ clients, resources, operators, webhooks, keys }: Listed): readonly string[] {
-  const clientRows = clients.map(({ client_id, name, enabled, created_at, secrets }) => [
-    client_id,
-    enabled ? 'enabled' : 'disabled',
-    time(created_at),
-    secrets.map(secretWords).join(', ') || 'none',
-    name,
-  ])
-  const keyRows = keys
-    .filter(({ state }) => state !== 'retired')
-    .map(({ key_id, kind, state, created_at }) => [key_id, kind, state, time(created_at)])
+function reviewLines({ clients, resources, operators, webhooks, keys }: Listed): string[] {
+  const living = keys.filter(({ state }) => state !== 'retired')
   return [
     '',
     'These clients are as they were in the restored state. Disable those that were disabled or deleted since then, and',
     'rotate the secrets that were rotated since then (grantor clients disable, grantor clients rotate-secret).',
-    ...columns(['CLIENT_ID', 'STATE', 'REGISTERED', 'SECRETS', 'NAME'], clientRows),
+    ...columns(['CLIENT_ID', 'STATE', 'REGISTERED', 'SECRETS', 'NAME'], clients.map(clientCells)),
     '',
-    ...(resources.length === 0 ? [] : resourceLines(resources)),
-    ...(operators.length === 0 ? [] : operatorLines(operators)),
-    ...(webhooks.length === 0 ? [] : webhookLines(webhooks)),
+    ...ifAny(
+      resources.map(({ resource, open_to, scopes }) => [resource, open_to.join(' ') || 'no clients', scopes.join(' ')]),
+      ['RESOURCE', 'OPEN TO', 'SCOPES'],
+      [
+        'These resources are as they were in the restored state. Close or delete those that were closed or deleted since then',
+        '(grantor resources update --closed, grantor resources delete).',
+      ],
+    ),
+    ...ifAny(
+      operators.map(({ operator, role, created_at }) => [operator, role, time(created_at)]),
+      ['OPERATOR', 'ROLE', 'ADDED'],
+      [
+        'These operators are as they were in the restored state. Remove those that were removed since then, and correct the roles',
+        '(grantor operators remove, grantor operators add).',
+      ],
+    ),
+    ...ifAny(
+      webhooks.map(({ webhook_id, events, url }) => [webhook_id, events.join(' ') || 'every event', url]),
+      ['WEBHOOK_ID', 'EVENTS', 'URL'],
+      [
+        'These webhooks are as they were in the restored state. Delete those that were deleted since then',
+        '(grantor webhooks delete).',
+      ],
+    ),
     'These keys are in use from now on; all others are retired.',
-    ...columns(['KEY_ID', 'KIND', 'STATE', 'CREATED'], keyRows),
+    ...columns(
+      ['KEY_ID', 'KIND', 'STATE', 'CREATED'],
+      living.map(({ key_id, kind, state, created_at }) => [key_id, kind, state, time(created_at)]),
+    ),
     '',
   ]
 }
 
-function resourceLines(resources: Listed['resources']): string[] {
-  const rows = resources.map(({ resource, open_to, scopes }) => [resource, open_to.join(' ') || 'no clients', scopes.join(' ')])
-  return [
-    'These resources are as they were in the restored state. Close or delete those that were closed or deleted since then',
-    '(grantor resources update --closed, grantor resources delete).',
-    ...columns(['RESOURCE', 'OPEN TO', 'SCOPES'], rows),
-    '',
-  ]
-}
-
-function operatorLines(operators: Listed['operators']): string[] {
-  const rows = operators.map(({ operator, role, created_at }) => [operator, role, time(created_at)])
-  return [
-    'These operators are as they were in the restored state. Remove those that were removed since then, and correct the roles',
-    '(grantor operators remove, grantor operators add).',
-    ...columns(['OPERATOR', 'ROLE', 'ADDED'], rows),
-    '',
-  ]
-}
-
-function webhookLines(webhooks: Listed['webhooks']): string[] {
-  const rows = webhooks.map(({ webhook_id, events, url }) => [webhook_id, events.join(' ') || 'every event', url])
-  return [
-    'These webhooks are as they were in the restored state. Delete those that were deleted since then',
-    '(grantor webhooks delete).',
-    ...columns(['WEBHOOK_ID', 'EVENTS', 'URL'], rows),
-    '',
-  ]
+function ifAny(rows: string[][], headings: string[], words: string[]): string[] {
+  return rows.length === 0 ? [] : [...words, ...columns(headings, rows), '']
 }
 
 /** The age of a secret shows whether the restored database has the latest one. */
-function secretWords({ created_at, expires_at }: { created_at: number | null; expires_at: number | null }): string {
-  const made = created_at === null ? 'of unknown age' : `of ${time(created_at)}`
-  return expires_at === null ? `one ${made}` : `one ${made} until ${time(expires_at)}`
+function clientCells({ client_id, enabled, created_at, secrets, name }: Listed['clients'][number]): string[] {
+  const words = secrets.map(({ created_at: madeAt, expires_at: until }) => {
+    const made = madeAt === null ? 'of unknown age' : `of ${time(madeAt)}`
+    return until === null ? `one ${made}` : `one ${made} until ${time(until)}`
+  })
+  return [client_id, enabled ? 'enabled' : 'disabled', time(created_at), words.join(', ') || 'none', name]
 }
 
 async function askForConfirmation(environment: CommandEnvironment): Promise<boolean> {

@@ -10,9 +10,8 @@ import { type Confirming, putRight } from './migrate-restored.ts'
 export const migrate = defineCommand({
   name: 'migrate',
   words: 'Migrates the database to the schema of this version, and creates it if it does not exist.',
-  about: [
+  about:
     'Run it once before the first grantor serve, and after every update. All steps run in one transaction. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so.',
-  ],
   options: {
     status: { words: 'Changes nothing; lists the applied and the pending steps. The exit code is 1 if steps are pending.' },
     restored: {

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts'
-import { catchStopSignals, shutDownOnSignals } from '../../ops/shutdown.ts'
+import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { loggerFor, metricsFor, openAuthService } from '../serve/running.ts'
 import { runWorker, workerNumber } from '../serve/worker.ts'
@@ -9,9 +9,8 @@ import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 export const serve = defineCommand({
   name: 'serve',
   words: 'Runs the auth service: the OAuth endpoints, sessions, grants, tokens and keys.',
-  about: [
+  about:
     'The database must exist and be up to date: run grantor migrate first. Logs are JSON lines on standard output. SIGTERM and SIGINT stop the service: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds. GET /health/live and /health/ready report the state. See docs/operating/operations.md.',
-  ],
   options: {
     workers: {
       value: 'N',

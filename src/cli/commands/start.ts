@@ -5,13 +5,13 @@ import type { Settings } from '../../config/settings.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { readOperators, setOperator } from '../../domain/operators/operators.ts'
 import { isDevelopmentHost } from '../../login-server/development-host.ts'
-import { limitGarbage } from '../../ops/engine.ts'
-import type { Logger } from '../../ops/logger.ts'
-import type { Metrics } from '../../ops/metrics.ts'
-import { shutDownOnSignals } from '../../ops/shutdown.ts'
+import type { Logger } from '../../ops/log/logger.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
+import { limitGarbage } from '../../ops/process/engine.ts'
+import { type Closable, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { composeAuthService, composeLoginServer } from '../compose/compose.ts'
 import { migrateDatabase } from '../compose/database.ts'
-import { type DevelopmentStore, makeDevelopmentStore, withDevelopmentStore } from '../compose/development-store.ts'
+import { type DevelopmentStore, MADE_SETTINGS, makeDevelopmentStore, withDevelopmentStore } from '../compose/development-store.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { type Tls, tlsOf } from '../compose/tls.ts'
 import { failureOf } from '../compose/with-store.ts'
@@ -26,7 +26,8 @@ import {
   registerDemoResources,
 } from '../development/demo.ts'
 import { developmentLog } from '../development/development-log.ts'
-import { allListening, listen, promising } from '../serve/listen.ts'
+import { lockFolder } from '../development/folder-lock.ts'
+import { allListening, type Listener, listen, promising } from '../serve/listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
 import { type CommandEnvironment, defineCommand, UsageError } from '../terminal/command.ts'
 import { facts } from '../terminal/print.ts'
@@ -61,31 +62,20 @@ export const start = defineCommand({
     const origins = originsFrom(options.host ?? 'localhost', ports, environment.env)
     const settings = settingsFor('start', { env: developmentSettings(environment.env, made, ports, origins) })
     for (const line of ignoredSettings(environment.env)) environment.print(line)
-    const running = await runAll(settings, made, ports, environment)
-    const ended = shutDownOnSignals(running.close, { logger: running.logger })
-    for (const line of banner(settings, running, ports, folder)) environment.print(line)
-    return ended
+    const unlock = lockFolder(folder)
+    try {
+      const running = await runAll(settings, made, ports, environment)
+      const ended = shutDownOnSignals(running.close, { logger: running.logger })
+      for (const line of banner(settings, running, ports, folder)) environment.print(line)
+      return await ended
+    } finally {
+      unlock()
+    }
   },
 })
 
-// The settings that this command makes itself.
-const OWN = [
-  'AUTH_URL',
-  'LOGIN_URL',
-  'AUTH_BACKEND_URL',
-  'LISTEN',
-  'LOGIN_LISTEN',
-  'ADMIN_URL',
-  'ADMIN_LISTEN',
-  'DATABASE_URL',
-  'SECRET',
-  'SECRET_FILE',
-  'LOGIN_SECRET',
-  'LOGIN_SECRET_FILE',
-]
-
 function ignoredSettings(env: CommandEnvironment['env']): string[] {
-  const names = OWN.map((name) => `GRANTOR_${name}`).filter((name) => env[name])
+  const names = MADE_SETTINGS.filter((name) => env[name])
   return names.length > 0 ? [`Set, but ignored by grantor start, which makes its own: ${names.join(', ')}`] : []
 }
 
@@ -150,16 +140,39 @@ async function runAll(
   ports: Ports,
   environment: CommandEnvironment,
 ): Promise<Running> {
-  const now = () => environment.now()
-  const logger = loggerFor(settings, developmentLog(environment.print))
-  const addresses = {
-    authUrl: settings.authUrl,
+  const runtime = { logger: loggerFor(settings, developmentLog(environment.print)), now: () => environment.now() }
+  const demo = demoClients(made)
+  const addresses = demoAddresses(settings, ports)
+  const opened = await openServers(settings, { demo, addresses, ...runtime })
+  const listeners = listenersOf(opened, settings, ports)
+  const servers = listeners.map(({ server }) => server)
+  const close = closingInOrder(servers, opened.close)
+  try {
+    await allListening(listeners.map((each) => each.listen()))
+    // Only after the ports are open: if another instance has the ports, its records must not change.
+    await addRecords(opened.service.store, { settings, demo, addresses, at: runtime.now() })
+    await opened.service.noticeChanges()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { demo, missing: opened.mcp.kind === 'missing' ? opened.mcp.packages : [], logger: runtime.logger, close }
+}
+
+function demoAddresses({ authUrl, defaultResource }: Settings<'start'>, ports: Ports): DemoAddresses {
+  return {
+    authUrl,
     builderAppUrl: url(ports.app),
     resourceApiUrl: url(ports.api),
-    resource: settings.defaultResource,
+    resource: defaultResource,
     mcpUrl: mcpUrl(ports),
   }
-  const demo = demoClients(made)
+}
+
+type OpenOptions = { demo: Demo; addresses: DemoAddresses; logger: Logger; now: () => number }
+
+/** The servers, which do not listen yet. `close` closes what they share, after the servers. */
+async function openServers(settings: Settings<'start'>, { demo, addresses, logger, now }: OpenOptions) {
   const metrics = await metricsFor(settings)
   const tls = tlsOf(settings)
   if (tls) trustAlso(tls.cert)
@@ -171,43 +184,38 @@ async function runAll(
   ])
   const adminServers = service.adminServer ? [service.adminServer] : []
   const renewal = tls?.keep([service.server, login, ...adminServers], { logger, now })
-  const mcpServer = mcp.kind === 'server' ? [promising(mcp.server)] : []
-  const close = closingInOrder(
-    [
-      service.server,
-      ...adminServers,
-      login,
-      apps.builderApp,
-      apps.resourceApi,
-      ...mcpServer,
-      ...(metrics ? [metrics.server] : []),
-    ],
-    async () => {
-      await renewal?.stop()
-      await service.close()
-    },
-  )
-  try {
-    const remedy = `change all six ports with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
-    await allListening([
-      listen(service.server, loopback(ports.auth, new URL(settings.authUrl)), 'auth service', remedy),
-      listen(login, loopback(ports.login, new URL(settings.loginUrl)), 'login server', remedy),
-      listen(apps.builderApp, loopback(ports.app), 'demo builder app', remedy),
-      listen(apps.resourceApi, loopback(ports.api), 'demo resource API', remedy),
-      ...mcpServer.map((server) => listen(server, loopback(ports.mcp), 'demo MCP server', remedy)),
-      ...adminServers.map((server) => listen(server, loopback(ports.admin, new URL(settings.authUrl)), 'admin API', remedy)),
-      ...(metrics ? [metrics.listen()] : []),
-    ])
-    // Only after the ports are open: if another instance has the ports, its records must not change.
-    await registerDemoClients(service.store, demo, addresses satisfies DemoAddresses, now())
-    await registerDemoResources(service.store, addresses, settings.scopeDescriptions.enhancement ?? 'enhancement', now())
-    await addFirstOperator(service.store, settings, now())
-    await service.noticeChanges()
-  } catch (error) {
-    await close()
-    throw error
+  const close = async (): Promise<void> => {
+    await renewal?.stop()
+    await service.close()
   }
-  return { demo, missing: mcp.kind === 'missing' ? mcp.packages : [], logger, close }
+  return { service, adminServers, login, apps, mcp, metrics, close }
+}
+
+/** Each server with its port. If several ports are in use, the failure names the first of them. */
+function listenersOf(opened: Awaited<ReturnType<typeof openServers>>, settings: Settings<'start'>, ports: Ports) {
+  const { service, adminServers, login, apps, mcp, metrics } = opened
+  const remedy = `change all six ports with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
+  const at = (server: Listener & Closable, address: ListenAddress, name: string) => ({
+    server,
+    listen: () => listen(server, address, name, remedy),
+  })
+  return [
+    at(service.server, loopback(ports.auth, new URL(settings.authUrl)), 'auth service'),
+    at(login, loopback(ports.login, new URL(settings.loginUrl)), 'login server'),
+    at(apps.builderApp, loopback(ports.app), 'demo builder app'),
+    at(apps.resourceApi, loopback(ports.api), 'demo resource API'),
+    ...(mcp.kind === 'server' ? [at(promising(mcp.server), loopback(ports.mcp), 'demo MCP server')] : []),
+    ...adminServers.map((server) => at(server, loopback(ports.admin, new URL(settings.authUrl)), 'admin API')),
+    ...(metrics ? [metrics] : []),
+  ]
+}
+
+type Records = { settings: Settings<'start'>; demo: Demo; addresses: DemoAddresses; at: number }
+
+async function addRecords(store: Store, { settings, demo, addresses, at }: Records): Promise<void> {
+  await registerDemoClients(store, demo, addresses, at)
+  await registerDemoResources(store, addresses, settings.scopeDescriptions.enhancement ?? 'enhancement', at)
+  await addFirstOperator(store, settings, at)
 }
 
 /** The servers call each other over HTTP, so they must trust a certificate that the developer made for this machine. */
@@ -251,10 +259,15 @@ function mcpClientFacts({ mcpClient }: Demo, ports: Ports): [string, string][] {
   ]
 }
 
-/** The example has the extension of this file: `.ts` in a checkout, `.js` in the package. */
+/**
+ * The example has the extension of this file: `.ts` in a checkout, `.js` in the package. In a checkout, `npx node` is the project's Node 24: the
+ * Node of the user's shell may be older, and not run TypeScript.
+ */
 function deviceCommand({ authUrl }: Settings<'start'>, { device }: Demo, ports: Ports): string {
-  const program = join(import.meta.dirname, `../../../examples/cli-device/index${extname(import.meta.filename)}`)
-  return `node ${relative(process.cwd(), program)} ${authUrl} ${device.id} ${url(ports.api)}/me`
+  const extension = extname(import.meta.filename)
+  const program = join(import.meta.dirname, `../../../examples/cli-device/index${extension}`)
+  const node = extension === '.ts' ? 'npx node' : 'node'
+  return `${node} ${relative(process.cwd(), program)} ${authUrl} ${device.id} ${url(ports.api)}/me`
 }
 
 function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: Ports, folder: string): string[] {

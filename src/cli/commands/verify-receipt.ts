@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { createChainReader } from '../../chain/chain-reader.ts'
 import { isLoopbackHost } from '../../config/parsers.ts'
-import { privateUseScheme } from '../../wallet/consent-message.ts'
 import { verifyContractSignature } from '../../wallet/contract-signature.ts'
 import type { Consent } from '../../wallet/read-consent.ts'
 import { checkReceipt, type ReceiptVerdict } from '../../wallet/receipt.ts'
@@ -90,23 +89,23 @@ function verdictRecord(verdict: ReceiptVerdict) {
 }
 
 function consentRecord(consent: Consent) {
-  const isForDevice = consent.userCode !== undefined
-  const scheme = isForDevice ? null : privateUseScheme(consent.redirectUri)
+  const { clientScheme } = consent
   return {
     address: consent.address,
     chain_id: consent.chainId,
     client_id: consent.clientId,
     client_name: consent.clientName === '' ? null : consent.clientName,
-    client_host: scheme === null && !isForDevice ? consent.clientHost : null,
-    client_scheme: scheme,
-    redirect_uri: isForDevice ? null : consent.redirectUri,
+    client_host: clientScheme === null ? consent.clientHost || null : null,
+    client_scheme: clientScheme,
+    redirect_uri: consent.redirectUri || null,
     user_code: consent.userCode ?? null,
+    user_code_shown_by: consent.shownBy ?? null,
     grants: consent.grants,
     issued_at: consent.issuedAt,
     expires_at: consent.until,
     key_thumbprint: consent.keyThumbprint ?? null,
     domain: consent.domain,
     nonce: consent.nonce,
-    request_id: consent.requestId,
+    request_id: consent.requestId || null,
   }
 }

@@ -1,32 +1,42 @@
 /** The audit log and the audit trail of a server: each event is a line of the log, and some events are lines of the trail too. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { type AuditEntry, shortenIfWallet } from '../../domain/audit/entry.ts'
+import { type AuditEntry, entryOfEvent, shortenIfWallet } from '../../domain/audit/entry.ts'
 import { EventCounts } from '../../domain/audit/event-counts.ts'
-import { entryOfEvent, isAwaited } from '../../domain/audit/recorded-events.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
-import { type AuditTrail, createAuditTrail, type TrailFault } from '../../domain/audit/trail.ts'
+import { type AuditTrail, createAuditTrail } from '../../domain/audit/trail.ts'
 import { createWebhookSender, type WebhookSender } from '../../domain/audit/webhooks.ts'
-import { type AuditEvent, COUNTED_EVENTS, type Deps } from '../../domain/model/deps.ts'
+import {
+  type AuditEvent,
+  type AuditEventName,
+  type AwaitedEvent,
+  auditEvents,
+  isAwaited,
+  type UnawaitedEvent,
+} from '../../domain/model/audit-events.ts'
+import type { Deps } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/service.ts'
 import { signAuditHead } from '../../keys/audit-head.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { KeyWrap } from '../../keys/key-wrap.ts'
-import type { AuditEvent as LoggedEvent } from '../../ops/audit-log.ts'
-import type { Metrics } from '../../ops/metrics.ts'
-import type { RateLimit } from '../../ops/rate-limit.ts'
-import { currentNetwork, currentRequestId, holdResponse } from '../../ops/request-log.ts'
+import type { RateLimit } from '../../ops/http/rate-limit.ts'
+import { currentNetwork, currentRequestId } from '../../ops/http/request-log.ts'
+import type { LoggedEvent } from '../../ops/log/audit-log.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
 import { createFetchFromClient, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
 import { shortenAddress } from '../../wallet/address.ts'
 import { hasOwnLine } from './line-limits.ts'
+
+/** Milliseconds for which a response waits for a line at most. */
+const AWAITED_AT_MOST = 2000
 
 type AuditParts = {
   store: Pick<Store, 'audit'>
   now: () => number
   /** one line of the log */
-  log: (event: LoggedEvent) => void
+  log: (event: LoggedEvent<AuditEventName>) => void
   metrics: Pick<Metrics, 'countLostAuditLines'> | undefined
   limits: Pick<RateLimit<Limited>, 'count'>
 }
@@ -38,14 +48,13 @@ type Audit = {
   recordCounts(): void
 }
 
-/** A response that follows a recorded event is held until the line is committed, for two seconds at most. */
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
   const trail = createAuditTrail({
     store: store.audit,
     now,
     pause: (milliseconds) => pauseFor(milliseconds),
     note(fault) {
-      log(faultEvent(fault))
+      log({ event: `audit_trail_${fault.kind}`, lines: String(fault.lines) })
       if (fault.kind === 'lost' || fault.kind === 'stopped') metrics?.countLostAuditLines(fault.lines)
     },
   })
@@ -58,6 +67,27 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
       if (entry) trail.recordSoon(entry)
     }
   }
+
+  /** Writes the event to the log. Returns the entry of its line; null if the event has no line of its own. */
+  function logEvent(event: AuditEvent): AuditEntry | null {
+    const entry = entryOfEvent(event, circumstances)
+    if (entry && !hasOwnLine(limits, event, entry.network ?? '')) {
+      counts.add(event, entry.at)
+      if (!auditEvents[event.event].counted) log(logged(event, null))
+      return null
+    }
+    log(logged(event, entry))
+    return entry
+  }
+
+  function audit(event: AwaitedEvent): Promise<void>
+  function audit(event: UnawaitedEvent): void
+  function audit(event: AuditEvent): Promise<void> | void {
+    const entry = logEvent(event)
+    if (isAwaited(event)) return entry ? settledOrOverdue(trail.record(entry)) : Promise.resolve()
+    if (entry) trail.recordSoon(entry)
+  }
+
   return {
     trail: {
       ...trail,
@@ -67,23 +97,23 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
       },
     },
     recordCounts,
-    audit(event) {
-      const entry = entryOfEvent(event, circumstances)
-      if (entry && !hasOwnLine(limits, event, entry.network ?? '')) {
-        counts.add(event, entry.at)
-        if (!COUNTED_EVENTS.has(event.event)) log(logged(event, null))
-        return
-      }
-      log(logged(event, entry))
-      if (!entry) return
-      if (isAwaited(event)) holdResponse(trail.record(entry))
-      else trail.recordSoon(entry)
-    },
+    audit,
   }
 }
 
+/** Resolves when the line is committed or lost, or when the response has waited long enough: then the line is stored later. */
+async function settledOrOverdue(line: Promise<unknown>): Promise<void> {
+  const { promise: isOverdue, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, AWAITED_AT_MOST)
+  await Promise.race([line, isOverdue])
+  clearTimeout(timer)
+}
+
 /** The event as a line of the log, with the id of its line in the trail. */
-function logged({ wallet, operator, details = {}, ...members }: AuditEvent, entry: AuditEntry | null): LoggedEvent {
+function logged(
+  { wallet, operator, details = {}, ...members }: AuditEvent,
+  entry: AuditEntry | null,
+): LoggedEvent<AuditEventName> {
   const facts = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, String(value)]))
   return {
     ...members,
@@ -92,11 +122,6 @@ function logged({ wallet, operator, details = {}, ...members }: AuditEvent, entr
     ...facts,
     ...(entry && { audit_id: entry.id }),
   }
-}
-
-function faultEvent({ kind, lines }: TrailFault): LoggedEvent {
-  const event = `audit_trail_${kind}`
-  return kind === 'caught_up' ? { event, lines: String(lines) } : { event, lines: String(lines), alarm: true }
 }
 
 type KeepingParts = Pick<AuditParts, 'now' | 'log'> & {
@@ -116,7 +141,7 @@ export function composeTrailKeeping({ store, keys, trail, recordCounts, issuer, 
     issuer,
     sign: (claims) => signAuditHead(keys, claims),
     findKey: (id) => keys.verifier(id),
-    note: ({ seq, kind }) => log({ event: 'audit_chain_broken', reason: kind, line: String(seq), alarm: true }),
+    note: ({ seq, kind }) => log({ event: 'audit_chain_broken', reason: kind, line: String(seq) }),
   })
   const deleteLines = createLineDeletion({ ...parts, days, pause: (milliseconds) => pauseFor(milliseconds) })
   return async (stopping?: AbortSignal): Promise<void> => {
@@ -141,8 +166,7 @@ export function composeWebhooks({ store, wrap, outbound, now, log }: WebhookPart
     holder: randomUUID(),
     openSecret: ({ id, secret }) => wrap.unwrap(Buffer.from(secret, 'base64url'), id, 'webhook'),
     post: createFetchFromClient({ ...outbound, timeoutMs: 10_000 }),
-    note: (event, { id }, why) =>
-      log({ event, webhook_id: id, ...(why && { reason: why }), ...(event === 'webhook_paused' && { alarm: true }) }),
+    note: (event, { id }, why) => log({ event, webhook_id: id, ...(why && { reason: why }) }),
     now,
     pause: (milliseconds) => pauseFor(milliseconds, undefined, { ref: false }),
   })

@@ -15,28 +15,30 @@ import { auditKeys } from '../../domain/maintenance/audited-keys.ts'
 import { type Bounds, createBoundKeeper } from '../../domain/maintenance/bounds.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import { createUpkeep, type Remembered } from '../../domain/maintenance/upkeep.ts'
+import type { AuditEventName } from '../../domain/model/audit-events.ts'
 import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/deps.ts'
-import type { Job, Resource } from '../../domain/model/records.ts'
+import type { Job } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
 import { consoleClient } from '../../domain/operators/console-client.ts'
 import { createJobWorker, endingsOf } from '../../domain/operators/jobs.ts'
-import { adminScopes } from '../../domain/operators/roles.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
-import type { AuditEvent } from '../../ops/audit-log.ts'
-import { createDeliveries } from '../../ops/deliveries.ts'
-import { createLiveState } from '../../ops/live-state.ts'
-import type { Logger } from '../../ops/logger.ts'
-import type { Metrics } from '../../ops/metrics.ts'
-import { createPollPace } from '../../ops/poll-pace.ts'
-import type { RateLimit } from '../../ops/rate-limit.ts'
-import type { Tracing } from '../../ops/tracing.ts'
+import { createPollPace } from '../../ops/http/poll-pace.ts'
+import type { RateLimit } from '../../ops/http/rate-limit.ts'
+import type { LoggedEvent } from '../../ops/log/audit-log.ts'
+import type { Logger } from '../../ops/log/logger.ts'
+import { createLiveState } from '../../ops/metrics/live-state.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { Tracing } from '../../ops/metrics/tracing.ts'
+import { createDeliveries } from '../../ops/process/deliveries.ts'
+import type { Look } from '../../pages/look.ts'
+import { composeAccountNames, type ReadName } from './account-names.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 import { composeClientCalls } from './client-calls.ts'
 import { countEvents } from './counted-events.ts'
+import { ownResources } from './own-resources.ts'
 import { fetchCounts } from './rate-limits.ts'
 import { watchedKeys } from './watched-keys.ts'
 
@@ -63,11 +65,15 @@ export type AuthServiceRuntime = {
   now: () => number
   logger: Logger
   /** writes one line of the audit log */
-  logAudit: (event: AuditEvent) => void
+  logAudit: (event: LoggedEvent<AuditEventName>) => void
   limits: RateLimit<Limited>
   /** null if no chain is configured */
   contractWallets: ContractWallets | null
+  /** null if accounts are shown by their addresses only */
+  readName: ReadName | null
   metrics?: Metrics | undefined
+  /** of the pages; if absent, that of Grantor */
+  look?: Look | undefined
   /** absent if no collector is configured; the caller traces the store and the chains */
   tracing?: Tracing | undefined
   isStopping?: (() => boolean) | undefined
@@ -89,7 +95,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const calls = composeClientCalls(outbound, tracing)
   const counts = fetchCounts(limits)
   const { adminUrl } = settings
-  const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
+  const resources = new RegisteredResources(store, ownResources(adminUrl))
   const clients = composeClients(settings, { store, keys, fetch: calls.documents, resources, counts, now })
   const remembered: Remembered = {
     async forget(changed) {
@@ -118,6 +124,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     countUse: createUseCounter((network) => limits.count('uses', network)),
     settings: settings.service,
     contractWallets,
+    accountNames: composeAccountNames({ readName: runtime.readName, fetch: calls.avatars, limits, logger: runtime.logger, now }),
     now,
     announceEnded,
     endings: endingsOf(store),
@@ -135,16 +142,14 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
 }
 
 function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
-  const note = ({ kind, clientId, ofWallet, startedBy, grantsEnded }: Job): void => {
+  const note = ({ kind, clientId, ofWallet, startedBy, grantsEnded }: Job): Promise<void> => {
     const details = { grants: grantsEnded }
     const client = clientId === '' ? {} : { client_id: clientId }
-    if (kind === 'delete_client') audit({ event: 'client_deleted', ...client, operator: startedBy, details })
-    else if (ofWallet === null) audit({ event: 'grants_ended', ...client, operator: startedBy, details })
-    else {
-      const { wallet, reason } = ofWallet
-      const operator = reason === 'operator' ? { operator: startedBy } : {}
-      audit({ event: 'grants_ended', reason, wallet, ...client, ...operator, details })
-    }
+    if (kind === 'delete_client') return audit({ event: 'client_deleted', ...client, operator: startedBy, details })
+    if (ofWallet === null) return audit({ event: 'grants_ended', ...client, operator: startedBy, details })
+    const { wallet, reason } = ofWallet
+    const operator = reason === 'operator' ? { operator: startedBy } : {}
+    return audit({ event: 'grants_ended', reason, wallet, ...client, ...operator, details })
   }
   const work = { store, announceEnded, now, note, pause: (milliseconds: number) => pauseFor(milliseconds) }
   return { workOnJobs: createJobWorker('jobs', work), workOnEndings: createJobWorker('endings', work) }
@@ -154,13 +159,15 @@ type ServerParts = { deps: Deps; keyKeeping: KeyKeeping }
 
 async function composeServers(settings: AuthServiceSettings, runtime: AuthServiceRuntime, { deps, keyKeeping }: ServerParts) {
   const { loginSecrets, trustedProxies, adminUrl } = settings
-  const { store, now, limits, metrics, logger, tracing, isStopping, tls } = runtime
-  const parts = { deps, loginSecrets, logger, tracing, trustedProxies, tls }
-  if (adminUrl === null) return { server: createAuthServer({ ...parts, limits, metrics, isStopping }), admin: null }
+  const { store, now, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
+  const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
+  const parts = { deps, loginSecrets, logger, look, tracing, trustedProxies, tls }
+  if (adminUrl === null)
+    return { server: createAuthServer({ ...parts, readClientLogo, limits, metrics, isStopping }), admin: null }
   // The console shows the requests of the auth service. Without the console, they are not counted a second time.
   const live = createLiveState(now)
   return {
-    server: createAuthServer({ ...parts, limits, metrics: live.observe(metrics), isStopping }),
+    server: createAuthServer({ ...parts, readClientLogo, limits, metrics: live.observe(metrics), isStopping }),
     admin: await composeAdmin({ ...parts, store, keyKeeping, adminUrl, metrics, live, isDevelopment: settings.allowLoopback }),
   }
 }
@@ -172,12 +179,6 @@ async function composeAdmin(admin: Admin) {
     import('../../console/routes.ts'),
   ])
   return { server: createAdminServer(admin, consoleRoutes) }
-}
-
-/** The admin API as a resource, for which registered clients request tokens like for every other resource. */
-function adminResource(adminUrl: string): Resource {
-  const scopes = Object.entries(adminScopes).map(([name, description]) => ({ name, description }))
-  return { uri: adminResourceOf(adminUrl), name: 'Grantor admin API', scopes, openTo: ['registered'], createdAt: 0 }
 }
 
 type ClientParts = MetadataParts & { store: Store; keys: KeyRing }

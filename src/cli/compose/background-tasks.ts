@@ -6,10 +6,10 @@ import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
 import type { Lifetimes } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { type Background, repeatEvery } from '../../ops/background.ts'
-import type { Logger } from '../../ops/logger.ts'
-import { createMachineWatch } from '../../ops/machine-watch.ts'
-import type { Metrics } from '../../ops/metrics.ts'
+import type { Logger } from '../../ops/log/logger.ts'
+import { createMachineWatch } from '../../ops/log/machine-watch.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
+import { type Background, repeatEvery } from '../../ops/process/background.ts'
 
 type BackgroundParts = {
   store: Store

@@ -1,5 +1,6 @@
 /** The service of the operations in a command: the store is opened for the command, and no server is needed. */
 
+import type { Settings } from '../../config/settings.ts'
 import { endGrantsOfWallet } from '../../domain/consent/end-grants.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import { loadKeys, readKeyRing } from '../../domain/maintenance/keep-keys.ts'
@@ -7,10 +8,13 @@ import { sumOf } from '../../domain/model/pages.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { stepsOfClient } from '../../domain/operators/jobs.ts'
 import { ADMIN_SCOPES } from '../../domain/operators/roles.ts'
+import type { TextFacts } from '../../domain/resources/longest-text.ts'
+import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
 import type { Actor, Service } from '../../operations/service.ts'
 import type { CommandEnvironment } from '../terminal/command.ts'
 import { checkSigning } from './check-signing.ts'
+import { ownResources } from './own-resources.ts'
 import { operatorName, recordAct } from './record-act.ts'
 import { settingsFor } from './settings.ts'
 import { keyKeeping, withStore } from './with-store.ts'
@@ -19,8 +23,8 @@ type CommandSettings = {
   /** the program whose settings are read; only `keys` has the secret */
   program: 'clients' | 'grants' | 'keys'
   data: string | undefined
-  /** `make`: the keys are loaded, so a wrong secret is noticed before anything is changed */
-  keys: 'read' | 'make'
+  /** `make`: the keys are loaded, so a wrong secret is noticed before anything is changed. `none`: only their records are used. */
+  keys: 'none' | 'read' | 'make'
 }
 
 type Keys = { ring: KeyRing; keeping: KeyKeeping }
@@ -32,28 +36,38 @@ export async function withService<Result>(
   use: (service: Service, actor: Actor) => Promise<Result>,
 ): Promise<Result> {
   const actor: Actor = { kind: 'command_line', id: operatorName(), role: 'owner', scopes: ADMIN_SCOPES }
-  if (program !== 'keys')
-    return withStore(settingsFor(program, environment, data), environment, async (store, now) =>
-      use(serviceOn(store, now, { environment, data, keys: null }), actor),
+  if (program !== 'keys') {
+    const settings = settingsFor(program, environment, data)
+    return withStore(settings, environment, async (store, now) =>
+      use(serviceOn(store, now, { environment, data, settings, keys: null }), actor),
     )
+  }
   const settings = settingsFor('keys', environment, data)
   return withStore(settings, environment, async (store, now) => {
     const keeping = keyKeeping(settings, store, now)
-    if (keys === 'read') {
-      const ring = await readKeyRing(keeping)
-      return use(serviceOn(store, now, { environment, data, keys: { ring, keeping } }), actor)
+    if (keys !== 'make') {
+      const ring = keys === 'read' ? await readKeyRing(keeping) : new KeyRing(now)
+      return use(serviceOn(store, now, { environment, data, settings, keys: { ring, keeping } }), actor)
     }
     // Before the first key is made, because it would have that algorithm.
     await checkSigning(settings, store)
     const ring = new KeyRing(now)
     await loadKeys(keeping, ring)
-    return use(serviceOn(store, now, { environment, data, keys: { ring, keeping } }), actor)
+    return use(serviceOn(store, now, { environment, data, settings, keys: { ring, keeping } }), actor)
   })
 }
 
-type Parts = { environment: CommandEnvironment; data: string | undefined; keys: Keys | null }
+type Parts = {
+  environment: CommandEnvironment
+  data: string | undefined
+  settings: Settings<CommandSettings['program']>
+  keys: Keys | null
+}
 
-function serviceOn(store: Store, now: () => number, { environment, data, keys }: Parts): Service {
+/** The service on a store that is open already. */
+export function serviceOn(store: Store, now: () => number, { environment, data, settings, keys }: Parts): Service {
+  // The resources are read once, for all clients of a command.
+  let facts: ReturnType<typeof textFactsOf> | undefined
   return {
     store,
     now,
@@ -73,9 +87,21 @@ function serviceOn(store: Store, now: () => number, { environment, data, keys }:
       ended: await endGrantsOfWallet(store, wallet, clientId, now()),
       job: null,
     }),
+    textFacts: () => (facts ??= textFactsOf(store, settings)),
     nameOfClient: async (clientId) => (await store.clients.readClient(clientId))?.name ?? '',
     async endSession() {
       throw new Error('only a server can notify the apps of the session')
     },
   }
+}
+
+/** Null if the settings do not have the addresses of the service. A command does not need these settings. */
+export async function textFactsOf(
+  store: Store,
+  { authUrl, loginUrl, adminUrl, defaultResource = authUrl, chainIds, scopeDescriptions }: Settings,
+): Promise<TextFacts | null> {
+  if (authUrl === undefined || loginUrl === undefined || defaultResource === undefined) return null
+  const resources = new RegisteredResources(store, ownResources(adminUrl ?? null))
+  await resources.renew('everything')
+  return { resources, settings: { authUrl, loginUrl, defaultResource, chainIds, scopeDescriptions } }
 }

@@ -3,26 +3,29 @@
  * operator's commands start without them.
  */
 import type { Settings } from '../../config/settings.ts'
-import { LASTING_EVENTS } from '../../domain/model/deps.ts'
+import { auditEvents } from '../../domain/model/audit-events.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/service.ts'
 import type { DevelopmentWallet } from '../../login-server/server.ts'
-import { createAuditLog } from '../../ops/audit-log.ts'
-import { createDrain } from '../../ops/drain.ts'
-import type { Logger } from '../../ops/logger.ts'
-import type { Metrics } from '../../ops/metrics.ts'
-import type { RateLimit } from '../../ops/rate-limit.ts'
-import type { Tracing } from '../../ops/tracing.ts'
+import type { RateLimit } from '../../ops/http/rate-limit.ts'
+import { createAuditLog } from '../../ops/log/audit-log.ts'
+import type { Logger } from '../../ops/log/logger.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { Tracing } from '../../ops/metrics/tracing.ts'
+import { createDrain } from '../../ops/process/drain.ts'
 import { CommandError } from '../terminal/command.ts'
+import { connectNames } from './account-names.ts'
 import type { composeOnStore } from './auth-service.ts'
 import { startBackground } from './background-tasks.ts'
 import { checkSigning } from './check-signing.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
+import { lookOf } from './look.ts'
 import { ownLimits } from './rate-limits.ts'
 import { authServiceSettings } from './service-settings.ts'
 import type { Tls } from './tls.ts'
 import { traceChainCalls } from './traced-calls.ts'
 import { tracingFor } from './tracing.ts'
+import { readWalletConnect } from './walletconnect.ts'
 import { failureOf, openStore } from './with-store.ts'
 
 type Runtime = { logger: Logger; now: () => number }
@@ -68,16 +71,19 @@ async function composeWith(
   await store.readRevision()
   // Before the first key is made, because it would have that algorithm.
   await checkSigning(settings, store)
-  const { contractWallets, check } = connectChains(settings.chains, tracing && traceChainCalls(tracing))
+  const callWith = tracing && traceChainCalls(tracing)
+  const { contractWallets, check } = connectChains(settings.chains, { callWith, keyCheck: settings.keyCheck })
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
   const { server, admin, deliveries, trail, ...tasks } = await compose(serviceSettings, {
     store: tracing ? await loadTracedStore(store, settings, tracing) : store,
     now,
     logger,
-    logAudit: createAuditLog(logger, LASTING_EVENTS),
+    logAudit: createAuditLog(logger, auditEvents),
     limits,
     contractWallets,
+    readName: settings.ensNames ? connectNames(settings.chains, callWith) : null,
+    look: lookOf(settings),
     metrics,
     tracing,
     isStopping,
@@ -125,8 +131,9 @@ export async function composeLoginServer(
   }: Runtime & { developmentWallet?: DevelopmentWallet | undefined; isStopping?: () => boolean; tls?: Tls | undefined },
 ) {
   const { createLoginServer } = await import('../../login-server/server.ts')
-  const { authUrl, loginUrl, loginSecret, trustedProxies, authBackendUrl: backendUrl } = settings
-  const own = { authUrl, loginUrl, loginSecret, trustedProxies, backendUrl }
+  const { authUrl, loginUrl, loginSecret, trustedProxies, walletWindow, authBackendUrl: backendUrl } = settings
+  const walletConnect = readWalletConnect(settings)
+  const own = { authUrl, loginUrl, loginSecret, trustedProxies, walletWindow, walletConnect, backendUrl, look: lookOf(settings) }
   const tracing = await tracingFor(settings, 'grantor-login', runtime)
   const server = createLoginServer({ ...own, ...runtime, tracing, developmentWallet, isStopping, tls: tls?.options })
   if (tracing) server.addHook('onClose', () => tracing.stop())

@@ -4,7 +4,8 @@ import { type ChainFault, checkChains } from '../../chain/check-chains.ts'
 import type { CallWith } from '../../chain/json-rpc.ts'
 import type { Chain } from '../../config/chains.ts'
 import type { ContractWallets } from '../../domain/model/deps.ts'
-import { verifyContractSignature } from '../../wallet/contract-signature.ts'
+import { type ChainReader, type ContractVerdict, verifyContractSignature } from '../../wallet/contract-signature.ts'
+import { checkOwnKey } from '../../wallet/own-key.ts'
 
 /** Concurrent checks of one network: a quarter of the calls that an RPC accepts at once. */
 const UNDER_WAY_AT_MOST = 8
@@ -15,16 +16,27 @@ export type ConnectedChains = {
   check(): Promise<ChainFault[]>
 }
 
-export function connectChains(chains: readonly Chain[], callWith?: CallWith): ConnectedChains {
+type Connecting = {
+  callWith?: CallWith | undefined
+  /** whether the chain is asked before a signature of a key is trusted */
+  keyCheck?: boolean | undefined
+}
+
+export function connectChains(chains: readonly Chain[], { callWith, keyCheck = false }: Connecting = {}): ConnectedChains {
   const connected = chains.map(({ chainId, rpc, home }) => {
     return { chainId, home, readers: rpc.map((url) => createChainReader({ url, callWith })) }
   })
   const home = connected.find((chain) => chain.home)
-  const contractWallets = home && {
-    homeChainId: home.chainId,
-    check: sharingResults(limitingNetworks((claim) => verifyContractSignature(home.readers, claim))),
+  return { contractWallets: home ? walletsOf(home, keyCheck) : null, check: () => checkChains(connected) }
+}
+
+function walletsOf({ chainId, readers }: { chainId: number; readers: ChainReader[] }, keyCheck: boolean): ContractWallets {
+  const limited = limitNetworks()
+  return {
+    homeChainId: chainId,
+    check: sharingResults((claim) => limited(claim.network, () => verifyContractSignature(readers, claim))),
+    checkOwnKey: keyCheck ? ({ address, network }) => limited(network, () => checkOwnKey(readers, { address, chainId })) : null,
   }
-  return { contractWallets: contractWallets ?? null, check: () => checkChains(connected) }
 }
 
 /** Concurrent checks of the same claim share one result: fifty refreshes of one token at once are one check, not fifty. */
@@ -43,16 +55,15 @@ function sharingResults(check: ContractWallets['check']): ContractWallets['check
  * check uses the whole timeout: without this limit one network could occupy all 32 calls, and no other wallet could be
  * checked.
  */
-function limitingNetworks(check: ContractWallets['check']): ContractWallets['check'] {
+function limitNetworks() {
   const underWay = new Map<string, number>()
-  return async (claim) => {
-    const { network } = claim
-    if (network === null) return check(claim)
+  return async (network: string | null, check: () => Promise<ContractVerdict>): Promise<ContractVerdict> => {
+    if (network === null) return check()
     const others = underWay.get(network) ?? 0
     if (others >= UNDER_WAY_AT_MOST) return { kind: 'could_not_check', why: 'network_has_too_many_under_way' }
     underWay.set(network, others + 1)
     try {
-      return await check(claim)
+      return await check()
     } finally {
       const left = (underWay.get(network) ?? 1) - 1
       if (left > 0) underWay.set(network, left)

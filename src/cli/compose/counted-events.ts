@@ -1,14 +1,16 @@
 /** Counts the events of the audit log that are metrics. */
+import { type AuditEventName, auditEvents } from '../../domain/model/audit-events.ts'
 import { countedClient } from '../../domain/model/counted-client.ts'
-import type { AuditEvent } from '../../ops/audit-log.ts'
-import type { Metrics } from '../../ops/metrics.ts'
+import type { LoggedEvent } from '../../ops/log/audit-log.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
 
-type Count = (metrics: Metrics, event: AuditEvent & { reason: string }, client: string) => void
+type Event = LoggedEvent<AuditEventName>
+type Count = (metrics: Metrics, event: Event & { reason: string }, client: string) => void
 
 const countEnding: Count = (metrics, { event, reason }, client) => metrics.countEnding({ event, reason, client })
 const countDeclined: Count = (metrics, _event, client) => metrics.countConsent('declined', client)
 
-const COUNTS: Readonly<Record<string, Count>> = {
+const COUNTS: Readonly<Partial<Record<AuditEventName, Count>>> = {
   session_started(metrics, { reason, client_id: clientId }, client) {
     metrics.countSignIn(reason, client)
     // A sign-in for an app is the consent to its request. A sign-in without a client is for the account page.
@@ -36,12 +38,11 @@ const COUNTS: Readonly<Record<string, Count>> = {
 }
 
 /** The same log, which also counts its events. */
-export function countEvents(log: (event: AuditEvent) => void, metrics: Metrics): (event: AuditEvent) => void {
+export function countEvents(log: (event: Event) => void, metrics: Metrics): (event: Event) => void {
   return (event) => {
     log(event)
-    if (event.alarm) metrics.countAlarm()
+    if (auditEvents[event.event].alarm) metrics.countAlarm()
     const { client_id: clientId, reason = 'none' } = event
-    const client = countedClient(typeof clientId === 'string' ? clientId : undefined)
-    COUNTS[event.event]?.(metrics, { ...event, reason: String(reason) }, client)
+    COUNTS[event.event]?.(metrics, { ...event, reason }, countedClient(clientId))
   }
 }

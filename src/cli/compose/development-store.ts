@@ -89,3 +89,19 @@ function asUuid(bytes: Buffer): string {
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error'
 }
+
+/** The settings that a program for development makes itself: addresses, store and secrets. */
+export const MADE_SETTINGS: readonly string[] = [
+  'AUTH_URL',
+  'LOGIN_URL',
+  'AUTH_BACKEND_URL',
+  'LISTEN',
+  'LOGIN_LISTEN',
+  'ADMIN_URL',
+  'ADMIN_LISTEN',
+  'DATABASE_URL',
+  'SECRET',
+  'SECRET_FILE',
+  'LOGIN_SECRET',
+  'LOGIN_SECRET_FILE',
+].map((name) => `GRANTOR_${name}`)

@@ -2,9 +2,9 @@
  * Which events have a line of their own in the audit trail, and which are only counted. A caller that can repeat a request at any rate must not
  * fill the database, or the memory in which lines wait (docs/decisions/0045-lines-that-one-caller-can-cause.md).
  */
-import { type AuditEvent, COUNTED_EVENTS } from '../../domain/model/deps.ts'
+import { type AuditEvent, auditEvents } from '../../domain/model/audit-events.ts'
 import type { Limited } from '../../http/service.ts'
-import type { RateLimit } from '../../ops/rate-limit.ts'
+import type { RateLimit } from '../../ops/http/rate-limit.ts'
 
 /** Lines per minute. */
 export const LINE_LIMITS = {
@@ -22,8 +22,9 @@ export const LINES_PER_SIGN_IN = 10
 type Limits = Pick<RateLimit<Limited>, 'count'>
 
 /** Counts the event towards the limits of who caused it. `network` is empty in background work. */
-export function hasOwnLine(limits: Limits, { event, client_id: clientId, wallet, operator, alarm }: AuditEvent, network: string) {
-  if (COUNTED_EVENTS.has(event)) return false
+export function hasOwnLine(limits: Limits, { event, client_id: clientId, wallet, operator }: AuditEvent, network: string) {
+  const { counted, alarm } = auditEvents[event]
+  if (counted) return false
   if (operator !== undefined || alarm) return true
   if (wallet !== undefined) {
     const isOfWallet = limits.count('wallet_lines', wallet).allowed

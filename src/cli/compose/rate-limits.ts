@@ -2,7 +2,7 @@
 import type { Settings } from '../../config/settings.ts'
 import type { FetchCounts } from '../../domain/clients/unregistered-budgets.ts'
 import type { Limited } from '../../http/service.ts'
-import { createRateLimit, type RateLimit, unlimited } from '../../ops/rate-limit.ts'
+import { createRateLimit, type RateLimit, unlimited } from '../../ops/http/rate-limit.ts'
 import { LINE_LIMITS, LINES_PER_SIGN_IN } from './line-limits.ts'
 
 type ServiceSettings = Settings<'serve' | 'start'>

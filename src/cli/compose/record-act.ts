@@ -1,7 +1,7 @@
 /** Records the act of a command in the audit trail, with the name of the operating system's user. */
 import { userInfo } from 'node:os'
 import { appendEntry } from '../../domain/audit/chain.ts'
-import { entryOfEvent } from '../../domain/audit/recorded-events.ts'
+import { entryOfEvent } from '../../domain/audit/entry.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Act } from '../../operations/service.ts'
 import type { CommandEnvironment } from '../terminal/command.ts'

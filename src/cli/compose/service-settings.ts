@@ -35,7 +35,7 @@ export function keySettings(settings: Settings<'keys'>): AuthServiceSettings['ke
 }
 
 function serviceSettings(settings: Settings<'serve' | 'start'>, development: boolean): ServiceSettings {
-  const { authUrl, loginUrl, defaultResource, chainIds, dpopNonce, scopeDescriptions } = settings
+  const { authUrl, loginUrl, defaultResource, chainIds, crossDevice, dpopNonce, scopeDescriptions } = settings
   // The development login accepts any address; its login server runs in the same process.
   const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
   const clientMetadata = settings.clientMetadata ?? development
@@ -51,6 +51,7 @@ function serviceSettings(settings: Settings<'serve' | 'start'>, development: boo
     defaultResource,
     chainIds,
     loginMayVouch,
+    crossDevice,
     dpopNonce,
     scopeDescriptions,
   }

@@ -2,9 +2,9 @@
 import type { Server, ServerOptions } from 'node:https'
 import { type CertificateFiles, readCertificate } from '../../config/certificate.ts'
 import type { Settings } from '../../config/settings.ts'
-import type { Background } from '../../ops/background.ts'
-import type { Logger } from '../../ops/logger.ts'
-import { keepCertificate, type ServerCertificate, tlsOptions } from '../../ops/tls.ts'
+import { keepCertificate, type ServerCertificate, tlsOptions } from '../../ops/http/tls.ts'
+import type { Logger } from '../../ops/log/logger.ts'
+import type { Background } from '../../ops/process/background.ts'
 import { CommandError } from '../terminal/command.ts'
 
 export type Tls = {

@@ -1,7 +1,7 @@
 /** Spans for the calls to clients and chains, with the method or the host, and the failure. No span has a path, because a path may contain a secret. */
 import type { CallWith } from '../../chain/json-rpc.ts'
 import type { FetchFromClient } from '../../domain/model/deps.ts'
-import type { Tracing } from '../../ops/tracing.ts'
+import type { Tracing } from '../../ops/metrics/tracing.ts'
 
 /** Requests to clients have no `traceparent`. It would show another party which requests belong together. */
 export function traceFetch(fetchFromClient: FetchFromClient, tracing: Tracing | undefined): FetchFromClient {

@@ -1,8 +1,8 @@
 /** Traces, if the settings name a collector. Otherwise no code of OpenTelemetry is loaded. */
 import type { Settings } from '../../config/settings.ts'
-import type { Logger } from '../../ops/logger.ts'
-import type { Metrics } from '../../ops/metrics.ts'
-import type { Tracing } from '../../ops/tracing.ts'
+import type { Logger } from '../../ops/log/logger.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { Tracing } from '../../ops/metrics/tracing.ts'
 
 type TraceSettings = Pick<
   Settings<'login-server'>,

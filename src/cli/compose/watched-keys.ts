@@ -1,7 +1,7 @@
 /** Remembers the keys that a node has read, so that a scrape of the metrics reads nothing from the store. */
 import type { KeyStore } from '../../domain/model/operator-store.ts'
 import type { KeyRecord } from '../../keys/key-ring.ts'
-import type { KeyTimes } from '../../ops/service-metrics.ts'
+import type { KeyTimes } from '../../ops/metrics/service-metrics.ts'
 
 export function watchedKeys(keys: KeyStore, rotateAfter: number): { keys: KeyStore; read: () => KeyTimes[] } {
   let latest: KeyRecord[] = []

@@ -47,6 +47,11 @@ export function keyKeeping(settings: Settings<'keys'>, store: Pick<Store, 'keys'
   return { ...keySettings(settings), store: store.keys, now }
 }
 
+/** Whether this program cannot work on the database, whatever `grantor migrate` does. */
+export function isSchemaMismatch(error: unknown): error is SchemaMismatch {
+  return error instanceof SchemaMismatch
+}
+
 /** Turns an error that the operator can correct into one line; returns any other error unchanged. */
 export function failureOf(error: unknown): unknown {
   if (error instanceof SchemaMismatch) return new CommandError(error.message)

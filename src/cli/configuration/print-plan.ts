@@ -1,6 +1,7 @@
 /** Prints a plan, for people and as JSON. */
-import type { PlannedChange } from '../../operations/configuration/configuration.ts'
+
 import type { Plan } from '../../operations/configuration/plan.ts'
+import type { PlannedChange } from '../../operations/configuration/section.ts'
 import type { MemberChange } from '../../operations/members/member.ts'
 import { counted, shorten } from '../terminal/print.ts'
 
@@ -28,11 +29,12 @@ function memberLines({ name, before, after }: MemberChange): string[] {
   return removed.length + added.length > 0 ? [...removed, ...added] : [`  ${name}: ${valueText(before)} → ${valueText(after)}`]
 }
 
-function effects({ newSecret, secretsRemoved, grantsEnded }: PlannedChange): string[] {
+function effects({ newSecret, secretsRemoved, grantsEnded, warnings }: PlannedChange): string[] {
   return [
     ...(newSecret ? ['gets a client secret'] : []),
     ...(secretsRemoved > 0 ? [`${counted(secretsRemoved, 'client secret')} of it stop working`] : []),
     ...(grantsEnded ? [`ends ${grantsEnded.isMore ? 'more than ' : ''}${counted(grantsEnded.count, 'active grant')}`] : []),
+    ...warnings.map((warning) => `warning: ${warning}`),
   ]
 }
 
@@ -44,7 +46,7 @@ function summary({ changes, unchanged }: Plan): string {
 /** One object for each change, without the functions. */
 export function planRecord({ changes, unchanged }: Plan) {
   return {
-    changes: changes.map(({ kind, action, id, name, members, newSecret, secretsRemoved, grantsEnded }) => ({
+    changes: changes.map(({ kind, action, id, name, members, newSecret, secretsRemoved, grantsEnded, warnings }) => ({
       kind,
       action,
       id,
@@ -53,6 +55,7 @@ export function planRecord({ changes, unchanged }: Plan) {
       new_secret: newSecret,
       secrets_removed: secretsRemoved,
       grants_ended: grantsEnded && { at_least: grantsEnded.count, is_more: grantsEnded.isMore },
+      ...(warnings.length > 0 && { warnings }),
     })),
     unchanged,
   }

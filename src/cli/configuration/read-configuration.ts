@@ -2,6 +2,7 @@
  * Reads the file of a configuration: YAML 1.2, of which JSON is a subset. Everything that is not supported is a fault, with its line.
  * Anchors, aliases and tags are refused, so no short file can become a large value.
  */
+import { dirname, isAbsolute, join, normalize } from 'node:path'
 import {
   type Document,
   isMap,
@@ -15,13 +16,15 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml'
-import { nearest } from '../../config/nearest.ts'
+import { CLIENT_LOGO, readLogoUri } from '../../look/logo.ts'
+import { nearest } from '../../oauth/nearest.ts'
 import { entryOfMetadata, metadataMembers } from '../../operations/configuration/client-metadata-entry.ts'
-import type { Entry } from '../../operations/configuration/configuration.ts'
-import { type Configuration, KIND_NAMES, kinds } from '../../operations/configuration/plan.ts'
+import { type Configuration, SECTION_NAMES, sections } from '../../operations/configuration/plan.ts'
+import type { Entry } from '../../operations/configuration/section.ts'
 import type { Member, Members, Shape } from '../../operations/members/member.ts'
 import { UsageError } from '../terminal/command.ts'
 import { shorten } from '../terminal/print.ts'
+import { readPictureFile } from '../terminal/read-picture.ts'
 
 /** In characters. 10,000 clients with one redirect URI each have 5 million. */
 export const FILE_AT_MOST = 10_000_000
@@ -32,11 +35,12 @@ const DEPTH_AT_MOST = 20
 const SHOWN_AT_MOST = 60
 
 type Place = (node: unknown) => string
-type Reading = { faults: string[]; place: Place }
+/** `folder`: where the pictures of the file are */
+type Reading = { faults: string[]; place: Place; folder: string }
 
 /** The configuration, or a `UsageError` that lists the faults. `file` is for messages only. */
 export function readConfiguration(text: string, file: string): Configuration {
-  const reading: Reading = { faults: [], place: () => '' }
+  const reading: Reading = { faults: [], place: () => '', folder: dirname(file) }
   const document = parse(text, reading)
   const configuration = document && readSections(document, reading)
   if (configuration && reading.faults.length === 0) return configuration
@@ -52,7 +56,7 @@ export function faultLines(file: string, faults: readonly string[]): string[] {
 
 /** Client metadata of RFC 7591: one object, or a list of them, as a configuration with clients only. */
 export function readClientMetadata(text: string, file: string): Configuration {
-  const reading: Reading = { faults: [], place: () => '' }
+  const reading: Reading = { faults: [], place: () => '', folder: dirname(file) }
   const contents = parse(text, reading)?.contents
   const entries = (isSeq(contents) ? contents.items : [contents]).map((item, index): Entry => {
     const path = `client ${index + 1}`
@@ -68,12 +72,12 @@ export function readClientMetadata(text: string, file: string): Configuration {
     reading.faults.push(...faults.map((fault) => `${place}: ${fault}`))
     return { place, members }
   })
-  if (entries.length > kinds.clients.atMost) reading.faults.push(`at most ${kinds.clients.atMost} clients are read`)
+  if (entries.length > sections.clients.atMost) reading.faults.push(`at most ${sections.clients.atMost} clients are read`)
   if (reading.faults.length > 0) throw new UsageError(faultLines(file, reading.faults))
   return { ...NO_SECTION, clients: entries }
 }
 
-const NO_SECTION = Object.fromEntries(KIND_NAMES.map((name) => [name, null])) as Configuration
+const NO_SECTION = Object.fromEntries(SECTION_NAMES.map((name) => [name, null])) as Configuration
 
 function parse(text: string, reading: Reading): Document.Parsed | null {
   if (text.length > FILE_AT_MOST) {
@@ -121,14 +125,14 @@ function refuseReferences(document: Document.Parsed, { faults, place }: Reading)
 function readSections(document: Document.Parsed, reading: Reading): Configuration | null {
   const { contents } = document
   if (!isMap(contents)) {
-    reading.faults.push(`the file must have one or more of the sections ${KIND_NAMES.join(', ')}`)
+    reading.faults.push(`the file must have one or more of the sections ${SECTION_NAMES.join(', ')}`)
     return null
   }
-  const sections = pairsOf(contents, '', KIND_NAMES, reading)
-  return Object.fromEntries(KIND_NAMES.map((name) => [name, readSection(name, sections.get(name), reading)])) as Configuration
+  const sections = pairsOf(contents, '', SECTION_NAMES, reading)
+  return Object.fromEntries(SECTION_NAMES.map((name) => [name, readSection(name, sections.get(name), reading)])) as Configuration
 }
 
-function readSection(name: (typeof KIND_NAMES)[number], node: Node | null | undefined, reading: Reading): Entry[] | null {
+function readSection(name: (typeof SECTION_NAMES)[number], node: Node | null | undefined, reading: Reading): Entry[] | null {
   if (node === undefined) return null
   const { faults, place } = reading
   if (!isSeq(node)) {
@@ -136,7 +140,7 @@ function readSection(name: (typeof KIND_NAMES)[number], node: Node | null | unde
     faults.push(`${place(node)}: ${name} must be a list; an empty list is written as ${name}: []`)
     return null
   }
-  const { atMost, members } = kinds[name]
+  const { atMost, members } = sections[name]
   if (node.items.length > atMost) {
     faults.push(`${place(node)}: ${name} has ${node.items.length} entries; at most ${atMost} are read`)
     return null
@@ -214,6 +218,8 @@ function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): u
       return isSeq(node) && node.items.every(isText)
         ? node.items.map((item) => choice(item.value, shape.choices, fault))
         : fault('must be a list of texts')
+    case 'picture':
+      return isText(node) ? readPicture(node.value, reading.folder, fault) : fault('must be a data URI or the name of a file')
     case 'key_set':
       return isMap(node) ? (node.toJSON() as unknown) : fault('must be a JWK Set: {"keys":[…]}')
     case 'scopes':
@@ -223,6 +229,19 @@ function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): u
     default:
       return fault('cannot be read from a file')
   }
+}
+
+/** A data URI, or a file in the folder of this file or below. */
+function readPicture(text: string, folder: string, fault: (words: string) => null): string | null {
+  if (text.startsWith('data:')) {
+    const read = readLogoUri(text, CLIENT_LOGO)
+    return 'fault' in read ? fault(read.fault) : text
+  }
+  // The file may be from another author, so it names no other files of this machine.
+  if (isAbsolute(text) || normalize(text).startsWith('..'))
+    return fault('must be a file in the folder of this file, or a data URI')
+  const read = readPictureFile(join(folder, text))
+  return 'fault' in read ? fault(read.fault) : read.uri
 }
 
 const SCOPE: readonly Member[] = [

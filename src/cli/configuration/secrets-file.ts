@@ -1,6 +1,6 @@
 /** Writes the secrets of new clients to a new file that only its owner can read. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
-import type { KeepSecret, NewSecret } from '../../operations/configuration/configuration.ts'
+import type { KeepSecret, NewSecret } from '../../operations/configuration/section.ts'
 import { UsageError } from '../terminal/command.ts'
 
 /**

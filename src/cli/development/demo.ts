@@ -4,7 +4,7 @@ import { type ClientRegistration, registerClient } from '../../domain/clients/re
 import { CLIENT_KINDS, type Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { hashSecret } from '../../keys/secret.ts'
-import type { Logger } from '../../ops/logger.ts'
+import type { Logger } from '../../ops/log/logger.ts'
 import type { DevelopmentStore } from '../compose/development-store.ts'
 
 export type DemoAddresses = {
@@ -83,10 +83,9 @@ export async function registerDemoResources(
   at: number,
 ): Promise<void> {
   const common = { openTo: [...CLIENT_KINDS], createdAt: at }
-  // The second and the third are those of docs/guides/builders.md, whose commands work with this command.
+  // `history` is in docs/guides/builders.md, whose commands work with this command.
   const scopes = [
     { name: 'enhancement', description: enhancement },
-    { name: 'profile', description: 'read your profile in the demo' },
     { name: 'history', description: 'read your history in the demo' },
   ]
   const notes = [

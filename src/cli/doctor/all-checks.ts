@@ -15,8 +15,10 @@ import type { Check } from './check.ts'
 import { checkServiceClocks } from './clocks.ts'
 import { checkDatabase, checkSchema } from './databases.ts'
 import { checkKeys, checkSecretFiles } from './keys.ts'
+import { checkLook } from './look.ts'
 import { checkMachine } from './machine.ts'
 import { checkProxies } from './proxies.ts'
+import { checkTexts } from './texts.ts'
 
 export const checks: readonly Check[] = [
   { name: 'auth URL', run: checkAuthUrl },
@@ -35,5 +37,7 @@ export const checks: readonly Check[] = [
   { name: 'chains', run: checkChainEndpoints },
   { name: 'admin API', run: checkAdminApi },
   { name: 'metrics', run: checkMetrics },
+  { name: 'texts', run: checkTexts },
+  { name: 'look', run: checkLook },
   { name: 'machine', run: checkMachine },
 ]

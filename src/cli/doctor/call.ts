@@ -3,7 +3,8 @@ import { type IncomingHttpHeaders, request as plainRequest } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import { shorten } from '../terminal/print.ts'
 
-const BODY_AT_MOST = 100_000
+/** In characters. The OpenAPI document of the admin API, the longest answer that a check reads, has 100,000. */
+const BODY_AT_MOST = 500_000
 const CALL_MS = 5_000
 
 export type Answered = { status: number; headers: IncomingHttpHeaders; body: string; localPort: number }

@@ -1,6 +1,5 @@
 /** The clocks of the services and of the database, compared with the clock of this machine. */
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
-import type { DatabaseFacts } from './databases.ts'
 
 /** Seconds. A node corrects its difference to the database's clock, and tokens and proofs tolerate a few seconds. */
 const NOTABLE = 5
@@ -17,8 +16,8 @@ export async function checkServiceClocks(site: Site): Promise<Found[]> {
   )
 }
 
-export function checkDatabaseClock({ clocks, at }: Pick<DatabaseFacts, 'clocks'> & { at: number }): Found[] {
-  return clocks.map(({ name, now }) => judge(name, now - at))
+export function checkDatabaseClock({ name, now, at }: { name: string; now: number; at: number }): Found {
+  return judge(name, now - at)
 }
 
 function judge(name: string, difference: number): Found {

@@ -1,6 +1,6 @@
 /** The database: reachable, of the right schema, and set up so that no acknowledged change is lost. */
 import { databaseStatus, findCoordinatorProblem, inspectServers, placeOf } from '../compose/database.ts'
-import { failureOf } from '../compose/with-store.ts'
+import { failureOf, isSchemaMismatch } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
 import { printable } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
@@ -10,8 +10,6 @@ import { checkSqliteFile } from './sqlite-file.ts'
 type Inspected = Awaited<ReturnType<typeof inspectServers>>[number]
 type Facts = Extract<Inspected, { facts: unknown }>['facts']
 type PostgresUrl = Extract<Site['settings']['databaseUrl'], { kind: 'postgres' }>
-
-export type DatabaseFacts = { clocks: { name: string; now: number }[] }
 
 /** PostgreSQL 15. */
 const OLDEST_VERSION = 150_000
@@ -44,16 +42,16 @@ function serverFindings(server: Inspected, url: PostgresUrl, at: number): Found[
   const name = `PostgreSQL at ${printable(server.host)}:${server.port}`
   if ('facts' in server) {
     const { facts, ofCluster } = server
-    const clocks = checkDatabaseClock({ clocks: [{ name, now: facts.now }], at })
+    const clock = checkDatabaseClock({ name, now: facts.now, at })
     if (ofCluster && facts.inRecovery)
       return [
         wrong(
           `${name} is a standby, and the Citus cluster uses it as a primary`,
           'Promote it, or correct the address with citus_update_node.',
         ),
-        ...clocks,
+        clock,
       ]
-    return [...serverFaults(name, facts, url), ...clocks]
+    return [...serverFaults(name, facts, url), clock]
   }
   const problem = `${name} cannot be used: ${printable(server.problem)}`
   if (server.ofCluster)
@@ -134,6 +132,7 @@ export async function checkSchema({ settings: { databaseUrl } }: Site): Promise<
       return [wrong(`${status.pending.length} steps of the schema are missing`, 'Run: grantor migrate')]
     return [ok(`the schema has all ${status.applied.length} steps`)]
   } catch (error) {
+    if (isSchemaMismatch(error)) return [wrong('this version cannot use the schema', error.message)]
     const failure = failureOf(error)
     return [
       unchecked(

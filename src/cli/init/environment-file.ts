@@ -19,6 +19,8 @@ export type Installation = {
   /** undefined: the admin API is off */
   adminUrl: string | undefined
   databaseUrl: string
+  /** the look of the pages, by the names of the settings */
+  look: Lines
   /** addresses of the proxies in front, or null if the servers are reached directly, on this machine */
   trustedProxies: string | null
 }
@@ -38,7 +40,7 @@ export function isDirect({ authUrl, loginUrl }: Pick<Installation, 'authUrl' | '
 
 /** The settings that the servers will have. */
 export function settingsOf(installation: Installation): Lines {
-  const { target, folder, authUrl, loginUrl, adminUrl, databaseUrl, trustedProxies } = installation
+  const { target, folder, authUrl, loginUrl, adminUrl, databaseUrl, trustedProxies, look } = installation
   return {
     GRANTOR_AUTH_URL: authUrl,
     GRANTOR_LOGIN_URL: loginUrl,
@@ -57,6 +59,7 @@ export function settingsOf(installation: Installation): Lines {
     ...(target === 'files'
       ? { GRANTOR_SECRET_FILE: `${folder}/secret`, GRANTOR_LOGIN_SECRET_FILE: `${folder}/login-secret` }
       : {}),
+    ...look,
   }
 }
 
@@ -64,7 +67,7 @@ type Secrets = { secret: string; loginSecret: string }
 
 /** The files of the installation, by their path in the folder. */
 export function filesOf(installation: Installation, { secret, loginSecret }: Secrets): Readonly<Record<string, string>> {
-  const { target, authUrl, loginUrl, databaseUrl, trustedProxies } = installation
+  const { target, authUrl, loginUrl, databaseUrl, trustedProxies, look } = installation
   switch (target) {
     case 'files':
     case 'systemd':
@@ -72,12 +75,13 @@ export function filesOf(installation: Installation, { secret, loginSecret }: Sec
     case 'compose': {
       // The other settings are in the Compose file.
       const proxies = trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }
-      const lines = { GRANTOR_IMAGE: 'grantor', GRANTOR_AUTH_URL: authUrl, GRANTOR_LOGIN_URL: loginUrl, ...proxies }
+      const lines = { GRANTOR_IMAGE: 'grantor', GRANTOR_AUTH_URL: authUrl, GRANTOR_LOGIN_URL: loginUrl, ...proxies, ...look }
       return { 'secrets/secret': `${secret}\n`, 'secrets/login-secret': `${loginSecret}\n`, '.env': environmentText(lines) }
     }
     case 'kubernetes': {
       const isPostgres = databaseUrl.startsWith('postgres')
-      const settings = trustedProxies === null ? {} : { settings: { GRANTOR_TRUSTED_PROXIES: trustedProxies } }
+      const lines = { ...(trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }), ...look }
+      const settings = Object.keys(lines).length === 0 ? {} : { settings: lines }
       const store = isPostgres ? 'postgresql' : 'sqlite'
       const values = { authUrl, loginUrl, store, secret: { name: 'grantor' }, ...settings }
       // Without a newline: an entry of a Secret is used as it is.

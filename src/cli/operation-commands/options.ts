@@ -2,6 +2,7 @@
 import type { Member, Members } from '../../operations/members/member.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { type OptionSpec, type OptionSpecs, UsageError } from '../terminal/command.ts'
+import { readPictureFile } from '../terminal/read-picture.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'
 import { readJwks } from './read-jwks.ts'
 
@@ -55,11 +56,11 @@ function specsOf(member: Member, { command }: Operation): (readonly [string, Opt
   return [[optionName(member), spec]]
 }
 
-/** The input that the options describe. Their choices were checked when they were read. */
-export function readInput(operation: Operation, options: Given): Members {
+/** The input that the options describe. Their choices were checked when they were read. `now` is the time from which `24h` counts. */
+export function readInput(operation: Operation, options: Given, now: number): Members {
   const input: Record<string, unknown> = {}
   for (const member of membersWithOption(operation)) {
-    const value = valueOf(operation, member, options)
+    const value = valueOf(operation, member, { options, now })
     if (value !== undefined) input[member.name] = value
     else if (member.required && operation.command?.repeats?.member !== member.name)
       throw new UsageError([`--${optionName(member)} is missing: ${member.option?.words ?? ''}`, seeHelp(operation)])
@@ -76,7 +77,7 @@ function seeHelp({ subject, verb }: Operation): string {
 }
 
 /** Undefined if the member was not given. */
-function valueOf(operation: Operation, member: Member, options: Given): unknown {
+function valueOf(operation: Operation, member: Member, { options, now }: { options: Given; now: number }): unknown {
   const { option, nullable, shape } = member
   if (option?.flags) return oneOf(Object.keys(option.flags), options)
   const name = optionName(member)
@@ -89,7 +90,7 @@ function valueOf(operation: Operation, member: Member, options: Given): unknown 
   if (given === undefined) return off !== null && options[off[0]] === true ? (nullable ? null : []) : undefined
   // `--no-keys --jwks-uri` removes the other kind of keys.
   if (off !== null && options[off[0]] === true && option?.replaces === undefined) throw bothGiven(off[0], name)
-  return parsed(name, member, given)
+  return parsed(name, member, given, now)
 }
 
 function givenValue(value: unknown): string | string[] | undefined {
@@ -107,15 +108,22 @@ function bothGiven(one: string, other: string): UsageError {
   return new UsageError(`--${one} and --${other} are both given: keep one`)
 }
 
-function parsed(name: string, { shape }: Member, value: string | string[]): unknown {
+function parsed(name: string, { shape }: Member, value: string | string[], now: number): unknown {
   if (Array.isArray(value)) return shape.kind === 'scopes' ? value.map(scopeFrom) : value
   switch (shape.kind) {
     case 'key_set':
       return readJwks(value)
+    case 'picture': {
+      const read = readPictureFile(value)
+      if ('fault' in read) throw new UsageError(`--${name} ${read.fault}`)
+      return read.uri
+    }
     case 'wallet':
       return walletFrom(value)
     case 'integer':
       return integerFrom(name, value, shape)
+    case 'time':
+      return timeFrom(name, value, now)
     default:
       return value
   }
@@ -132,4 +140,15 @@ function integerFrom(name: string, text: string, { minimum, maximum }: { minimum
   if (value >= minimum && value <= (maximum ?? value)) return value
   const range = maximum === undefined ? `from ${minimum} on` : `from ${minimum} to ${maximum}`
   throw new UsageError(`--${name} must be a whole number ${range}, not "${text}"`)
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 }
+const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/
+
+function timeFrom(name: string, text: string, now: number): number {
+  const ago = /^(\d{1,6})([mhd])$/.exec(text)
+  if (ago) return now - Number(ago[1]) * (UNITS[ago[2] ?? ''] ?? 0)
+  const at = DATE.test(text) ? Date.parse(text) / 1000 : Number.NaN
+  if (!Number.isNaN(at)) return at
+  throw new UsageError(`--${name} must be a time such as 2026-11-23, 2026-11-23T08:30Z, 90m, 24h or 7d, not "${text}"`)
 }

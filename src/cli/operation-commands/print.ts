@@ -3,19 +3,10 @@
 import { subjectOf } from '../../operations/all.ts'
 import { type Members, type Shown, textOf } from '../../operations/members/member.ts'
 import { type CommandWords, type Display, type Operation, recordIn, type Subject } from '../../operations/operation.ts'
-import { columns, facts, time } from '../terminal/print.ts'
-
-export function listLines({ displays = [], empty }: Subject, records: readonly Members[]): string[] {
-  if (records.length === 0) return [empty?.terminal ?? 'There is nothing.']
-  const shownColumns = displays.filter(({ column }) => column !== undefined)
-  return columns(
-    shownColumns.map(({ column }) => column ?? ''),
-    records.map((record) => shownColumns.map(({ shown }) => cellText(shown(record)))),
-  )
-}
+import { facts, time } from '../terminal/print.ts'
 
 /** A state in a table has no time. */
-function cellText(shown: Shown): string {
+export function cellText(shown: Shown): string {
   const text = typeof shown === 'object' && shown !== null && 'state' in shown ? shown.state : shownText(shown)
   return text ?? '-'
 }
@@ -23,7 +14,7 @@ function cellText(shown: Shown): string {
 /** The sentence, the record and the secret of an output. */
 export function outputLines(operation: Operation, { done }: CommandWords, output: unknown, id: string): string[] {
   const subject = subjectOf(operation.subject)
-  const hasFacts = ['get', 'create', 'change'].includes(operation.kind) && (subject.displays || !done)
+  const hasFacts = ['get', 'create', 'change'].includes(operation.kind) && (factDisplays(subject).length > 0 || !done)
   const { client_secret, secret = client_secret } = (output ?? {}) as Members
   return [
     ...(done ? [done(output as never, { id })] : []),
@@ -46,9 +37,15 @@ export function environmentLines({ environment }: CommandWords, output: unknown)
   return Object.entries(environment?.(output as never) ?? {}).map(([name, value]) => `${name}=${value}`)
 }
 
-function recordLines({ displays }: Subject, record: Members): string[] {
-  if (!displays) return facts(Object.entries(record).map(([name, value]) => [name, textOf(value)] as const))
-  return facts(displays.filter(({ isOnlyColumn }) => !isOnlyColumn).flatMap((display) => factsOf(display, record)))
+/** Without displays for a single record, the record as it is. */
+function recordLines(subject: Subject, record: Members): string[] {
+  const displays = factDisplays(subject)
+  if (displays.length > 0) return facts(displays.flatMap((display) => factsOf(display, record)))
+  return facts(Object.entries(record).map(([name, value]) => [name, textOf(value)] as const))
+}
+
+function factDisplays({ displays = [] }: Subject): Display[] {
+  return displays.filter(({ isOnlyColumn }) => !isOnlyColumn)
 }
 
 /** A value of several lines has its name on each of them. */

@@ -1,11 +1,11 @@
 /** The common parts of the long-running programs: their log, their metrics, and the order of their shutdown. */
 import { type Settings, secretsOf } from '../../config/settings.ts'
 import type { Limited } from '../../http/service.ts'
-import { limitGarbage } from '../../ops/engine.ts'
-import { createLogger, type Logger } from '../../ops/logger.ts'
-import type { Metrics } from '../../ops/metrics.ts'
-import type { RateLimit } from '../../ops/rate-limit.ts'
-import { type Closable, closeServers } from '../../ops/shutdown.ts'
+import type { RateLimit } from '../../ops/http/rate-limit.ts'
+import { createLogger, type Logger } from '../../ops/log/logger.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
+import { limitGarbage } from '../../ops/process/engine.ts'
+import { type Closable, closeServers } from '../../ops/process/shutdown.ts'
 import { composeAuthService } from '../compose/compose.ts'
 import { tlsOf } from '../compose/tls.ts'
 import { allListening, listen, promising } from './listen.ts'
@@ -17,7 +17,10 @@ export function loggerFor(settings: Settings, destination?: { write(line: string
 /** Metrics and their server, which does not listen yet; undefined if metrics are off, and then prom-client is not loaded. */
 export async function metricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>) {
   if (!address) return undefined
-  const { createMetrics, createMetricsServer } = await import('../../ops/metrics.ts')
+  const [{ createMetrics }, { createMetricsServer }] = await Promise.all([
+    import('../../ops/metrics/metrics.ts'),
+    import('../../ops/http/metrics-server.ts'),
+  ])
   const metrics = createMetrics()
   const server = promising(createMetricsServer(metrics))
   return { metrics, server, listen: () => listen(server, address, 'metrics', 'set GRANTOR_METRICS_LISTEN') }

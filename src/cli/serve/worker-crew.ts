@@ -1,6 +1,6 @@
 /** Keeps N worker processes running: starts them, replaces workers that end, and stops all of them. */
 import cluster, { type Worker } from 'node:cluster'
-import type { Logger } from '../../ops/logger.ts'
+import type { Logger } from '../../ops/log/logger.ts'
 import { CommandError } from '../terminal/command.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
 

@@ -1,7 +1,7 @@
 /** The messages between the primary of `serve --workers N` and its workers. */
 import type { Limited } from '../../http/service.ts'
-import type { Counted, KeyOver } from '../../ops/shared-rate-limit.ts'
-import type { Snapshot } from '../../ops/summed-metrics.ts'
+import type { Counted, KeyOver } from '../../ops/http/shared-rate-limit.ts'
+import type { Snapshot } from '../../ops/metrics/summed-metrics.ts'
 
 export type ToPrimary =
   | { kind: 'ready' }

@@ -5,8 +5,8 @@
 import cluster from 'node:cluster'
 import type { Settings } from '../../config/settings.ts'
 import type { Limited } from '../../http/service.ts'
-import { type Counted, createReportingRateLimit } from '../../ops/shared-rate-limit.ts'
-import { catchStopSignals, shutDownOnSignals } from '../../ops/shutdown.ts'
+import { type Counted, createReportingRateLimit } from '../../ops/http/shared-rate-limit.ts'
+import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
 import { loggerFor, openAuthService } from './running.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
@@ -22,7 +22,7 @@ export async function runWorker(number: number, settings: Settings<'serve'>, env
   const primary = connectPrimary()
   try {
     const logger = loggerFor(settings).child({ worker: number })
-    const metrics = settings.metricsListen ? (await import('../../ops/metrics.ts')).createMetrics() : undefined
+    const metrics = settings.metricsListen ? (await import('../../ops/metrics/metrics.ts')).createMetrics() : undefined
     const limits = settings.rateLimit ? primary.createLimit(() => environment.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
     const { close, drain } = await openAuthService(settings, { logger, now: () => environment.now(), metrics, limits })

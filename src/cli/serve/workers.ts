@@ -3,8 +3,8 @@
  * complete auth service on the same store. The primary opens no store.
  */
 import type { Settings } from '../../config/settings.ts'
-import { createRateCounter } from '../../ops/shared-rate-limit.ts'
-import { catchStopSignals, closeServers, GRACE_SECONDS, shutDownOnSignals } from '../../ops/shutdown.ts'
+import { createRateCounter } from '../../ops/http/shared-rate-limit.ts'
+import { catchStopSignals, closeServers, GRACE_SECONDS, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { limitsOf } from '../compose/rate-limits.ts'
 import { type CommandEnvironment, UsageError } from '../terminal/command.ts'
 import { allListening } from './listen.ts'

@@ -43,8 +43,8 @@ export type Command<Specs extends OptionSpecs = OptionSpecs> = {
   name: string
   /** one line for the list of commands */
   words: string
-  /** further paragraphs for the command's own help */
-  about?: readonly string[]
+  /** a further paragraph for the command's own help, or several */
+  about?: string | readonly string[]
   operands?: readonly { name: string; words: string }[]
   options: Specs
   examples: readonly string[]

@@ -7,6 +7,7 @@ import { loginPageUrl } from '../authorization/authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
 import { ENDING, endAllowed, endSession, nameEnding } from '../consent/end-grants.ts'
 import { openReceipt, type SignedMessage, scopesByResourceOf } from '../consent/receipt.ts'
+import { clientLogoPath } from '../model/client-logo-path.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import { pagesOf, type SessionPage } from '../model/pages.ts'
@@ -20,6 +21,8 @@ const READ = 500
 export type ConnectedApp = ClientPlace & {
   clientId: string
   name: string
+  /** the path of the logo that an operator uploaded */
+  logo: string | undefined
   scopes: string[]
   resources: string[]
   /** the scopes of each resource; null if there is only one resource */
@@ -36,14 +39,18 @@ export type ConnectedApp = ClientPlace & {
 /** One page of a list. `more` is the cursor of the next page; null on the last page. */
 type ListPage<Row> = { rows: Row[]; more: string | null }
 
-/** What the account page shows. The first page has both lists, every other page only one. */
-export type ConnectedAccount = { apps?: ListPage<ConnectedApp>; sessions?: ListPage<Session> }
+/** A withdrawn receipt of an app that has no access any more. */
+export type EndedReceipt = ClientPlace & { name: string; receipt: Receipt }
+
+/** What the account page shows. The first page has all lists, every other page only one. */
+export type ConnectedAccount = { apps?: ListPage<ConnectedApp>; ended?: ListPage<EndedReceipt>; sessions?: ListPage<Session> }
 
 /** A cursor: the last row of the previous page. A cursor is sealed and names its wallet, because a user can change a URL. */
 type Cursor = { wallet: Address } & (
   | { list: 'apps'; clientId: string }
   | ({ list: 'sessions' } & NonNullable<SessionPage['after']>)
   | ({ list: 'receipts' } & ReceiptCursor)
+  | ({ list: 'ended' } & Omit<ReceiptCursor, 'withdrawnAt'>)
 )
 
 const CURSOR = sealedFormat<Cursor>('accountCursor')
@@ -54,9 +61,13 @@ const CURSOR = sealedFormat<Cursor>('accountCursor')
  */
 export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<ConnectedAccount> {
   const cursor = page === null ? undefined : CURSOR.open(deps.keys, page)
-  if (cursor?.wallet !== session.wallet) return { ...(await readApps(deps, session)), ...(await readSessions(deps, session)) }
+  if (cursor?.wallet !== session.wallet) {
+    const lists = await Promise.all([readApps(deps, session), readEnded(deps, session), readSessions(deps, session)])
+    return Object.assign({}, ...lists)
+  }
   if (cursor.list === 'apps') return readApps(deps, session, cursor.clientId)
   if (cursor.list === 'sessions') return readSessions(deps, session, cursor)
+  if (cursor.list === 'ended') return readEnded(deps, session, cursor)
   const { clientId } = cursor
   const allowed = await readAllowed(deps, session, { clientId })
   // The user ended the app since the previous page was shown.
@@ -71,6 +82,39 @@ async function readSessions(deps: Deps, { wallet }: Session, after?: SessionPage
   const isMore = last && read.length > SHOWN
   const more = isMore ? sealCursor(deps, { wallet, list: 'sessions', authTime: last.authTime, hash: last.hash }) : null
   return { sessions: { rows: sessions, more } }
+}
+
+/** A page of the withdrawn receipts, sorted by client id. The receipts of connected apps are with these apps. */
+async function readEnded(deps: Deps, session: Session, after?: Omit<ReceiptCursor, 'withdrawnAt'>): Promise<ConnectedAccount> {
+  if (session.method === 'vouched') return {}
+  const { wallet } = session
+  const read = await deps.store.receipts.listReceipts(wallet, { state: 'withdrawn', limit: SHOWN + 1, after })
+  const receipts = read.slice(0, SHOWN)
+  // The receipt of a sign-in to the account page is no consent to an app.
+  const clientIds = [...new Set(receipts.map(({ clientId }) => clientId))].filter((clientId) => clientId !== '')
+  const connected = await Promise.all(clientIds.map((clientId) => isConnected(deps, session, clientId)))
+  const ended = new Set(clientIds.filter((_, i) => !connected[i]))
+  const last = read.length > SHOWN ? receipts.at(-1) : undefined
+  return {
+    ended: {
+      rows: await Promise.all(
+        receipts.filter(({ clientId }) => ended.has(clientId)).map((receipt) => endedReceipt(deps, receipt)),
+      ),
+      more: last
+        ? sealCursor(deps, { wallet, list: 'ended', clientId: last.clientId, issuedAt: last.issuedAt, id: last.id })
+        : null,
+    },
+  }
+}
+
+async function isConnected(deps: Deps, session: Session, clientId: string): Promise<boolean> {
+  const { grants, receipts } = await readAllowed(deps, session, { clientId })
+  return grants.length + receipts.length > 0
+}
+
+async function endedReceipt(deps: Deps, receipt: Receipt): Promise<EndedReceipt> {
+  const { clientId, redirectUri } = receipt
+  return { name: (await deps.clients.find(clientId))?.name ?? '', ...clientPlace(clientId, redirectUri), receipt }
 }
 
 /** A page of apps, sorted by client id, so that all grants and receipts of an app are on one page. */
@@ -136,6 +180,7 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
     clientId,
     // If the client was deleted, the page shows only the host of the redirect URI.
     name: client?.name ?? '',
+    logo: client ? clientLogoPath(client) : undefined,
     ...clientPlace(clientId, uri ?? ''),
     ...allowedScopes([
       ...grants,
@@ -205,7 +250,7 @@ export async function readOwnReceipt(deps: Deps, session: Session, id: string): 
 /** Ends the grants and withdraws the receipts of one app. Returns the name of the job that ends the other grants; null if all have ended. */
 export async function endApp(deps: Deps, { wallet }: Session, clientId: string): Promise<string | null> {
   const { job } = await endAllowed(deps, { wallet, clientId, startedBy: wallet }, 'user', deps.now())
-  deps.audit({ event: 'app_ended', client_id: clientId, wallet, ...(job && { details: { grants_ended_by: job.id } }) })
+  await deps.audit({ event: 'app_ended', client_id: clientId, wallet, ...(job && { details: { grants_ended_by: job.id } }) })
   return job && nameEnding(deps, job)
 }
 
@@ -239,7 +284,7 @@ export function beginLogin(
   browserKey: string | null,
 ): { to: string; browserKey: string } {
   const key = browserKey ?? newBrowserKey()
-  const challenge = sealChallenge(deps, { kind }, null, key)
+  const challenge = sealChallenge(deps, { kind }, null, { browserKey: key })
   if (challenge === null) throw new Error('The challenge of a login without an app is too long.')
   return { to: loginPageUrl(deps, challenge), browserKey: key }
 }

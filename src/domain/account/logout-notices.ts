@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { signJwt } from '../../keys/signed-jwt.ts'
-import type { AuditEvent, Deps, EndedSessions } from '../model/deps.ts'
+import type { UnawaitedEvent } from '../model/audit-events.ts'
+import type { Deps, EndedSessions } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { sidOf } from '../tokens/id-token.ts'
 import { signingKeyOf } from '../tokens/signing-key.ts'
@@ -53,7 +54,15 @@ function makeLogoutToken(
 }
 
 /** The audit event for a notice that was delivered or lost. */
-export function logoutEvent({ delivered, clientId, why }: { delivered: boolean; clientId?: string; why?: string }): AuditEvent {
+export function logoutEvent({
+  delivered,
+  clientId,
+  why,
+}: {
+  delivered: boolean
+  clientId?: string
+  why?: string
+}): UnawaitedEvent {
   return {
     event: delivered ? 'logout_notice_delivered' : 'logout_notice_lost',
     ...(why === undefined ? {} : { reason: why }),

@@ -35,7 +35,7 @@ export type LogoutOutcome =
 
 const KNOWN = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const
 
-/** `logout_hint` and `ui_locales` are optional to support, and are ignored. */
+/** `logout_hint` is optional to support, and is ignored. `ui_locales` selects the language of the pages, and nothing else. */
 export async function requestLogout(deps: Deps, query: Form, sessionId: string | null): Promise<LogoutOutcome> {
   const { values, faults } = takeParameters(query, KNOWN)
   const fault = faults.find(({ reason, parameter }) => reason === 'parameter_repeated' || parameter !== 'state')

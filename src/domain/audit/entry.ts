@@ -1,6 +1,7 @@
 /** What is recorded in the audit trail, before the line has a number and a hash. */
 import { randomUUID } from 'node:crypto'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
+import { type AuditEvent, type AuditEventName, auditEvents } from '../model/audit-events.ts'
 import type { UnplacedLine } from '../model/audit-store.ts'
 import { textIdOf } from '../model/text-id.ts'
 
@@ -9,7 +10,7 @@ export type AuditEntry = {
   id: string
   /** epoch seconds */
   at: number
-  event: string
+  event: AuditEventName
   result: 'done' | 'refused'
   reason?: string | undefined
   /** the operator who acted: a wallet or a client id of the admin API, or `cli:NAME` */
@@ -32,14 +33,27 @@ export type NewEntry = Omit<AuditEntry, 'id' | 'result'> & { result?: AuditEntry
 /** In characters. Longer values are cut. Only the URI of a resource or of a client's document can be nearly as long. */
 const VALUE_AT_MOST = 2048
 
+/** Writes one entry: `AuditTrail.record` in a server, `appendEntry` in a command. */
+export type WriteEntry = (entry: AuditEntry) => Promise<unknown>
+
 export function newEntry(entry: NewEntry): AuditEntry {
   return { ...entry, id: randomUUID(), result: entry.result ?? 'done' }
 }
 
+type Circumstances = Pick<AuditEntry, 'at' | 'requestId' | 'network'>
+
+/** The entry of an event; null if the event is not recorded. */
+export function entryOfEvent(audited: AuditEvent, circumstances: () => Circumstances): AuditEntry | null {
+  if (!auditEvents[audited.event].recorded) return null
+  const { event, client_id: clientId, grant_id: grantId, key_id: keyId, request_id: requestId, ...others } = audited
+  const given = circumstances()
+  const result = event === 'consent_declined' ? 'refused' : 'done'
+  return newEntry({ ...given, ...others, event, result, clientId, grantId, keyId, requestId: requestId ?? given.requestId })
+}
+
 /** The line of an entry, still without its place in the chain. Members without a value are left out of the text. */
 export function lineOf(entry: AuditEntry): UnplacedLine {
-  const { id, at, result, wallet, details } = entry
-  const event = bounded(entry.event) ?? ''
+  const { id, at, event, result, wallet, details } = entry
   const reason = bounded(entry.reason)
   const operator = bounded(entry.operator)
   const clientId = bounded(entry.clientId === undefined ? undefined : textIdOf(entry.clientId))

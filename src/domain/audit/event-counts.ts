@@ -2,7 +2,7 @@
  * Counts events that have no line of their own, by their kind and by who caused them. Once a minute one line for each of these counts is
  * written, so the size of the trail does not depend on how often a caller repeats a request.
  */
-import type { AuditEvent } from '../model/deps.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
 
 /** Counts in memory, which are also the lines of one minute. Beyond this number, events of one kind share a count without client and wallet. */
 const COUNTS_AT_MOST = 1000

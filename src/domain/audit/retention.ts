@@ -4,8 +4,7 @@
  */
 import type { AuditLine, AuditStore } from '../model/audit-store.ts'
 import type { CleaningStore } from '../model/operator-store.ts'
-import { newEntry } from './entry.ts'
-import type { WriteEntry } from './operator-acts.ts'
+import { newEntry, type WriteEntry } from './entry.ts'
 import { LINES_DELETED } from './own-events.ts'
 import { fieldsOf } from './verify.ts'
 

@@ -3,6 +3,7 @@ import { isCodeChallenge } from '../../oauth/code-challenge.ts'
 import { invalidRequest, unauthorizedClient, unsupportedResponseType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isSignedMode } from '../../oauth/response-mode.ts'
+import { chooseUiLocale } from '../../oauth/ui-locales.ts'
 import { requireSigningOfProfile } from '../clients/profile-signing.ts'
 import type { AuthorizationRequest, ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
@@ -45,6 +46,7 @@ export function readRequest(
     nonce: readNonce(parameters.nonce),
     // An unknown ID token names no wallet, so no session can match the hint. A new login is required.
     maxAge: hint === 'unknown_id_token' ? 0 : readMaxAge(parameters.max_age),
+    uiLocale: chooseUiLocale(parameters.ui_locales),
     dpopJkt: readKeyThumbprint(parameters.dpop_jkt),
     pushedId: null,
     ...(hint === 'unknown_id_token' ? { loginHint: null, onlyHinted: false } : hint),

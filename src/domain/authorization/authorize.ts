@@ -19,6 +19,7 @@ import { findCoveringReceipt, isForAnotherPort } from '../consent/receipt.ts'
 import { findSession, isRecent, meetsConsentRule, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import type { AdmitCode, Deps } from '../model/deps.ts'
+import type { DevicePlace } from '../model/device-request.ts'
 import type { Client, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
@@ -35,8 +36,14 @@ import {
 } from './request-parameters.ts'
 import { resolveRequest } from './resolve-request.ts'
 
-/** The two cookies of the browser, its network (`ops/network.ts`), and the limits on its codes. */
-export type Browser = { sessionId: string | null; browserKey: string | null; network: string; admitCode: AdmitCode }
+/** The two cookies of the browser, its network (`ops/network.ts`), what another device may see of its place, and the limits on its codes. */
+export type Browser = {
+  sessionId: string | null
+  browserKey: string | null
+  network: string
+  place: DevicePlace
+  admitCode: AdmitCode
+}
 
 /** Faults that are shown to the user, because no redirect URI can be trusted. */
 export type PageFault = 'malformed_request' | 'unknown_client' | 'client_document' | 'request_unusable' | RedirectFault
@@ -185,7 +192,7 @@ function toConfirmation({ deps, client, request }: CheckedRequest, session: Sess
 
 function toLogin({ deps, client, request, browser }: CheckedRequest): AuthorizeOutcome {
   const browserKey = browser.browserKey ?? newBrowserKey()
-  const challenge = sealChallenge(deps, { kind: 'app', request }, client, browserKey)
+  const challenge = sealChallenge(deps, { kind: 'app', request }, client, { browserKey, place: browser.place })
   if (challenge === null) throw invalidRequest('request_too_long', 'The request is too long.')
   return { kind: 'login', to: loginPageUrl(deps, challenge), browserKey }
 }

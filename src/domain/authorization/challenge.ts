@@ -2,25 +2,26 @@
  * The login challenge: the sealed purpose of a sign-in, with everything that the text to sign contains. A challenge is bound to one
  * browser and cannot be used in another.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import { macOf } from '../../keys/mac.ts'
 import { sealedFormat } from '../../keys/sealed.ts'
 import type { ResponseMode } from '../../oauth/response-mode.ts'
+import type { UiLocale } from '../../oauth/ui-locales.ts'
+import { showUserCode, userCodeOf } from '../../oauth/user-code.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../wallet/account-message.ts'
 import type { Address } from '../../wallet/address.ts'
-import { consentTemplateOf } from '../../wallet/consent-message.ts'
-import { DEVICE_GRANT_TEMPLATE } from '../../wallet/device-consent.ts'
 import { transliterateName } from '../../wallet/plain-words.ts'
+import { SHORT_DEVICE_TEMPLATE, SHORT_TEMPLATE, TWO_SCREENS_TEMPLATE } from '../../wallet/short-consent.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
-import type { DeviceRequest } from '../model/device-request.ts'
+import type { DevicePlace, DeviceRequest } from '../model/device-request.ts'
 import type { Client, ScopesByResource } from '../model/records.ts'
-import { textIdOf } from '../model/text-id.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
 /** in characters */
 const MAX_LENGTH = 4096
+const NONCE_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /** What the signature is for: an app's request, the request of a device, the account page, or ending everything without a session. */
 export type LoginPurpose =
@@ -32,10 +33,18 @@ export type LoginPurpose =
 /** The purposes in which the wallet consents to a client. */
 export type ConsentPurpose = Extract<LoginPurpose, { kind: 'app' | 'device' }>
 
+/** The templates of new challenges. */
+const TEMPLATES = {
+  app: SHORT_TEMPLATE,
+  device: SHORT_DEVICE_TEMPLATE,
+  account: ACCOUNT_TEMPLATE,
+  end_everything: END_EVERYTHING_TEMPLATE,
+} as const satisfies Record<LoginPurpose['kind'], number>
+
 export type Challenge = {
   /** the number of the template of the text to sign */
   template: number
-  /** 128 random bits in hex: the `Nonce` of the text (ERC-4361), which also identifies the challenge */
+  /** 131 random bits: the `Nonce` of the text (ERC-4361), which also identifies the challenge */
   nonce: string
   issuedAt: number
   /** the end of the grant that the text shows */
@@ -48,8 +57,10 @@ export type Challenge = {
   requestedBy: string
   /** the id of the key from which the session id is derived */
   sessionKeyId: string
-  /** true if another device continues the login: this device gets a session, but never a code */
+  /** true if another device continues the login: this device never gets a code, and gets a session unless the login is a cross-device login */
   elsewhere: boolean
+  /** the network of the browser that requested the login, for the page on which the other device compares; null if there is no such page */
+  place: DevicePlace | null
   purpose: LoginPurpose
 }
 
@@ -57,13 +68,23 @@ export function newBrowserKey(): string {
   return randomBytes(32).toString('base64url')
 }
 
+/** The shortest text of letters and digits that has 128 random bits. */
+function newNonce(): string {
+  return Array.from({ length: 22 }, () => NONCE_LETTERS[randomInt(NONCE_LETTERS.length)]).join('')
+}
+
 /** Seals a purpose into a challenge for one browser; null if the challenge is too long for a URL. */
-export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client | null, browserKey: string): string | null {
+export function sealChallenge(
+  deps: Deps,
+  purpose: LoginPurpose,
+  client: Client | null,
+  { browserKey, place = null }: { browserKey: string; place?: DevicePlace | null },
+): string | null {
   const at = deps.now()
   const browserHash = hashBrowserKey(browserKey)
   const challenge = {
-    template: templateOf(purpose),
-    nonce: randomBytes(16).toString('hex'),
+    template: TEMPLATES[purpose.kind],
+    nonce: newNonce(),
     issuedAt: at,
     until: at + deps.settings.lifetimes.grant,
     clientName: client ? transliterateName(client.name) : '',
@@ -71,26 +92,41 @@ export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client 
     requestedBy: browserHash,
     sessionKeyId: deps.keys.maker('mac').id,
     elsewhere: false,
+    place: deps.settings.crossDevice ? place : null,
     purpose,
   }
   return sealFor(deps, challenge, purpose.kind === 'app' ? purpose.request.pushedId : null)
 }
 
 /**
- * The challenge for another device that continues the login, with the same text and the same expiry. The app's `state` and
- * `code_challenge` are removed: they are useful only in the browser that requested the login.
+ * The challenge for another device that continues the login, with the same nonce and the same expiry. The app's `state` and
+ * `code_challenge` are removed: they are useful only in the browser that requested the login. In a cross-device login the text names the
+ * code that the browser shows.
  */
 export function resumeChallenge(
   deps: Deps,
   challenge: Challenge,
   request: AuthorizationRequest,
-  browserKey: string,
+  { browserKey, crossDevice }: { browserKey: string; crossDevice: boolean },
 ): string | null {
   const purpose = {
     kind: 'app' as const,
     request: { ...request, state: null, codeChallenge: null, nonce: null, pushedId: null },
   }
-  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose }, request.pushedId)
+  const forDevice = crossDevice ? { template: TWO_SCREENS_TEMPLATE } : { place: null }
+  const browserHash = hashBrowserKey(browserKey)
+  return sealFor(deps, { ...challenge, ...forDevice, browserHash, elsewhere: true, purpose }, request.pushedId)
+}
+
+/** Whether the signature of this device signs in the browser that requested the login. */
+export function isCrossDevice({ elsewhere, template }: Challenge): boolean {
+  return elsewhere && template === TWO_SCREENS_TEMPLATE
+}
+
+/** The eight letters that the browser shows and the text names. Only the service can compute the letters. Undefined if the key is retired. */
+export function crossDeviceCodeOf(ring: KeyRing, { sessionKeyId, nonce }: Challenge): string | undefined {
+  const key = ring.opener('mac', sessionKeyId)
+  return key && showUserCode(userCodeOf(macOf(key, 'cross-device code', Buffer.from(nonce))))
 }
 
 /** The contents of a challenge, also of an expired one. Undefined if this service did not seal the text, or if the pushed request cannot be read. */
@@ -118,7 +154,7 @@ export function isOfBrowser(challenge: Challenge, browserKey: string | null): bo
   return browserKey !== null && hashBrowserKey(browserKey) === challenge.browserHash
 }
 
-/** The `Request ID` of ERC-4361: a UUID that is derived from the nonce. The receipt has the same id. */
+/** The id of the receipt: a UUID that is derived from the nonce. The older texts contain it as `Request ID` (ERC-4361). */
 export function requestIdOf(challenge: Challenge): string {
   const hex = createHash('sha256').update(`request ${challenge.nonce}`).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
@@ -131,15 +167,6 @@ export function requestIdOf(challenge: Challenge): string {
 export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undefined {
   const key = ring.opener('mac', challenge.sessionKeyId)
   return key && macOf(key, 'session id', Buffer.from(challenge.nonce)).toString('base64url')
-}
-
-function templateOf(purpose: LoginPurpose): number {
-  if (purpose.kind === 'app') {
-    const request = { ...purpose.request, clientId: textIdOf(purpose.request.clientId) }
-    return consentTemplateOf(request, request.scopesByResource === null ? 'same_for_all_resources' : 'by_resource')
-  }
-  if (purpose.kind === 'device') return DEVICE_GRANT_TEMPLATE
-  return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
 }
 
 /** If the request is too long for the challenge and was pushed, the challenge contains only the id of the pushed request. */
@@ -156,16 +183,19 @@ function hashBrowserKey(browserKey: string): string {
 // A packed challenge is an array: member names would make the URL a third longer.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
 // Members that few requests have. Each has a name of one letter, and is omitted without a value.
-type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode; s?: number[][] }
+type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode; s?: number[][]; l?: UiLocale }
 type PackedDevice = { device: DeviceRequest }
 type PackedPurpose = PackedRequest | PackedDevice | 'account' | 'end_everything'
 type Pushed = { pushed: string }
-type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
+/** The network and the program, with a space between. The network contains no space. */
+type PackedPlace = string
+type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed, PackedPlace?]
 
 const PACKED_CHALLENGE = sealedFormat<Packed>('loginChallenge')
 
 function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
-  return [
+  const { place } = challenge
+  const packed: Packed = [
     challenge.template,
     challenge.nonce,
     challenge.issuedAt,
@@ -176,13 +206,17 @@ function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
     challenge.elsewhere ? challenge.requestedBy : 0,
     purpose,
   ]
+  if (place) packed.push(`${place.network} ${place.program}`)
+  return packed
 }
 
 function unpack(packed: Packed, purpose: LoginPurpose): Challenge {
-  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, requester] = packed
+  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, requester, , packedPlace] = packed
   const elsewhere = requester !== 0
   const browsers = { browserHash, requestedBy: elsewhere ? requester : browserHash, elsewhere }
-  return { template, nonce, issuedAt, until, clientName, ...browsers, sessionKeyId, purpose }
+  const [network = '', ...program] = packedPlace?.split(' ') ?? []
+  const place = packedPlace === undefined ? null : { network, program: program.join(' ') }
+  return { template, nonce, issuedAt, until, clientName, ...browsers, sessionKeyId, place, purpose }
 }
 
 function packPurpose(purpose: LoginPurpose): PackedPurpose {
@@ -197,13 +231,14 @@ function packPurpose(purpose: LoginPurpose): PackedPurpose {
 
 /** `maxAge` is not included: the login of the challenge satisfies it. */
 function packExtras(request: AuthorizationRequest): PackedExtras {
-  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource } = request
+  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource, uiLocale } = request
   return {
     ...(nonce === null ? {} : { n: nonce }),
     ...(dpopJkt === null ? {} : { d: dpopJkt }),
     ...(pushedId === null ? {} : { p: pushedId }),
     ...(loginHint === null ? {} : { h: loginHint }),
     ...(onlyHinted ? { o: 1 as const } : {}),
+    ...(uiLocale === null ? {} : { l: uiLocale }),
     ...(responseMode === 'query' ? {} : { m: responseMode }),
     ...(scopesByResource === null ? {} : { s: packPairs(request, scopesByResource) }),
   }
@@ -234,6 +269,7 @@ function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice>): LoginPurpo
     codeChallenge,
     nonce: extras.n ?? null,
     maxAge: null,
+    uiLocale: extras.l ?? null,
     dpopJkt: extras.d ?? null,
     pushedId: extras.p ?? null,
     loginHint: extras.h ?? null,

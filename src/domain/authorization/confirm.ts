@@ -6,10 +6,9 @@ import { sealedFormat } from '../../keys/sealed.ts'
 import { findCoveringReceipt } from '../consent/receipt.ts'
 import { findSession, isRecent, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
-import type { Deps } from '../model/deps.ts'
+import type { AdmitCode, Deps } from '../model/deps.ts'
 import type { Client, ConsentRule, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
-import type { Browser } from './authorize.ts'
 import { type CodeBasis, clientOfRequest, codeRedirect, deniedRedirect, requestingApp } from './redirects.ts'
 
 const CONFIRMATION_LIFETIME = 600
@@ -38,7 +37,7 @@ export function sealConfirmation(deps: Deps, client: Client, request: Authorizat
 export async function confirm(
   deps: Deps,
   sealed: string,
-  { sessionId, admitCode }: Pick<Browser, 'sessionId' | 'admitCode'>,
+  { sessionId, admitCode }: { sessionId: string | null; admitCode: AdmitCode },
   decision: 'allow' | 'deny',
 ): Promise<ConfirmOutcome> {
   const confirmation = CONFIRMATION.open(deps.keys, sealed)
@@ -58,7 +57,7 @@ export async function confirm(
   if (!client) return { kind: 'unknown_client' }
   const app = requestingApp(client, request)
   if (decision === 'deny') {
-    deps.audit({ event: 'consent_declined', reason: 'user_declined', client_id: client.id, wallet: session.wallet })
+    await deps.audit({ event: 'consent_declined', reason: 'user_declined', client_id: client.id, wallet: session.wallet })
     return { kind: 'denied', to: await deniedRedirect(deps, request), app }
   }
   const basis = await readBasis(deps, client, { request, session, shownUnder })
@@ -68,7 +67,7 @@ export async function confirm(
   await touchSession(deps, session)
   const to = await codeRedirect(deps, request, basis)
   if (to === null) return { kind: 'already_used' }
-  deps.audit({ event: 'consent_confirmed', client_id: client.id, wallet: session.wallet })
+  await deps.audit({ event: 'consent_confirmed', client_id: client.id, wallet: session.wallet })
   return { kind: 'allowed', to, app }
 }
 

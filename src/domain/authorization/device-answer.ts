@@ -34,7 +34,7 @@ export async function allowDevice(deps: Deps, request: DeviceRequest, permission
     nonce: null,
     dpopJkt,
   })
-  if (stored) deps.audit({ event: 'device_allowed', client_id: clientId, grant_id: grantId, wallet: session.wallet })
+  if (stored) await deps.audit({ event: 'device_allowed', client_id: clientId, grant_id: grantId, wallet: session.wallet })
   return stored
 }
 

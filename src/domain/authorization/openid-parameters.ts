@@ -9,8 +9,16 @@ import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { openIdTokenHint } from '../tokens/id-token.ts'
 
-/** `display`, `ui_locales`, `claims_locales`, `acr_values` and `claims` are optional to support and are ignored (Core §5.2, §5.5, §15.1). */
-export const OPENID_PARAMETERS = ['response_mode', 'nonce', 'max_age', 'login_hint', 'id_token_hint', 'registration'] as const
+/** `display`, `claims_locales`, `acr_values` and `claims` are optional to support and are ignored (Core §5.2, §5.5, §15.1). */
+export const OPENID_PARAMETERS = [
+  'response_mode',
+  'nonce',
+  'max_age',
+  'ui_locales',
+  'login_hint',
+  'id_token_hint',
+  'registration',
+] as const
 
 export type OpenIdParameters = Parameters<(typeof OPENID_PARAMETERS)[number]>
 

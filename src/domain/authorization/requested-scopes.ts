@@ -4,7 +4,7 @@
  * A client that is not registered cannot know the default resource or default scopes of the service. If such a client names no resource, the
  * scopes select the resource. If it names no scope, it requests the scopes of the resources.
  */
-import { invalidRequest, invalidScope, invalidTarget } from '../../oauth/oauth-error.ts'
+import { invalidRequest, invalidScope, invalidTarget, type OAuthError, scopeOfNoResource } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
 import { parseScope } from '../../oauth/scope.ts'
@@ -14,7 +14,7 @@ import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { clientKindOf } from '../model/client-kind.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Resource } from '../model/records.ts'
-import { mayHave, mayRequest, scopesAt } from '../resources/scopes-at.ts'
+import { mayHave, mayRequest, scopesAt, scopesOfNoResource } from '../resources/scopes-at.ts'
 
 type ScopeParameters = Parameters<'response_type' | 'scope', 'resource'>
 type RequestedScopes = Pick<AuthorizationRequest, 'scopes' | 'resources' | 'scopesByResource'>
@@ -25,9 +25,15 @@ export function readScopesAndResources(deps: Deps, client: Client, parameters: S
   const resources = asked ?? [chooseResource(deps, client, named)]
   const scopes = named ?? usualScopes(deps, client, resources)
   const pairs = resources.map((uri) => [uri, scopesAt(deps, client, uri, scopes)] as const)
-  if (!isPaired(pairs, scopes)) throw invalidScope(asked === null ? 'resource_missing' : 'scope_of_another_resource')
+  if (!isPaired(pairs, scopes)) throw scopesRefused(deps, client, { scopes, asked })
   const isEverywhere = pairs.every(([, own]) => own.length === scopes.length)
   return { scopes, resources, scopesByResource: isEverywhere ? null : Object.fromEntries(pairs) }
+}
+
+function scopesRefused(deps: Deps, client: Client, { scopes, asked }: { scopes: string[]; asked: string[] | null }): OAuthError {
+  const [impossible] = scopesOfNoResource(deps, client, scopes)
+  if (impossible !== undefined) return scopeOfNoResource(impossible)
+  return invalidScope(asked === null ? 'resource_missing' : 'scope_of_another_resource')
 }
 
 /** The scopes that the request names; null without a `scope` parameter. */

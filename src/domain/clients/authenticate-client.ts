@@ -6,7 +6,7 @@
 import { secretMatches } from '../../keys/secret.ts'
 import type { BasicCredentials } from '../../oauth/basic-credentials.ts'
 import { looksLikeClientIdUrl } from '../../oauth/client-id-url.ts'
-import { invalidClient, invalidRequest, OAuthError } from '../../oauth/oauth-error.ts'
+import { invalidClient, invalidRequest, OAuthError, wrongAuthMethod } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { assertionIssuer, CLIENT_ASSERTION_TYPE, proveAssertion, readAssertion } from './client-assertion.ts'
@@ -110,7 +110,7 @@ function proveSecret(deps: Deps, { clientId, secret, method }: PresentedSecret, 
     )
     if (!client) throw unknownClient(deps, clientId)
     if (!matches) throw invalidClient('secret_wrong')
-    if (client.authMethod !== method) throw invalidClient('auth_method_not_registered')
+    if (client.authMethod !== method) throw wrongAuthMethod(client.authMethod)
     return client
   })
 }

@@ -2,7 +2,7 @@
  * The name that a client gives itself. The login page and the signed text show the name beside the host that the client proved, so a name
  * must not read as another host.
  */
-import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
+import { hasInvisible, mixesAlphabets, visibleText } from '../../oauth/visible-text.ts'
 
 const NAME_AT_MOST = 80
 
@@ -25,10 +25,6 @@ const LIKE_IPV6 = /^[0-9a-f]{0,4}:[0-9a-f:.]*:[0-9a-f.]*$/
 const LIKE_A_NUMBERED_ADDRESS = /^(?:\d{8,}|0x[0-9a-f]{7,})$/
 const NUMBER = /^\p{Nd}+$/u
 const HEXADECIMAL = /^0x[0-9a-f]*$/
-const LATIN = /\p{Script=Latin}/u
-/** Letters that are not used in one word with Latin letters. Chinese, Japanese and Korean are. */
-const NOT_WITH_LATIN =
-  /[^\p{Script=Latin}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Common}\p{Script=Inherited}]/u
 
 /**
  * The visible name; an empty name if the client has none. Null for a name that could deceive: with invisible characters, with another
@@ -71,8 +67,4 @@ function isDotted(text: string): boolean {
   const [first = '', ...rest] = labels
   const isVersion = rest.every((label) => NUMBER.test(label))
   return !isVersion || HEXADECIMAL.test(first) || (NUMBER.test(first) && rest.length >= 3)
-}
-
-function mixesAlphabets(word: string): boolean {
-  return LATIN.test(word) && NOT_WITH_LATIN.test(word)
 }

@@ -174,7 +174,7 @@ export async function endEverything(deps: Ending & Pick<Deps, 'endings'>, wallet
   // The receipts can be withdrawn last: no session is left that could use them to get a code.
   await withdrawPages(store, wallet, validReceipts(store, { wallet }), at)
   await store.confirm()
-  deps.audit({ event: 'everything_ended', wallet, ...(job && { details: { grants_ended_by: job.id } }) })
+  await deps.audit({ event: 'everything_ended', wallet, ...(job && { details: { grants_ended_by: job.id } }) })
   return job
 }
 
@@ -183,7 +183,7 @@ export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, '
   const { store, now } = deps
   const end = async () => ((await store.sessions.endSession(hash, randomUUID(), now())) === 'ended' ? [hash] : [])
   const ended = await endAndAnnounce(deps, wallet, end)
-  if (ended.length > 0) deps.audit({ event: 'session_ended', wallet })
+  if (ended.length > 0) await deps.audit({ event: 'session_ended', wallet })
 }
 
 /** Ends all other sessions of a wallet, and all pending logins, which would become sessions. */
@@ -191,7 +191,7 @@ export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick
   const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
   await endAndAnnounce(deps, wallet, async () => (await endForWallet(deps.store, wallet, end)).ended)
   await deps.store.confirm()
-  deps.audit({ event: 'other_sessions_ended', wallet })
+  await deps.audit({ event: 'other_sessions_ended', wallet })
 }
 
 /** Ends the sessions of a wallet that `isWanted` selects, page by page. Returns the hashes of the sessions that this call ended. */

@@ -6,7 +6,14 @@ import { randomUUID } from 'node:crypto'
 import { clientPlace } from '../../oauth/client-id-url.ts'
 import { loginRequired } from '../../oauth/oauth-error.ts'
 import type { Destination } from '../authorization/authorization-response.ts'
-import { type Challenge, type ConsentPurpose, isOfBrowser, openChallenge, sessionIdOf } from '../authorization/challenge.ts'
+import {
+  type Challenge,
+  type ConsentPurpose,
+  isCrossDevice,
+  isOfBrowser,
+  openChallenge,
+  sessionIdOf,
+} from '../authorization/challenge.ts'
 import { allowDevice, denyDevice } from '../authorization/device-answer.ts'
 import { codeRedirect, deniedRedirect, errorRedirect } from '../authorization/redirects.ts'
 import { endEverything, endSession, nameEnding } from '../consent/end-grants.ts'
@@ -16,7 +23,8 @@ import type { Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Client, Session } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'
-import { LOGIN_VERIFIER, type LoginVerifier, type ProvenWallet } from './login.ts'
+import { isStoredProof, readProofForBrowser, storeProofForBrowser } from './cross-device.ts'
+import { LOGIN_VERIFIER, type LoginVerifier, type ProvenWallet } from './login-verifier.ts'
 import { clientOfPurpose, needsSignature } from './sign-in-text.ts'
 
 export type CompleteOutcome =
@@ -37,38 +45,91 @@ export type CompleteOutcome =
   | { kind: 'device_denied'; app: RequestingApp }
   /** signed in, but the request of the device was answered before */
   | { kind: 'device_answered'; sessionId?: string }
+  /** the browser that requested the login continues with this proof; this browser gets no session */
+  | { kind: 'signed_for_browser'; app: RequestingApp }
   | { kind: 'everything_ended' }
   /** a job ends the other grants of the wallet */
   | { kind: 'ending_under_way'; name: string }
-  | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
+  | { kind: 'not_signed_yet' }
+  | {
+      kind:
+        | 'broken'
+        | 'wrong_browser'
+        | 'expired'
+        | 'cross_device_off'
+        | 'signed_on_other_device'
+        | 'already_used'
+        | 'continued_elsewhere'
+        | 'ended'
+        | 'unknown_client'
+    }
 
 type CompleteRequest = {
   challenge: string | null
-  verifier: string | null
   browserKey: string | null
   /** the id of the session that the browser already has */
   sessionId: string | null
+  /** the names of the browser and of its system, as the request says */
+  browser: string
 }
 
 type RequestedApp = { client: Client; purpose: ConsentPurpose; app: RequestingApp }
 
-export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
+export async function completeLogin(
+  deps: Deps,
+  request: CompleteRequest & { verifier: string | null },
+): Promise<CompleteOutcome> {
   const challenge = await openChallenge(deps, request.challenge ?? '')
   const verifier = LOGIN_VERIFIER.open(deps.keys, request.verifier ?? '')
   if (!challenge || !verifier || !isFor(verifier, challenge)) return { kind: 'broken' }
   // A login link of an attacker must not give the user's browser a session of the attacker.
   if (!isOfBrowser(challenge, request.browserKey)) return { kind: 'wrong_browser' }
-  if (verifier.expiresAt <= deps.now()) return { kind: 'expired' }
+  return useVerifier(deps, challenge, verifier, { use: 'open', request })
+}
+
+/** The same with the proof that another device gave for this browser. */
+export async function completeCrossDeviceLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
+  const challenge = await openChallenge(deps, request.challenge ?? '')
+  if (!challenge) return { kind: 'broken' }
+  if (!isOfBrowser(challenge, request.browserKey)) return { kind: 'wrong_browser' }
+  if (!deps.settings.crossDevice) return { kind: 'cross_device_off' }
+  const verifier = await readProofForBrowser(deps, challenge)
+  if (!verifier) return { kind: 'not_signed_yet' }
+  return useVerifier(deps, challenge, verifier, { use: 'signed_on_other_device', request })
+}
+
+async function useVerifier(
+  deps: Deps,
+  challenge: Challenge,
+  { expiresAt, proof }: Pick<LoginVerifier, 'expiresAt' | 'proof'>,
+  { use: expected, request }: { use: 'open' | 'signed_on_other_device'; request: CompleteRequest },
+): Promise<CompleteOutcome> {
+  if (isCrossDevice(challenge) && !deps.settings.crossDevice) return { kind: 'cross_device_off' }
   const requested = await appOf(deps, challenge)
   if (requested === 'unknown_client') return { kind: 'unknown_client' }
-  const { proof } = verifier
+  const isAgain = requested && proof !== 'denied' && isCrossDevice(challenge) && (await isStoredProof(deps, challenge, proof))
+  if (isAgain) return { kind: 'signed_for_browser', app: requested.app }
+  if (expiresAt <= deps.now()) return { kind: 'expired' }
   if (proof === 'denied') return deny(deps, challenge, requested)
   const use = await readChallengeUse(deps, challenge)
-  if (use !== 'open') return { kind: use === 'key_retired' ? 'expired' : use }
-  if (challenge.purpose.kind === 'end_everything') return endAll(deps, challenge, proof)
+  if (use === 'key_retired') return { kind: 'expired' }
+  if (use !== expected) return { kind: use === 'open' ? 'not_signed_yet' : use }
+  if (challenge.purpose.kind === 'end_everything') return endAll(deps, { challenge, proof, requested, request })
   // The client's consent rule may have changed since the login server vouched for the wallet.
-  if (requested && proof.method === 'vouched' && needsSignature(requested.client, requested.purpose)) return { kind: 'ended' }
-  return startSession(deps, { challenge, proof, requested, earlierId: request.sessionId })
+  if (requested && proof.method === 'vouched' && needsSignature(requested.client, challenge)) return { kind: 'ended' }
+  if (requested && isCrossDevice(challenge)) return signForBrowser(deps, challenge, requested, proof)
+  return startSession(deps, { challenge, proof, requested, request })
+}
+
+async function signForBrowser(
+  deps: Deps,
+  challenge: Challenge,
+  { client, app }: RequestedApp,
+  proof: ProvenWallet,
+): Promise<CompleteOutcome> {
+  if (!(await storeProofForBrowser(deps, challenge, client.id, proof))) return { kind: 'signed_on_other_device' }
+  await deps.audit({ event: 'cross_device_signed', client_id: client.id, wallet: proof.wallet })
+  return { kind: 'signed_for_browser', app }
 }
 
 async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
@@ -79,8 +140,10 @@ async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp |
   return { client, purpose, app: { clientName: client.name, ...clientPlace(client.id, redirectUri) } }
 }
 
-function isFor(verifier: LoginVerifier, { nonce, browserHash, elsewhere }: Challenge): boolean {
-  return verifier.nonce === nonce && verifier.browserHash === browserHash && verifier.elsewhere === elsewhere
+function isFor(verifier: LoginVerifier, challenge: Challenge): boolean {
+  const { nonce, browserHash, elsewhere } = challenge
+  const isOfKind = verifier.elsewhere === elsewhere && (verifier.crossDevice ?? false) === isCrossDevice(challenge)
+  return isOfKind && verifier.nonce === nonce && verifier.browserHash === browserHash
 }
 
 async function deny(deps: Deps, challenge: Challenge, requested: RequestedApp | null): Promise<CompleteOutcome> {
@@ -96,23 +159,24 @@ async function deny(deps: Deps, challenge: Challenge, requested: RequestedApp | 
 }
 
 /** The challenge is marked as used at the end, so that an interrupted request can be repeated. The mark is a session that has already ended. */
-async function endAll(deps: Deps, challenge: Challenge, proof: ProvenWallet): Promise<CompleteOutcome> {
+async function endAll(deps: Deps, login: ProvenLogin): Promise<CompleteOutcome> {
+  const { challenge, proof } = login
   const job = await endEverything(deps, proof.wallet)
   const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
-  await deps.store.sessions.startSession({ ...newSession(deps, sessionId, challenge, proof), endedAt: deps.now() }, randomUUID())
+  await deps.store.sessions.startSession({ ...newSession(deps, sessionId, login), endedAt: deps.now() }, randomUUID())
   return job ? { kind: 'ending_under_way', name: nameEnding(deps, job) } : { kind: 'everything_ended' }
 }
 
-type ProvenLogin = { challenge: Challenge; proof: ProvenWallet; requested: RequestedApp | null; earlierId: string | null }
+type ProvenLogin = { challenge: Challenge; proof: ProvenWallet; requested: RequestedApp | null; request: CompleteRequest }
 
 async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOutcome> {
-  const { challenge, proof, requested, earlierId } = login
+  const { challenge, proof, requested, request } = login
   const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
-  const session = newSession(deps, sessionId, challenge, proof)
+  const session = newSession(deps, sessionId, login)
   // This happens before the challenge is used, so that the browser can repeat the request after a failure.
-  await endEarlier(deps, earlierId, session)
+  await endEarlier(deps, request.sessionId, session)
   if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'already_used' }
 
   // The epoch is read after the insert: every ending that could have missed the new session has raised the epoch by now.
@@ -123,7 +187,7 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
     return { kind: 'ended' }
   }
   deps.bounds.noteSession(session)
-  deps.audit({
+  await deps.audit({
     event: 'session_started',
     reason: session.method,
     wallet: session.wallet,
@@ -184,7 +248,7 @@ async function endEarlier(deps: Deps, earlierId: string | null, { hash, wallet }
   else await endSession(deps, earlier)
 }
 
-function newSession(deps: Deps, sessionId: string, { elsewhere }: Challenge, proof: ProvenWallet): Session {
+function newSession(deps: Deps, sessionId: string, { challenge, proof, request }: ProvenLogin): Session {
   const at = deps.now()
   return {
     hash: hashSessionId(sessionId),
@@ -194,10 +258,12 @@ function newSession(deps: Deps, sessionId: string, { elsewhere }: Challenge, pro
     walletKind: proof.walletKind,
     receiptId: proof.receiptId,
     epoch: proof.epoch,
-    authTime: at,
+    // A browser may continue ten minutes after another device has signed.
+    authTime: proof.provedAt ?? at,
     lastSeenAt: at,
     expiresAt: at + deps.settings.lifetimes.session,
-    elsewhere,
+    elsewhere: challenge.elsewhere,
+    browser: request.browser,
     endedAt: null,
     replacedBy: null,
   }

@@ -4,20 +4,28 @@
  * Nothing is stored before the wallet is proved. A proof stores the signed text as a receipt. If several proofs of one challenge by one
  * wallet race, exactly one succeeds.
  */
-import { sealedFormat } from '../../keys/sealed.ts'
 import { clientPlace } from '../../oauth/client-id-url.ts'
-import { isRequiredScope } from '../../oauth/standard-scopes.ts'
+import { isRequiredScope, NAME_SCOPE } from '../../oauth/standard-scopes.ts'
+import type { UiLocale } from '../../oauth/ui-locales.ts'
 import { showUserCode } from '../../oauth/user-code.ts'
 import type { Address } from '../../wallet/address.ts'
-import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
+import {
+  type Challenge,
+  challengeExpiresAt,
+  crossDeviceCodeOf,
+  isCrossDevice,
+  openChallenge,
+} from '../authorization/challenge.ts'
 import { isAnswered } from '../authorization/device-answer.ts'
 import { verificationUriOf } from '../authorization/device-authorization.ts'
+import { clientLogoPath } from '../model/client-logo-path.ts'
 import type { Deps } from '../model/deps.ts'
-import type { LoginMethod, WalletKind } from '../model/records.ts'
 import { type DescribedScope, describeScopes } from '../resources/describe-scopes.ts'
-import { readChallengeUse } from './challenge-use.ts'
+import { type ChallengeUse, readChallengeUse } from './challenge-use.ts'
+import { crossDeviceContinueUrl, crossDeviceUrl, offersCrossDevice } from './cross-device.ts'
 import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
+import { LOGIN_VERIFIER, type LoginVerifier, type ProvenWallet } from './login-verifier.ts'
 import { type AdmitContractCheck, proveWallet } from './prove-wallet.ts'
 import {
   composeSignInText,
@@ -35,8 +43,11 @@ const SIGNATURE_AT_MOST = 8192
 
 /** What the login page shows the user before the signature. */
 export type ChallengeDescription = {
-  purpose: Challenge['purpose']['kind']
+  /** `cross_device`: the signature signs in the browser on another device that shows the code */
+  purpose: Challenge['purpose']['kind'] | 'cross_device'
   client_name: string
+  /** the logo that an operator uploaded; absent for a client without one */
+  client_logo_uri?: string
   /** empty for an app on the device */
   client_host: string
   /** the private-use scheme of an app on the device (RFC 8252 §7.1); absent for other apps */
@@ -49,63 +60,59 @@ export type ChallengeDescription = {
   may_choose_scopes: boolean
   resources: string[]
   chain_ids: number[]
+  /** the chain of contract wallets; absent if they cannot sign in */
+  home_chain_id?: number
   /** when the challenge expires, in epoch seconds */
   expires_at: number
   /** when the consent ends, in epoch seconds */
   until: number
-  /** the URL for continuing on another device; null on that other device, and for a login without an app */
+  /**
+   * the URL for continuing on another device or in a wallet app; null if the login already continued on another device, and for a login
+   * without an app
+   */
   resume_url: string | null
   /** the wallet that the app expects; absent if the app named none */
   login_hint?: Address
-  /** the code that the device shows; only for purpose `device` */
+  /** the language that the app requests for the pages; absent if the app requested none of the supported ones */
+  ui_locale?: UiLocale
+  /** the code that the device or the other browser shows; only for the purposes `device` and `cross_device` */
   user_code?: string
+  /**
+   * for signing with a wallet on another device: the URL for that device, the code to compare, where this browser then continues, and
+   * whether the other device has signed; absent if not offered
+   */
+  cross_device?: { url: string; code: string; continue_url: string; signed: boolean }
 }
 
 export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: AdmitContractCheck }
-
-/** The sealed contents of `login_verifier`, for `/login/complete`. */
-export type LoginVerifier = {
-  nonce: string
-  /** binds the verifier to one browser: the nonce alone is the same on each device that continues the login */
-  browserHash: string
-  elsewhere: boolean
-  expiresAt: number
-  proof: ProvenWallet | 'denied'
-}
-
-export const LOGIN_VERIFIER = sealedFormat<LoginVerifier>('loginVerifier')
-
-export type ProvenWallet = {
-  wallet: Address
-  walletKind: WalletKind
-  chainId: number
-  method: LoginMethod
-  epoch: number
-  scopes: string[]
-  receiptId: string | null
-}
 
 export async function describeChallenge(deps: Deps, text: string): Promise<ChallengeDescription> {
   const challenge = await openUnexpired(deps, text)
   const { purpose } = challenge
   const app = 'request' in purpose ? { client: await requireClient(deps, purpose), purpose, request: purpose.request } : null
-  await refuseUsed(deps, challenge)
+  const use = await readChallengeUse(deps, challenge)
+  const isSigned = use === 'signed_on_other_device' && !challenge.elsewhere
+  if (!isSigned) await refuseUsed(deps, challenge, use)
   const { authUrl, chainIds } = deps.settings
+  const logoPath = app ? clientLogoPath(app.client) : undefined
   const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', placeOf(purpose, authUrl))
   return {
-    purpose: purpose.kind,
+    purpose: isCrossDevice(challenge) ? 'cross_device' : purpose.kind,
     client_name: app?.client.name ?? '',
+    ...(logoPath === undefined ? {} : { client_logo_uri: `${authUrl}${logoPath}` }),
     client_host: clientHost,
     ...(clientScheme ? { client_scheme: clientScheme } : {}),
     ...(clientPublisher !== undefined ? { client_publisher: clientPublisher } : {}),
     scopes: app ? describeScopes(deps, { scopesByResource: null, ...app.request }).map(withRequired) : [],
-    may_choose_scopes: app !== null && mayChooseScopes(app.client, app.purpose),
+    may_choose_scopes: app !== null && mayChooseScopes(app.client, challenge),
     resources: app?.request.resources ?? [],
     chain_ids: chainIds,
+    ...(deps.contractWallets ? { home_chain_id: deps.contractWallets.homeChainId } : {}),
     expires_at: challengeExpiresAt(challenge),
     until: app ? challenge.until : challengeExpiresAt(challenge),
     ...(purpose.kind === 'app' && purpose.request.loginHint ? { login_hint: purpose.request.loginHint } : {}),
-    ...(purpose.kind === 'device' ? { user_code: showUserCode(purpose.request.userCode) } : {}),
+    ...(purpose.kind === 'app' && purpose.request.uiLocale ? { ui_locale: purpose.request.uiLocale } : {}),
+    ...codesOf(deps, text, challenge, isSigned),
     resume_url: resumeUrlOf(deps, text, challenge),
   }
 }
@@ -114,9 +121,29 @@ function withRequired(scope: DescribedScope): ChallengeDescription['scopes'][num
   return isRequiredScope(scope.name) ? { ...scope, required: true } : scope
 }
 
-/** For a device the URL of its page, which shows on the other device too what the user must compare (RFC 8628 §5.4). */
-function resumeUrlOf({ settings: { authUrl } }: Deps, text: string, { purpose, elsewhere }: Challenge): string | null {
+/** The code that the user compares, and the way over another device. */
+function codesOf(
+  deps: Deps,
+  text: string,
+  challenge: Challenge,
+  isSigned: boolean,
+): Pick<ChallengeDescription, 'user_code' | 'cross_device'> {
+  const { purpose } = challenge
+  if (purpose.kind === 'device') return { user_code: showUserCode(purpose.request.userCode) }
+  const code = crossDeviceCodeOf(deps.keys, challenge)
+  if (code === undefined) return {}
+  if (isCrossDevice(challenge)) return { user_code: code }
+  if (!offersCrossDevice(deps, challenge)) return {}
+  const urls = { url: crossDeviceUrl(deps, text), continue_url: crossDeviceContinueUrl(deps, text) }
+  return { cross_device: { ...urls, code, signed: isSigned } }
+}
+
+/** For a device or another browser the URL of the page that shows what the user must compare (RFC 8628 §5.4). */
+function resumeUrlOf(deps: Deps, text: string, challenge: Challenge): string | null {
+  const { authUrl } = deps.settings
+  const { purpose, elsewhere } = challenge
   if (purpose.kind === 'device') return verificationUriOf(authUrl, purpose.request)
+  if (isCrossDevice(challenge)) return crossDeviceUrl(deps, text)
   return purpose.kind !== 'app' || elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`
 }
 
@@ -144,7 +171,8 @@ export async function acceptLogin(deps: Deps, { claim, signature, admitContractC
     signature === null
       ? await acceptVouched(deps, challenge, claim, text)
       : await acceptSignature(deps, challenge, text, { claim, signature, admitContractCheck })
-  deps.audit({ event: 'wallet_proved', reason: proven.method, ...clientIdOf(challenge), wallet: proven.wallet })
+  if (proven.scopes.includes(NAME_SCOPE)) deps.accountNames?.prepare(proven)
+  await deps.audit({ event: 'wallet_proved', reason: proven.method, ...clientIdOf(challenge), wallet: proven.wallet })
   return completeUrl(deps, claim.challenge, challenge, proven)
 }
 
@@ -157,6 +185,7 @@ async function openUnexpired(deps: Deps, text: string): Promise<Challenge> {
   const challenge = await openChallenge(deps, text)
   if (!challenge) throw new LoginError('invalid_request', 'challenge_unknown')
   if (challengeExpiresAt(challenge) <= deps.now()) throw new LoginError('expired', 'challenge_expired')
+  if (isCrossDevice(challenge) && !deps.settings.crossDevice) throw new LoginError('expired', 'challenge_cross_device_off')
   return challenge
 }
 
@@ -169,9 +198,9 @@ async function acceptSignature(
   // The epoch is read before the proof. If an ending raises the epoch meanwhile, the insert of the receipt fails.
   const wallet = await deps.store.wallets.readWallet(address)
   const walletKind = await proveWallet(deps, { message, signature, address, chainId, wallet, admitContractCheck })
-  await refuseUsed(deps, challenge)
+  await refuseUsed(deps, challenge, await readChallengeUse(deps, challenge))
   if (walletKind === 'ordinary' && !wallet.provedItself) await deps.store.wallets.rememberProof(address)
-  const proven = { wallet: address, walletKind, chainId, method: 'signature' as const, scopes }
+  const proven = { wallet: address, walletKind, chainId, method: 'signature' as const, scopes, provedAt: deps.now() }
   // Ending everything allows nothing, so no receipt is stored. An attacker who keeps raising the epoch could make that insert fail.
   if (challenge.purpose.kind === 'end_everything') return { ...proven, epoch: wallet.epoch, receiptId: null }
   const signed = { address, chainId, message, signature, scopes, walletKind }
@@ -183,10 +212,10 @@ async function acceptVouched(deps: Deps, challenge: Challenge, claim: WalletClai
   if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
   const { purpose } = challenge
   if (purpose.kind === 'end_everything') throw new LoginError('consent_needs_signature', 'end_everything_needs_signature')
-  if ('request' in purpose && needsSignature(await requireClient(deps, purpose), purpose)) {
+  if ('request' in purpose && needsSignature(await requireClient(deps, purpose), challenge)) {
     throw new LoginError('consent_needs_signature', 'signed_consent_needs_signature')
   }
-  await refuseUsed(deps, challenge)
+  await refuseUsed(deps, challenge, await readChallengeUse(deps, challenge))
   const epoch = await deps.store.wallets.readEpoch(text.address)
   // The kind of the wallet is unknown. `ordinary` is correct, because no signature must be checked again.
   return {
@@ -195,15 +224,16 @@ async function acceptVouched(deps: Deps, challenge: Challenge, claim: WalletClai
     chainId: claim.chainId,
     method: 'vouched',
     epoch,
+    provedAt: deps.now(),
     scopes: text.scopes,
     receiptId: null,
   }
 }
 
-async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
-  const use = await readChallengeUse(deps, challenge)
+async function refuseUsed(deps: Deps, challenge: Challenge, use: ChallengeUse): Promise<void> {
   if (use === 'key_retired') throw new LoginError('expired', 'session_key_retired')
   if (use === 'already_used') throw new LoginError(use, 'challenge_already_used')
+  if (use === 'signed_on_other_device') throw new LoginError(use, 'challenge_signed_on_other_device')
   if (use === 'continued_elsewhere') throw new LoginError(use, 'challenge_continued_elsewhere')
   // The user may have answered in another browser, which has a challenge of its own.
   if (challenge.purpose.kind === 'device' && (await isAnswered(deps, challenge.purpose.request))) {
@@ -220,6 +250,8 @@ function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: Logi
   const expiresAt = deps.now() + VERIFIER_LIFETIME
   // After the end of its code, a device could not get the tokens.
   const end = purpose.kind === 'device' ? Math.min(expiresAt, purpose.request.expiresAt) : expiresAt
-  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: end, proof }
-  return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
+  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, crossDevice: isCrossDevice(challenge), expiresAt: end, proof }
+  const uiLocale = purpose.kind === 'app' ? purpose.request.uiLocale : null
+  const query = `login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
+  return `${deps.settings.authUrl}/login/complete?${query}${uiLocale ? `&ui_locales=${uiLocale}` : ''}`
 }

@@ -1,13 +1,13 @@
 /**
  * Checks whether a signature proves an address: a signature by the key of the address, or one that the contract at the address accepts.
  *
- * The key is checked first, without calling the chain. A contract is accepted only on the home chain, and only if the address has never
+ * The key is checked first, without calling the chain, unless the operator wants to know whether the account has switched its key off. A contract is accepted only on the home chain, and only if the address has never
  * signed with its key: that key still works, whatever code the address points to today (EIP-7702).
  */
 import { walletUnavailable } from '../../oauth/oauth-error.ts'
 import type { Address } from '../../wallet/address.ts'
 import { verifyPlainSignature } from '../../wallet/signature.ts'
-import type { Deps } from '../model/deps.ts'
+import type { ContractWallets, Deps } from '../model/deps.ts'
 import type { WalletKind } from '../model/records.ts'
 import type { Wallet } from '../model/request-store.ts'
 import { LoginError } from './login-error.ts'
@@ -26,8 +26,11 @@ export type AdmitContractCheck = (address: Address) => string | null
 
 export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...signed }: ClaimedProof): Promise<WalletKind> {
   const plain = verifyPlainSignature(signed.message, signed.signature, signed.address)
-  if (plain.kind === 'valid') return 'ordinary'
   const { contractWallets } = deps
+  if (plain.kind === 'valid') {
+    if (contractWallets?.checkOwnKey) await refuseSwitchedOff(contractWallets.checkOwnKey, signed.address, admitContractCheck)
+    return 'ordinary'
+  }
   if (signed.chainId !== contractWallets?.homeChainId) throw refusalOf(plain.kind)
   const network = admitContractCheck(signed.address)
   const verdict = await contractWallets.check({ ...signed, network })
@@ -40,6 +43,20 @@ export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...s
   // This is not an invalid signature: the challenge stays valid, and the user can try again.
   if (verdict.kind === 'could_not_check') throw walletUnavailable(verdict.why)
   throw refusalOf(verdict.kind)
+}
+
+/**
+ * The home chain decides, whatever chain the text names: the address is the same on every chain, and an attacker with the old key would
+ * name a chain on which the key still counts.
+ */
+async function refuseSwitchedOff(
+  check: NonNullable<ContractWallets['checkOwnKey']>,
+  address: Address,
+  admitContractCheck: AdmitContractCheck,
+): Promise<void> {
+  const verdict = await check({ address, network: admitContractCheck(address) })
+  if (verdict.kind === 'could_not_check') throw walletUnavailable(verdict.why)
+  if (verdict.kind !== 'valid') throw new LoginError('not_proven', 'key_switched_off')
 }
 
 function refusalOf(kind: 'malformed' | 'not_proven'): LoginError {

@@ -10,6 +10,6 @@ export async function resumeLogin(deps: Deps, text: string | null, browserKey: s
   if (challenge?.purpose.kind !== 'app' || challenge.elsewhere) return { kind: 'broken' }
   if (challengeExpiresAt(challenge) <= deps.now()) return { kind: 'expired' }
   const key = browserKey ?? newBrowserKey()
-  const resumed = resumeChallenge(deps, challenge, challenge.purpose.request, key)
+  const resumed = resumeChallenge(deps, challenge, challenge.purpose.request, { browserKey: key, crossDevice: false })
   return resumed === null ? { kind: 'broken' } : { kind: 'login', to: loginPageUrl(deps, resumed), browserKey: key }
 }

@@ -3,15 +3,20 @@
  * arrives. So no text of the browser is parsed or trusted. The text names the app, what the app may do, and until when (RFC 6749
  * §10.2).
  */
-import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 import { showUserCode } from '../../oauth/user-code.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../../wallet/account-message.ts'
 import { type Address, parseAddress } from '../../wallet/address.ts'
-import { composeConsentMessage } from '../../wallet/consent-message.ts'
-import { composeDeviceConsent } from '../../wallet/device-consent.ts'
-import { type Challenge, type ConsentPurpose, challengeExpiresAt, requestIdOf } from '../authorization/challenge.ts'
+import { composeConsentText } from '../../wallet/consent-text.ts'
+import {
+  type Challenge,
+  type ConsentPurpose,
+  challengeExpiresAt,
+  crossDeviceCodeOf,
+  isCrossDevice,
+  requestIdOf,
+} from '../authorization/challenge.ts'
 import { clientOfDevice } from '../authorization/device-authorization.ts'
 import { clientOfRequest } from '../authorization/redirects.ts'
 import { withScopes } from '../model/authorization-request.ts'
@@ -45,23 +50,26 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
     const compose = purpose.kind === 'account' ? composeAccountMessage : composeEndEverythingMessage
     return { address, message: requireTemplate(compose(fields)), scopes: [] }
   }
-  const { request } = purpose
-  const scopes = readScopes(await requireClient(deps, purpose), purpose, claim.scope)
+  const scopes = readScopes(await requireClient(deps, purpose), challenge, purpose.request, claim.scope)
   const { clientName, until } = challenge
-  const { clientId } = request
-  const keyThumbprint = request.dpopJkt ?? undefined
-  if (purpose.kind === 'device') {
-    const userCode = showUserCode(purpose.request.userCode)
-    const { resources } = purpose.request
-    const fields = { ...header, clientName, clientId: textIdOf(clientId), userCode, scopes, resources, until, keyThumbprint }
-    return { address, message: requireTemplate(composeDeviceConsent(fields)), scopes }
+  const { clientId, dpopJkt } = purpose.request
+  const app = { clientName, clientId: textIdOf(clientId), until, keyThumbprint: dpopJkt ?? undefined }
+  const code = isCrossDevice(challenge) ? { userCode: crossDeviceCodeOf(deps.keys, challenge) } : {}
+  return {
+    address,
+    message: requireTemplate(composeConsentText({ ...header, ...app, ...allowedBy(purpose, scopes), ...code })),
+    scopes,
   }
-  const { redirectUri } = purpose.request
+}
+
+/** What the wallet allows, and to which redirect URI or device. */
+function allowedBy(purpose: ConsentPurpose, scopes: string[]) {
+  if (purpose.kind === 'device') {
+    const { resources, userCode } = purpose.request
+    return { scopes, resources, userCode: showUserCode(userCode) }
+  }
   const { resources, scopesByResource } = withScopes(purpose.request, scopes)
-  const allowed = { scopes, resources, scopesByResource: scopesByResource ?? undefined }
-  const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
-  const app = { clientName, clientHost: clientScheme ?? clientHost, clientId: textIdOf(clientId), redirectUri, keyThumbprint }
-  return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, ...allowed, until })), scopes }
+  return { scopes, resources, scopesByResource: scopesByResource ?? undefined, redirectUri: purpose.request.redirectUri }
 }
 
 /** The client of a login's request. Throws if the client can no longer make this request. */
@@ -77,13 +85,13 @@ export function clientOfPurpose(deps: Deps, purpose: ConsentPurpose): Promise<Cl
 }
 
 /** Whether the user may decline single scopes: only if tokens depend on the signed consent, not on the session. */
-export function mayChooseScopes(client: Client, purpose: ConsentPurpose): boolean {
-  return needsSignature(client, purpose)
+export function mayChooseScopes(client: Client, challenge: Challenge): boolean {
+  return needsSignature(client, challenge)
 }
 
-/** Access for a device always needs a signed consent, whatever the client's rule is: the session is in another browser. */
-export function needsSignature(client: Client, purpose: ConsentPurpose): boolean {
-  return purpose.kind === 'device' || client.consent === 'signed'
+/** Access for a device or for another browser always needs a signed consent, whatever the client's rule is: a session here does not name that device. */
+export function needsSignature(client: Client, challenge: Challenge): boolean {
+  return challenge.purpose.kind === 'device' || isCrossDevice(challenge) || client.consent === 'signed'
 }
 
 function readAddress(text: string): Address {
@@ -95,11 +103,10 @@ function readAddress(text: string): Address {
 }
 
 /** The scopes that the user did not decline, in the order of the request. */
-function readScopes(client: Client, purpose: ConsentPurpose, scope: string | null): string[] {
-  const { request } = purpose
+function readScopes(client: Client, challenge: Challenge, request: ConsentPurpose['request'], scope: string | null): string[] {
   const chosen = scope === null ? request.scopes : parseScope(scope)
   if (!chosen || !isSubset(chosen, request.scopes)) throw new LoginError('invalid_request', 'scope_not_asked_for')
-  if (chosen.length < request.scopes.length && !mayChooseScopes(client, purpose)) {
+  if (chosen.length < request.scopes.length && !mayChooseScopes(client, challenge)) {
     throw new LoginError('invalid_request', 'scope_choice_not_offered')
   }
   return request.scopes.filter((each) => chosen.includes(each) || isRequiredScope(each))

@@ -74,7 +74,8 @@ async function* endOldestGrants({ store, now, audit }: Ending, { wallet, clientI
     const ids = page.filter(isBeyond).map(({ id }) => id)
     if (ids.length > 0) {
       const ended = await store.grants.endGrants(ids, { reason: 'superseded', attemptId: randomUUID(), at: now() })
-      for (const id of ended) audit({ event: 'grant_ended', reason: 'superseded', client_id: clientId, grant_id: id, wallet })
+      const superseded = { event: 'grant_ended', reason: 'superseded', client_id: clientId, wallet } as const
+      await Promise.all(ended.map((id) => audit({ ...superseded, grant_id: id })))
     }
     yield
   }
@@ -89,7 +90,7 @@ async function* endOldestSessions(ending: Ending, { wallet }: Session, limit: nu
     const beyond = counting.slice(limit).map(({ hash }) => hash)
     if (beyond.length === 0) return
     const ended = await endAndAnnounce(ending, wallet, () => store.sessions.endSessions(beyond, randomUUID(), now()))
-    for (const _ of ended) audit({ event: 'session_ended', reason: 'superseded', wallet })
+    await Promise.all(ended.map(() => audit({ event: 'session_ended', reason: 'superseded', wallet })))
     yield
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { ClientPlace } from '../../oauth/redirect-uri.ts'
 import type { ResponseMode } from '../../oauth/response-mode.ts'
+import type { UiLocale } from '../../oauth/ui-locales.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ScopesByResource } from './records.ts'
 
@@ -24,6 +25,8 @@ export type AuthorizationRequest = {
   nonce: string | null
   /** the most seconds since the wallet signed in; null if the request has no limit, or after a login, which satisfies the limit */
   maxAge: number | null
+  /** the language of the pages that the app requests, of the supported ones; null if it requests none (OpenID Connect Core §3.1.2.1) */
+  uiLocale: UiLocale | null
   /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
   dpopJkt: string | null
   /** the id of the pushed request (RFC 9126), which is spent when the code is issued */

@@ -17,6 +17,7 @@ export const CLIENT_DEFAULTS = {
   postLogoutRedirectUris: [],
   backchannelLogoutUri: null,
   backchannelLogoutSessionRequired: false,
+  logo: null,
 } as const satisfies Partial<Client>
 
 export function parseClientRecord(record: string): Client {

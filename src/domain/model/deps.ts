@@ -1,11 +1,11 @@
 /** The dependencies of the domain: store, keys, settings, clock, audit log and outbound calls. */
-import type { KeyKind, KeyRing } from '../../keys/key-ring.ts'
-import type { Reason } from '../../oauth/reasons.ts'
+import type { KeyRing } from '../../keys/key-ring.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
+import type { Audit } from './audit-events.ts'
 import type { ClientKeyCheck, Clients } from './clients.ts'
-import type { EndReason, Grant, Job, LoginMethod, Receipt, Session } from './records.ts'
-import type { RequestStore, RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
+import type { Grant, Job, Receipt, Session } from './records.ts'
+import type { RequestStore } from './request-store.ts'
 import type { Resources } from './resources.ts'
 
 /** Lifetimes in seconds. */
@@ -35,6 +35,8 @@ export type ServiceSettings = {
   defaultResource: string
   chainIds: number[]
   loginMayVouch: boolean
+  /** true if a wallet on another device can sign in the browser that shows a code */
+  crossDevice: boolean
   /** true if client ids may be URLs of metadata documents */
   clientMetadata: boolean
   /** null if clients cannot register themselves; `schemes` without a dot are allowed in addition, `token` is required if it is set */
@@ -46,51 +48,13 @@ export type ServiceSettings = {
   lifetimes: Lifetimes
 }
 
-/** One line of the audit log. The reason of a logout notice is free text: only `outbound` lists the ways in which a call can fail. */
-export type AuditEvent = AuditedObjects &
-  ({ event: string; reason?: AuditReason } | { event: 'logout_notice_delivered' | 'logout_notice_lost'; reason?: string })
-
-/** Why something was refused or ended, or by which method something was done. The client never receives the reason. */
-type AuditReason = Reason | EndReason | LoginMethod | KeyKind | RevokeTokenOutcome | SpendOutcome
-
-type AuditedObjects = {
-  client_id?: string
-  grant_id?: string
-  key_id?: string
-  /** complete; the log and the audit trail have the shortened form */
-  wallet?: Address
-  /** a resource, by its URI */
-  resource?: string
-  /** the operator who did it, an address or a client id; complete, like `wallet` */
-  operator?: string
-  /** further facts, such as how many grants ended; never a secret */
-  details?: Readonly<Record<string, string | number>>
-  request_id?: string
-  /** set if an operator must be alerted */
-  alarm?: true
-}
-
-/** Events that cannot be undone. Their lines are written before the response is sent, even if the process is killed right afterwards. */
-export const LASTING_EVENTS: ReadonlySet<string> = new Set([
-  'grant_ended',
-  'app_ended',
-  'everything_ended',
-  'session_ended',
-  'other_sessions_ended',
-  'access_token_revoked',
-  'client_token_revoked',
-  'key_made',
-  'key_retired',
-])
-
-/** Events that change nothing, so that a caller can repeat them at any rate. They are only counted: one line a minute has the number. */
-export const COUNTED_EVENTS: ReadonlySet<string> = new Set(['revocation_repeated'])
-
 /** Contract wallets (ERC-1271). They are accepted on one chain only: on another chain the same address can have another owner. */
 export type ContractWallets = {
   homeChainId: number
   /** Calls the chain. `network` is the network of the caller that causes the calls; null if no caller is known, as at a refresh. */
   check(claim: ContractClaim & { network: string | null }): Promise<ContractVerdict>
+  /** Whether the key of an account counts, or was switched off; null if the operator did not switch this check on. */
+  checkOwnKey: ((account: { address: Address; network: string | null }) => Promise<ContractVerdict>) | null
 }
 
 /**
@@ -108,6 +72,26 @@ export type ClientAnswer =
 /** Calls a `jwks_uri`, a `backchannel_logout_uri` or the URL of a metadata document, and no other URL. Does not throw. */
 export type FetchFromClient = (call: ClientCall) => Promise<ClientAnswer>
 
+/** A public name that an account has, and the URL of its picture, which the owner of the name chose. */
+export type AccountName = { name: string; avatar: string | null }
+export type NameAnswer = ({ kind: 'name' } & AccountName) | { kind: 'none' } | { kind: 'unavailable'; why: string }
+export type AccountPicture = { type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'; bytes: Buffer }
+
+/** An account that has signed in: a session or a grant. */
+export type SignedInAccount = Pick<Session, 'wallet' | 'walletKind' | 'receiptId'> & { chainId: number | null }
+
+/** The public names of accounts. The methods wait for other servers for 300 milliseconds at most, and do not throw. */
+export type AccountNames = {
+  /** False if the name of the address may belong to another owner than the account. */
+  mayHaveName(account: SignedInAccount): boolean
+  /** Begins to look the name up, so that a later request finds it. */
+  prepare(account: SignedInAccount): void
+  /** Null if the account has no name, or if the name is not known yet. */
+  find(account: SignedInAccount): Promise<string | null>
+  /** The picture of the name of an account that may have one. */
+  findPicture(wallet: Address): Promise<AccountPicture | null>
+}
+
 /** A client that had an unended grant from a session when that session ended. */
 export type RelyingClient = { clientId: string; sessionHash: string }
 export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
@@ -121,6 +105,8 @@ export type Deps = {
   settings: ServiceSettings
   /** null if no chain is configured: then only ordinary wallets can sign in */
   contractWallets: ContractWallets | null
+  /** null if accounts are shown by their addresses only */
+  accountNames: AccountNames | null
   /** epoch seconds */
   now: () => number
   /** Notes a poll of a device (RFC 8628 §3.5). True if its previous poll was less than `interval` seconds ago, as far as this process knows. */
@@ -143,5 +129,5 @@ export type Deps = {
   }
   /** Queues the notices of OpenID Connect Back-Channel Logout, which are sent later. */
   announceEnded(ended: EndedSessions): void
-  audit: (event: AuditEvent) => void
+  audit: Audit
 }

@@ -4,7 +4,7 @@
 export type DevicePlace = {
   /** the first part of the address, such as `203.0.113`; empty if unknown */
   network: string
-  /** the name of the program, without its version; empty if unknown */
+  /** the name of the program, without its version; of a browser also that of its system, as in `Firefox/Windows`; empty if unknown */
   program: string
 }
 

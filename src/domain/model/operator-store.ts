@@ -22,11 +22,21 @@ export interface GrantLists {
   countUnendedGrants(of: GrantOwner, atMost: number): Promise<number>
 }
 
+/** `bytes` is null if the client has no logo. */
+export type ClientWithLogo = { client: Client; bytes: Uint8Array | null }
+
 export interface ClientStore {
   insertClient(client: Client): Promise<'inserted' | 'taken'>
   replaceClient(client: Client): Promise<'replaced' | 'unknown'>
   /** Changes a record without losing a simultaneous change. `change` may be called more than once. Null for an unknown client. */
   changeClient(clientId: string, change: (client: Client) => Client): Promise<Client | null>
+  /**
+   * Changes a record together with the bytes of its logo, as one change. `change` may be called more than once. Null for an unknown client.
+   * No other method reads or changes the bytes.
+   */
+  changeClientLogo(clientId: string, change: (client: Client) => ClientWithLogo): Promise<ClientWithLogo | null>
+  /** The client with the bytes of its logo. Null for an unknown client. */
+  readClientLogo(clientId: string): Promise<ClientWithLogo | null>
   deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
   readClient(clientId: string): Promise<Client | null>
   listClients(): Promise<Client[]>

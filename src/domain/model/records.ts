@@ -24,6 +24,13 @@ export type ClientSecret = {
   createdAt?: number
 }
 
+/** The logo that an operator uploaded. The bytes are in the store, apart from the record. */
+export type ClientLogo = {
+  /** SHA-256 in hexadecimal digits */
+  hash: string
+  type: 'image/png' | 'image/webp'
+}
+
 /** A registered client (RFC 6749 §2). */
 export type Client = {
   /** a UUID */
@@ -67,6 +74,8 @@ export type Client = {
   /** OpenID Connect Back-Channel Logout §2.2 */
   backchannelLogoutUri: string | null
   backchannelLogoutSessionRequired: boolean
+  /** null for a client without a logo, and for every client that no operator registered */
+  logo: ClientLogo | null
   /** empty for a public client and for a client that authenticates with a private key */
   secrets: ClientSecret[]
   createdAt: number
@@ -215,6 +224,8 @@ export type Session = {
   expiresAt: number
   /** true if the login was requested on one device and finished on another; this session is on the second device */
   elsewhere: boolean
+  /** the names of the browser and of its system at the sign-in, such as `Firefox/Windows`; one part or all of the text may be empty */
+  browser: string
   endedAt: number | null
   /** the hash of the session that replaced this one: the same wallet signed in again in the same browser; otherwise null */
   replacedBy: string | null
@@ -222,7 +233,7 @@ export type Session = {
 
 /** A stored text that a wallet signed: the client, the scopes and the end of the consent. */
 export type Receipt = {
-  /** the `Request ID` of the text, a UUID */
+  /** a UUID that is derived from the `Nonce` of the text; the older texts contain it as `Request ID` */
   id: string
   wallet: Address
   walletKind: WalletKind

@@ -15,8 +15,11 @@ export type SchemaStep = {
   oldest: number
 }
 
-/** A step that the database has stored as taken. `oldest` is null if a program took the step before this number was stored. */
+/** A step that the database has stored as taken. `oldest` is null if the program that took the step allows no older program. */
 export type TakenStep = { number: number; name: string; applied_at: number; oldest: number | null }
+
+const NEVER_RELEASED =
+  'The database was made by a version from before the first release, and cannot be migrated. Run grantor export with that version, then grantor migrate and grantor apply with this version on a new database. docs/operating/upgrade.md lists what is lost.'
 
 /** Throws unless a program with the steps `known` may work on a database with the steps `taken`. */
 export function requireWorkable(known: readonly SchemaStep[], taken: readonly TakenStep[]): void {
@@ -32,7 +35,10 @@ export function refuseUnknown(known: readonly SchemaStep[], taken: readonly Take
     throw new SchemaMismatch('The database was made by a newer version of grantor than this one. Use that version.')
 }
 
+/** Throws if no step leads from the database to the schema of this program. */
 export function pendingSteps<Step extends SchemaStep>(known: readonly Step[], taken: readonly TakenStep[]): Step[] {
+  const first = known[0]?.number ?? 0
+  if (taken.some(({ number }) => number < first)) throw new SchemaMismatch(NEVER_RELEASED)
   const last = taken.at(-1)?.number ?? 0
   return known.filter(({ number }) => number > last)
 }

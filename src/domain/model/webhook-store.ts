@@ -29,9 +29,11 @@ export type StoredWebhook = Webhook & WebhookProgress
 export const WEBHOOKS_AT_MOST = 20
 
 export interface WebhookStore {
-  /** `full`: `WEBHOOKS_AT_MOST` endpoints exist. */
-  insertWebhook(webhook: StoredWebhook): Promise<'inserted' | 'full'>
+  /** `taken`: the id exists. `full`: `WEBHOOKS_AT_MOST` endpoints exist. */
+  insertWebhook(webhook: StoredWebhook): Promise<'inserted' | 'taken' | 'full'>
   listWebhooks(): Promise<StoredWebhook[]>
+  /** Changes a record without losing a simultaneous change. `change` may be called more than once. Null for an unknown webhook. */
+  changeWebhook(id: string, change: (webhook: StoredWebhook) => StoredWebhook): Promise<StoredWebhook | null>
   /** Changes the progress if the cursor is still `before`, so that a node that lost its lease cannot undo what another one did. */
   moveWebhook(id: string, before: number, progress: WebhookProgress): Promise<'moved' | 'changed'>
   /** Replaces the wrapped secret `before` by `after`. */

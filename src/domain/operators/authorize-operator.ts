@@ -5,7 +5,9 @@
  * loses access with the next request, and with each request whose body has not arrived. A scope is granted only if both the token and the
  * role have it.
  */
-import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
+
+import { openAccessToken } from '../../keys/access-token.ts'
+import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { ListStore } from '../model/operator-store.ts'

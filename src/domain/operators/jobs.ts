@@ -98,7 +98,7 @@ type Work = {
   store: Store
   announceEnded: Deps['announceEnded']
   now: () => number
-  note: (job: Job) => void
+  note: (job: Job) => Promise<void>
   pause: (milliseconds: number) => Promise<unknown>
 }
 
@@ -141,7 +141,7 @@ export function createJobWorker(list: ListName, work: Work): (stopping?: AbortSi
     if (!goesOn || left?.doneAt !== null) return goesOn
     // The job was extended meanwhile. The next run goes on.
     if (left.ofWallet?.epoch !== job.ofWallet?.epoch) return true
-    note(left)
+    await note(left)
     await noteDone(work, list, job)
     return true
   }

@@ -4,10 +4,12 @@
  */
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import { clientKindOf } from '../model/client-kind.ts'
-import type { Deps } from '../model/deps.ts'
+import type { Deps, ServiceSettings } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 
-type KnownResources = Pick<Deps, 'resources' | 'settings'>
+export type KnownResources = Pick<Deps, 'resources'> & {
+  settings: Pick<ServiceSettings, 'authUrl' | 'defaultResource' | 'scopeDescriptions'>
+}
 
 /**
  * A registered client may request the default resource and the resources that it lists. A client that is not registered may request
@@ -29,6 +31,17 @@ export function mayHave({ resources }: Pick<Deps, 'resources'>, client: Client, 
   const kind = clientKindOf(client)
   if (kind === 'registered') return client.scopes.includes(scope)
   return isStandardScope(scope) || resources.openTo(kind).hasScope(scope)
+}
+
+/**
+ * Those of the scopes of a registered client that no token of the client can have: none of its resources has them, whether the client
+ * requests the resource or exchanges tokens for it.
+ */
+export function scopesOfNoResource(deps: KnownResources, client: Client, scopes: readonly string[]): string[] {
+  if (clientKindOf(client) !== 'registered') return []
+  const requested = [deps.settings.defaultResource, ...client.resources].filter((uri) => mayRequest(deps, client, uri))
+  const given = new Set([...requested, ...client.exchangeResources].flatMap((uri) => scopesAt(deps, client, uri, scopes)))
+  return scopes.filter((scope) => !given.has(scope))
 }
 
 /**

@@ -6,12 +6,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../../keys/access-token.ts'
-import { invalidScope, invalidTarget, unauthorizedClient } from '../../oauth/oauth-error.ts'
+import { invalidScope, invalidTarget, scopeOfNoResource, unauthorizedClient } from '../../oauth/oauth-error.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import { mayRequest, scopesAt } from '../resources/scopes-at.ts'
+import { mayRequest, scopesAt, scopesOfNoResource } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import type { TokenResponse } from './token-response.ts'
 
@@ -56,6 +56,8 @@ function readScopes(deps: Deps, client: Client, resource: string, request: Clien
   if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
   const own = scopesAt(deps, client, resource, scopes)
   const isOfAnother = requested === null ? own.length === 0 && scopes.length > 0 : own.length < scopes.length
+  const [impossible] = isOfAnother ? scopesOfNoResource(deps, client, scopes) : []
+  if (impossible !== undefined) throw scopeOfNoResource(impossible)
   if (isOfAnother) throw invalidScope(resources.length === 0 ? 'resource_missing' : 'scope_of_another_resource')
   if (own.length === 0) throw invalidScope('no_scope_left')
   return own

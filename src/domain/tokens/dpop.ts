@@ -5,7 +5,7 @@
  * nothing, and the proof of a refused request stays unused.
  */
 import { randomUUID } from 'node:crypto'
-import type { AccessTokenClaims } from '../../keys/access-token.ts'
+import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { dpopNonceEndsAt, makeDpopNonce } from '../../keys/dpop-nonce.ts'
 import { type DpopProof as CheckedProof, checkDpopProof } from '../../keys/dpop-proof.ts'
 import type { TokenScheme } from '../../oauth/bearer-token.ts'

@@ -135,7 +135,7 @@ export async function redeem(deps: Deps, client: Client, { code, grant, proof, a
 async function endReplayed(deps: Deps, client: Client, { grantId, wallet }: Code, at: number): Promise<OAuthError> {
   const ended = await deps.store.grants.endGrant(grantId, 'code_replayed', at)
   if (ended === 'ended')
-    deps.audit({ event: 'grant_ended', reason: 'code_replayed', client_id: client.id, grant_id: grantId, wallet })
+    await deps.audit({ event: 'grant_ended', reason: 'code_replayed', client_id: client.id, grant_id: grantId, wallet })
   return invalidGrant('code_replayed')
 }
 

@@ -6,7 +6,8 @@
  * operator registered for the client. The exchange writes nothing.
  */
 import { randomUUID } from 'node:crypto'
-import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../keys/access-token.ts'
+import { openAccessToken, signAccessToken } from '../../keys/access-token.ts'
+import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import {
   invalidDpopProof,

@@ -4,7 +4,7 @@
  * An exchanged token (RFC 8693) is never valid longer than the tokens that it was exchanged from: it becomes inactive when one of them is
  * revoked, and when a client of the chain is disabled.
  */
-import type { AccessTokenClaims, Actor } from '../../keys/access-token.ts'
+import type { AccessTokenClaims, Actor } from '../../keys/access-token-claims.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Grant } from '../model/records.ts'
 import type { GrantValidity } from '../model/request-store.ts'

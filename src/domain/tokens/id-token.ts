@@ -1,11 +1,11 @@
 /** The ID token: the claims about the sign-in (OpenID Connect Core §2). A client can send the token back as `id_token_hint`. */
 import { createHash } from 'node:crypto'
 import { accessTokenHash, openIdToken, signIdToken } from '../../keys/id-token.ts'
-import type { SigningKey } from '../../keys/key-ring.ts'
-import { claimsOfScopes } from '../../oauth/standard-scopes.ts'
+import type { SigningKey } from '../../keys/signing-key.ts'
 import { type Address, parseAddress } from '../../wallet/address.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Grant } from '../model/records.ts'
+import { readAccountClaims } from './account-claims.ts'
 
 export type ForIdToken = {
   key: SigningKey
@@ -27,7 +27,7 @@ export function acrOf({ receiptId }: Pick<Grant, 'receiptId'>): string {
  * Signed with the algorithm that the client registered (OpenID Connect Core §10.1). `sub` is unique and never reassigned (§5.7). Claims
  * without a value are omitted (§13.3).
  */
-export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): string {
+export async function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): Promise<string> {
   const { key } = token
   const { authTime, sessionHash } = grant
   return signIdToken(key, {
@@ -43,7 +43,7 @@ export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: For
     // RFC 8176: proof of possession of a key
     ...(acrOf(grant) === ACR.signature ? { amr: ['pop'] } : {}),
     ...(sessionHash === null ? {} : { sid: sidOf(sessionHash, client.id) }),
-    ...claimsOfScopes(grant, token.scopes),
+    ...(await readAccountClaims(deps, grant, token.scopes)),
   })
 }
 

@@ -4,7 +4,9 @@
  * The signature only proves that a token was issued, so each introspection reads the grant. When a grant ends, the tokens are inactive
  * on every node from that moment on.
  */
-import { type AccessTokenClaims, type Actor, openAccessToken } from '../../keys/access-token.ts'
+
+import { openAccessToken } from '../../keys/access-token.ts'
+import type { AccessTokenClaims, Actor } from '../../keys/access-token-claims.ts'
 import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import { hashOfUse } from '../clients/client-assertion.ts'
 import type { Deps } from '../model/deps.ts'

@@ -123,7 +123,7 @@ function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes,
 /** Rotates the refresh token and returns the grant, or throws the refusal. */
 async function rotateOrRefuse(deps: Deps, client: Client, rotation: Rotation): Promise<Grant> {
   const outcome = await rotate(deps, client, rotation)
-  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)
+  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw await refusalOf(deps, client, rotation, outcome)
   // The client's consent rule may have become stricter since the grant was created.
   if (client.consent === 'signed' && !outcome.grant.consented) throw await endGrant(deps, outcome.grant, 'consent_missing')
   return outcome.grant
@@ -149,13 +149,13 @@ async function rotate(
 async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'consent_missing'): Promise<OAuthError> {
   const outcome = await deps.store.grants.endGrant(grant.id, reason, deps.now())
   if (outcome === 'ended')
-    deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id, wallet: grant.wallet })
+    await deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id, wallet: grant.wallet })
   return invalidGrant(reason)
 }
 
 type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' }>
 
-function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, outcome: Refused): OAuthError {
+async function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, outcome: Refused): Promise<OAuthError> {
   switch (outcome.kind) {
     case 'no_scope_left':
       return invalidScope('no_scope_left')
@@ -165,7 +165,7 @@ function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, o
     case 'resource_not_granted':
       return invalidTarget('resource_not_granted')
     case 'replayed':
-      deps.audit({
+      await deps.audit({
         event: 'grant_ended',
         reason: 'refresh_replayed',
         client_id: client.id,
@@ -175,12 +175,11 @@ function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, o
       return invalidGrant('refresh_replayed')
     case 'newer_than_row':
       // The token was issued after the row was written. An older row means that the store lost an acknowledged write.
-      deps.audit({
+      await deps.audit({
         event: 'store_lost_a_write',
         reason: 'refresh_newer_than_row',
         client_id: client.id,
         grant_id: grantId,
-        alarm: true,
       })
       return invalidGrant('refresh_newer_than_row')
     case 'wrong_key':

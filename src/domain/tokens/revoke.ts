@@ -8,7 +8,8 @@
  * repeats one dead token must not fill the database.
  */
 import { randomUUID } from 'node:crypto'
-import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
+import { openAccessToken } from '../../keys/access-token.ts'
+import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { invalidGrant } from '../../oauth/oauth-error.ts'
 import { hashOfUse } from '../clients/client-assertion.ts'
 import type { Deps } from '../model/deps.ts'

@@ -2,8 +2,9 @@
  * An introspection response as a signed JWT (RFC 9701, FAPI 2.0 Message Signing §5.5.1), so that a resource server can prove later what
  * the authorization server responded.
  */
-import type { SigningKey } from '../../keys/key-ring.ts'
+
 import { signJwt } from '../../keys/signed-jwt.ts'
+import type { SigningKey } from '../../keys/signing-key.ts'
 import { requireSigningOfProfile } from '../clients/profile-signing.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

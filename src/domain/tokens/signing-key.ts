@@ -1,5 +1,4 @@
-import type { SigningKey } from '../../keys/key-ring.ts'
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../keys/signing-key.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm, type SigningKey } from '../../keys/signing-key.ts'
 import { signingUnavailable } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 

@@ -1,7 +1,7 @@
 /** The response of the token endpoint (RFC 6749 §5.1, OpenID Connect Core §3.1.3.3). */
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../../keys/access-token.ts'
-import type { SigningKey } from '../../keys/key-ring.ts'
+import type { SigningKey } from '../../keys/signing-key.ts'
 import { invalidGrant, invalidScope } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
@@ -48,9 +48,10 @@ export function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): Si
  * response names them (RFC 6749 §3.3, §10.3, RFC 9700 §2.3). The audience is one resource (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2,
  * §5.3, RFC 9700 §4.10, OpenID Connect Core §16.8).
  *
- * The code or the refresh token is already used at this point, so this function does no I/O that could fail.
+ * The code or the refresh token is already used at this point, so this function does no I/O that could fail. With scope
+ * `profile`, it waits for the name of the account for 300 milliseconds at most.
  */
-export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: TokenContents): TokenResponse {
+export async function mintTokens(deps: Deps, client: Client, grant: Grant, contents: TokenContents): Promise<TokenResponse> {
   const at = deps.now()
   // A token never outlives the grant.
   const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
@@ -85,7 +86,7 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: T
   if (!scopes.includes('openid') || key === null) return response
   return {
     ...response,
-    id_token: makeIdToken(deps, client, grant, { key, scopes, nonce, accessToken, expiresAt: at + lifetime }),
+    id_token: await makeIdToken(deps, client, grant, { key, scopes, nonce, accessToken, expiresAt: at + lifetime }),
   }
 }
 

@@ -5,8 +5,8 @@
  */
 import { openAccessToken } from '../../keys/access-token.ts'
 import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
-import { claimsOfScopes } from '../../oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
+import { readAccountClaims } from './account-claims.ts'
 import { type PresentedAccessToken, readProofOfToken, spendProof } from './dpop.ts'
 import { readGrantOfToken } from './grant-of-token.ts'
 
@@ -22,5 +22,5 @@ export async function readUserinfo(deps: Deps, request: PresentedAccessToken): P
   const grant = await readGrantOfToken(deps, claims, claims.grant_id)
   if (typeof grant === 'string') throw invalidToken(grant)
   if (proof) await spendProof(deps, proof, claims.client_id)
-  return { sub: claims.sub, ...claimsOfScopes(grant, scopes) }
+  return { sub: claims.sub, ...(await readAccountClaims(deps, grant, scopes)) }
 }

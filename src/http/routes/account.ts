@@ -19,16 +19,23 @@ import { endOtherSessions } from '../../domain/consent/end-grants.ts'
 import { touchSession } from '../../domain/consent/session.ts'
 import { isClientId } from '../../domain/model/client-id.ts'
 import type { Deps } from '../../domain/model/deps.ts'
-import type { Session } from '../../domain/model/records.ts'
+import type { Receipt, Session } from '../../domain/model/records.ts'
 import { describeScopes } from '../../domain/resources/describe-scopes.ts'
 import { clientPlace, isUnregistered } from '../../oauth/client-id-url.ts'
-import { type AccountView, type ConnectedApp as AppView, accountPage } from '../../pages/account-page.ts'
-import { endEverythingPage } from '../../pages/end-everything-page.ts'
+import {
+  type AccountView,
+  type ConnectedApp as AppView,
+  accountPage,
+  type ReceiptLink,
+} from '../../pages/account/account-page.ts'
+import { endEverythingPage } from '../../pages/account/end-everything-page.ts'
+import { receiptPage } from '../../pages/account/receipt-page.ts'
+import { readerOf } from '../../pages/languages.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
 import { noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
-import { receiptPage } from '../../pages/receipt-page.ts'
 import { shortAddress } from '../../pages/words.ts'
+import { accountShown } from '../account-shown.ts'
 import { formParameters } from '../form-body.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
@@ -52,23 +59,25 @@ function viewRoutes(server: FastifyInstance, service: Service): void {
     '/account',
     { ...PAGE, onRequest: requireNavigation },
     async (request, reply) => {
-      void reply.headers(pageHeaders())
+      void reply.headers(pageHeaders(reply))
       const session = await sessionOf(service, request)
       if (!session) return signIn(service, request, reply)
       await touchSession(deps, session)
       const { done, page } = request.query
       const account = await readAccount(deps, session, typeof page === 'string' ? page : null)
-      return reply.send(accountPage({ ...viewOf(deps, account, session), done: DONE.find((each) => each === done) }))
+      return reply.send(
+        accountPage({ ...(await viewOf(deps, account, session)), done: DONE.find((each) => each === done) }, readerOf(reply)),
+      )
     },
   )
 
   server.get<{ Params: { id: string } }>('/account/receipts/:id', PAGE, async (request, reply) => {
-    void reply.headers(pageHeaders())
+    void reply.headers(pageHeaders(reply))
     const session = await sessionOf(service, request)
     if (!session) return signIn(service, request, reply)
     const [, id = '', download] = /^([0-9a-f-]{36})(\.json)?$/.exec(request.params.id) ?? []
     const receipt = await readOwnReceipt(deps, session, id)
-    if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found', retryUrl: '/account' }))
+    if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found', retryUrl: '/account' }, readerOf(reply)))
     const { message, signature, wallet, chainId } = receipt
     if (download) {
       return reply
@@ -78,21 +87,24 @@ function viewRoutes(server: FastifyInstance, service: Service): void {
     }
     const client = await deps.clients.find(receipt.clientId)
     return reply.send(
-      receiptPage({
-        id,
-        clientName: client?.name ?? '',
-        ...clientPlace(receipt.clientId, receipt.redirectUri),
-        scopes: describeScopes(deps, receipt),
-        resources: receipt.resources,
-        issuedAt: receipt.issuedAt,
-        until: receipt.expiresAt,
-        withdrawn: receipt.withdrawnAt !== null,
-        message,
-        signature,
-        chainId,
-        walletShort: shortAddress(wallet),
-        now: deps.now(),
-      }),
+      receiptPage(
+        {
+          id,
+          clientName: client?.name ?? '',
+          ...clientPlace(receipt.clientId, receipt.redirectUri),
+          scopes: describeScopes(deps, receipt),
+          resources: receipt.resources,
+          issuedAt: receipt.issuedAt,
+          until: receipt.expiresAt,
+          withdrawn: receipt.withdrawnAt !== null,
+          message,
+          signature,
+          chainId,
+          walletShort: shortAddress(wallet),
+          now: deps.now(),
+        },
+        readerOf(reply),
+      ),
     )
   })
 }
@@ -137,17 +149,20 @@ function endEverythingRoutes(server: FastifyInstance, service: Service): void {
 
   // No session is needed: it may have ended.
   server.get<{ Querystring: { job?: unknown } }>('/account/ending', PAGE, async ({ query, url }, reply) => {
-    void reply.headers(pageHeaders())
+    void reply.headers(pageHeaders(reply))
     const job = typeof query.job === 'string' ? await readEnding(deps, query.job) : null
-    if (!job) return reply.code(404).send(noticePage({ kind: 'broken_link' }))
-    if (job.doneAt === null) return reply.send(noticePage({ kind: 'ending_under_way', count: job.grantsEnded, retryUrl: url }))
-    return reply.send(noticePage({ kind: 'ending_done', retryUrl: '/account' }))
+    if (!job) return reply.code(404).send(noticePage({ kind: 'broken_link' }, readerOf(reply)))
+    if (job.doneAt === null)
+      return reply.send(noticePage({ kind: 'ending_under_way', count: job.grantsEnded, retryUrl: url }, readerOf(reply)))
+    return reply.send(noticePage({ kind: 'ending_done', retryUrl: '/account' }, readerOf(reply)))
   })
 
   server.get('/account/end-everything', PAGE, async (request, reply) => {
     const session = await sessionOf(service, request)
-    const walletShort = session ? shortAddress(session.wallet) : null
-    return reply.headers(pageHeaders()).send(endEverythingPage({ action: '/account/end-everything', walletShort }))
+    const account = session ? await accountShown(deps, session) : null
+    return reply
+      .headers(pageHeaders(reply))
+      .send(endEverythingPage({ action: '/account/end-everything', account }, readerOf(reply)))
   })
 
   // No session is needed: a user who lost all sessions still has the key, and one signature is enough.
@@ -157,8 +172,8 @@ function endEverythingRoutes(server: FastifyInstance, service: Service): void {
     setBrowserCookie(service, reply, browserKey)
     // The login server is another origin, so a page leads there instead of a redirect (`form-action`).
     const clientHost = new URL(deps.settings.loginUrl).host
-    const page = movingOnPage({ to, clientName: '', clientHost, purpose: 'end_everything', outcome: 'to_sign' })
-    return reply.headers(pageHeaders()).send(page)
+    const page = movingOnPage({ to, clientName: '', clientHost, purpose: 'end_everything', outcome: 'to_sign' }, readerOf(reply))
+    return reply.headers(pageHeaders(reply)).send(page)
   })
 }
 
@@ -179,27 +194,32 @@ async function forSession(
   run: (session: Session) => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
   requireOwnOrigin(request, service.deps.settings.authUrl)
-  void reply.headers(pageHeaders())
+  void reply.headers(pageHeaders(reply))
   const session = await sessionOf(service, request)
-  if (!session) return reply.code(401).send(noticePage({ kind: 'login_required_again', retryUrl: '/account' }))
+  if (!session) return reply.code(401).send(noticePage({ kind: 'login_required_again', retryUrl: '/account' }, readerOf(reply)))
   return run(session)
 }
 
 function signedOut(service: Service, reply: FastifyReply): FastifyReply {
   clearSessionCookie(service, reply)
-  return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
+  return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }, readerOf(reply)))
 }
 
-function viewOf(deps: Deps, { apps, sessions }: ConnectedAccount, session: Session): AccountView {
+async function viewOf(deps: Deps, { apps, ended, sessions }: ConnectedAccount, session: Session): Promise<AccountView> {
   return {
-    walletShort: shortAddress(session.wallet),
+    ...(await accountShown(deps, session)),
     signedIn: session.method,
     apps: apps && { ...apps, rows: apps.rows.map((app) => appView(deps, app)) },
+    ended: ended && {
+      ...ended,
+      rows: ended.rows.map(({ receipt, ...app }) => ({ ...app, ...receiptLink(receipt) })),
+    },
     sessions: sessions && {
       ...sessions,
-      rows: sessions.rows.map(({ hash, authTime, lastSeenAt, expiresAt, chainId }) => ({
+      rows: sessions.rows.map(({ hash, authTime, lastSeenAt, expiresAt, chainId, browser }) => ({
         handle: sessionHandle(hash),
         current: hash === session.hash,
+        browser,
         since: authTime,
         lastSeen: lastSeenAt,
         until: expiresAt,
@@ -214,11 +234,10 @@ function appView(deps: Deps, { receipts, scopes, resources, scopesByResource, ..
   return {
     ...app,
     scopes: describeScopes(deps, { scopes, resources, scopesByResource }),
-    receipts: receipts.map(({ id, issuedAt, expiresAt, withdrawnAt }) => ({
-      id,
-      issuedAt,
-      until: expiresAt,
-      withdrawn: withdrawnAt !== null,
-    })),
+    receipts: receipts.map(receiptLink),
   }
+}
+
+function receiptLink({ id, issuedAt, expiresAt, withdrawnAt }: Receipt): ReceiptLink {
+  return { id, issuedAt, until: expiresAt, withdrawn: withdrawnAt !== null }
 }

@@ -5,10 +5,11 @@ import { type ConfirmOutcome, confirm } from '../../domain/authorization/confirm
 import { describeScopes } from '../../domain/resources/describe-scopes.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
-import { confirmPage } from '../../pages/confirm-page.ts'
+import { readerOf } from '../../pages/languages.ts'
+import { confirmPage } from '../../pages/login/confirm-page.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
-import { shortAddress } from '../../pages/words.ts'
+import { accountShown } from '../account-shown.ts'
 import { formOf, formParameters } from '../form-body.ts'
 import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
@@ -27,7 +28,7 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
 
   // OpenID Connect Core §3.1.2.1: "MUST support the use of the HTTP GET and POST methods".
   server.post('/oauth/authorize', { config: { answers: 'page' } }, async (request, reply) => {
-    void reply.headers(pageHeaders())
+    void reply.headers(pageHeaders(reply))
     return repeatAsGet(reply, '/oauth/authorize', formOf(request))
   })
 
@@ -45,14 +46,19 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
   })
 }
 
-function answer(service: Service, requestId: string, reply: FastifyReply, outcome: AuthorizeOutcome): FastifyReply {
-  void reply.headers(pageHeaders())
+async function answer(
+  service: Service,
+  requestId: string,
+  reply: FastifyReply,
+  outcome: AuthorizeOutcome,
+): Promise<FastifyReply> {
+  void reply.headers(pageHeaders(reply))
   switch (outcome.kind) {
     case 'page': {
       const { fault, reason, document } = outcome
       const refused = document && { client_id: document.clientId, details: { cause: document.cause } }
       service.deps.audit({ event: 'authorize_refused', reason, request_id: requestId, ...refused })
-      return reply.code(400).send(noticePage({ kind: fault, reason, requestId }))
+      return reply.code(400).send(noticePage({ kind: fault, reason, requestId }, readerOf(reply)))
     }
     case 'redirect': {
       const { to } = outcome
@@ -67,7 +73,8 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
     case 'confirm': {
       const { confirmation, app, session } = outcome
       const scopes = describeScopes(service.deps, outcome.request)
-      return reply.send(confirmPage({ action: CONFIRM, confirmation, ...app, scopes, walletShort: shortAddress(session.wallet) }))
+      const account = await accountShown(service.deps, session)
+      return reply.send(confirmPage({ action: CONFIRM, confirmation, ...app, scopes, ...account }, readerOf(reply)))
     }
   }
 }
@@ -75,7 +82,7 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
 /** RFC 6585 §4 */
 function refuseCode({ deps }: Service, requestId: string, reply: FastifyReply, retryAfter: number): FastifyReply {
   deps.audit({ event: 'authorize_refused', reason: 'code_limit', request_id: requestId })
-  const page = noticePage({ kind: 'too_many_codes', retryAfter, reason: 'code_limit', requestId })
+  const page = noticePage({ kind: 'too_many_codes', retryAfter, reason: 'code_limit', requestId }, readerOf(reply))
   return reply.code(429).header('retry-after', String(retryAfter)).send(page)
 }
 
@@ -84,7 +91,7 @@ function refuseCode({ deps }: Service, requestId: string, reply: FastifyReply, r
  * redirects.
  */
 function answerConfirmed(service: Service, requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
-  void reply.headers(pageHeaders())
+  void reply.headers(pageHeaders(reply))
   if (outcome.kind === 'over_limit') return refuseCode(service, requestId, reply, outcome.retryAfter)
   if ('to' in outcome) return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: outcome.kind })
   const notices: Record<typeof outcome.kind, [status: number, NoticeKind]> = {
@@ -95,5 +102,5 @@ function answerConfirmed(service: Service, requestId: string, reply: FastifyRepl
     already_used: [409, 'already_used'],
   }
   const [status, kind] = notices[outcome.kind]
-  return reply.code(status).send(noticePage({ kind, reason: outcome.kind, requestId }))
+  return reply.code(status).send(noticePage({ kind, reason: outcome.kind, requestId }, readerOf(reply)))
 }

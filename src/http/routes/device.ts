@@ -20,18 +20,19 @@ import { parseForm, queryOf } from '../../oauth/form.ts'
 import { invalidRequest } from '../../oauth/oauth-error.ts'
 import { takeParameters } from '../../oauth/parameters.ts'
 import { readUserCode, showUserCode } from '../../oauth/user-code.ts'
-import { createInTurn } from '../../ops/in-turn.ts'
-import { networkOf } from '../../ops/network.ts'
-import { deviceCodePage, deviceRequestPage } from '../../pages/device-page.ts'
+import { networkOf } from '../../ops/http/network.ts'
+import { createInTurn } from '../../ops/process/in-turn.ts'
+import { deviceCodePage, deviceRequestPage } from '../../pages/device/device-page.ts'
+import { readerOf } from '../../pages/languages.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
 import { formParameters } from '../form-body.ts'
 import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
+import { placeOf } from '../place.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
-import { placeOf } from './device-authorization.ts'
 
 const PATH = '/device'
 
@@ -40,25 +41,25 @@ export function deviceRoutes(server: FastifyInstance, service: Service): void {
   const look = createLookUp(service)
 
   server.get(PATH, { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
-    void reply.headers(pageHeaders())
+    void reply.headers(pageHeaders(reply))
     const { user_code: entry } = takeParameters(parseForm(queryOf(request.url)), ['user_code']).values
-    if (entry === null) return reply.send(deviceCodePage({ action: PATH }))
+    if (entry === null) return reply.send(deviceCodePage({ action: PATH }, readerOf(reply)))
     const found = await look(request, entry)
     if (typeof found === 'string') return refuse(service, request, reply, found)
     if ('retryAfter' in found) return refuseForNow(service, request, reply, found.retryAfter)
-    return reply.send(describe(service, request, found))
+    return reply.send(describe(service, reply, found))
   })
 
   server.post(PATH, { config: { answers: 'page' } }, async (request, reply) => {
     requireOwnOrigin(request, deps.settings.authUrl)
-    void reply.headers(pageHeaders())
+    void reply.headers(pageHeaders(reply))
     const { request: sealed, decision } = formParameters(request, ['request', 'decision'])
     const found = await openDeviceRequest(deps, sealed ?? '')
     if (typeof found === 'string') return refuse(service, request, reply, found)
     // Anything but an explicit yes means no.
     if (decision === 'allow') return toLogin(service, request, reply, found)
     if (!(await denyDevice(deps, found.request))) return refuse(service, request, reply, 'user_code_answered')
-    return reply.send(noticePage({ kind: 'device_denied' }))
+    return reply.send(noticePage({ kind: 'device_denied' }, readerOf(reply)))
   })
 }
 
@@ -81,27 +82,30 @@ function createLookUp({ deps, limits }: Service) {
   }
 }
 
-function describe({ deps }: Service, request: FastifyRequest, { request: device, client, sealed }: OpenDeviceRequest): string {
+function describe({ deps }: Service, reply: FastifyReply, { request: device, client, sealed }: OpenDeviceRequest): string {
   const { place } = device
-  return deviceRequestPage({
-    action: PATH,
-    sealed,
-    userCode: showUserCode(device.userCode),
-    clientName: client.name,
-    ...clientPlace(client.id, ''),
-    scopes: describeScopes(deps, { ...device, scopesByResource: null }),
-    resources: device.resources,
-    network: place.network,
-    isSameNetwork: place.network !== '' && place.network === placeOf(request).network,
-    program: place.program,
-  })
+  return deviceRequestPage(
+    {
+      action: PATH,
+      sealed,
+      userCode: showUserCode(device.userCode),
+      clientName: client.name,
+      ...clientPlace(client.id, ''),
+      scopes: describeScopes(deps, { ...device, scopesByResource: null }),
+      resources: device.resources,
+      network: place.network,
+      isSameNetwork: place.network !== '' && place.network === placeOf(reply.request).network,
+      program: place.program,
+    },
+    readerOf(reply),
+  )
 }
 
 /** The login server is another origin, so a page leads there instead of a redirect (`form-action`). */
 function toLogin(service: Service, request: FastifyRequest, reply: FastifyReply, found: OpenDeviceRequest): FastifyReply {
   const { deps } = service
   const browserKey = browserOf(service, request).browserKey ?? newBrowserKey()
-  const challenge = sealChallenge(deps, { kind: 'device', request: found.request }, found.client, browserKey)
+  const challenge = sealChallenge(deps, { kind: 'device', request: found.request }, found.client, { browserKey })
   if (challenge === null) throw invalidRequest('request_too_long', 'The request is too long.')
   setBrowserCookie(service, reply, browserKey)
   const clientHost = new URL(deps.settings.loginUrl).host
@@ -117,13 +121,16 @@ const REFUSALS: Record<Exclude<DeviceFault, 'user_code_wrong'>, [status: number,
 
 function refuse({ deps }: Service, request: FastifyRequest, reply: FastifyReply, fault: DeviceFault): FastifyReply {
   deps.audit({ event: 'device_refused', reason: fault, request_id: request.id })
-  if (fault === 'user_code_wrong') return reply.code(400).send(deviceCodePage({ action: PATH, isWrong: true }))
+  if (fault === 'user_code_wrong') return reply.code(400).send(deviceCodePage({ action: PATH, isWrong: true }, readerOf(reply)))
   const [status, kind] = REFUSALS[fault]
-  return reply.code(status).send(noticePage({ kind, reason: fault, requestId: request.id }))
+  return reply.code(status).send(noticePage({ kind, reason: fault, requestId: request.id }, readerOf(reply)))
 }
 
 function refuseForNow({ deps }: Service, request: FastifyRequest, reply: FastifyReply, retryAfter: number): FastifyReply {
   deps.audit({ event: 'device_refused', reason: 'user_code_limit', request_id: request.id })
   const notice = { kind: 'too_many_failures', retryAfter, retryUrl: PATH, requestId: request.id } as const
-  return reply.code(429).header('retry-after', String(retryAfter)).send(noticePage(notice))
+  return reply
+    .code(429)
+    .header('retry-after', String(retryAfter))
+    .send(noticePage(notice, readerOf(reply)))
 }

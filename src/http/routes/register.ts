@@ -4,10 +4,12 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { registerDynamically } from '../../domain/clients/dynamic-clients.ts'
+import type { Deps } from '../../domain/model/deps.ts'
+import { clientWarnings } from '../../domain/resources/client-warnings.ts'
 import { invalidToken, tooManyRegistrations } from '../../oauth/oauth-error.ts'
 import { type ParsedJson, parseJson } from '../../oauth/parse-json.ts'
 import { isSameSecret } from '../../oauth/same-secret.ts'
-import { networkOf } from '../../ops/network.ts'
+import { networkOf } from '../../ops/http/network.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import { JSON_HEADERS, replyWithError } from '../error-reply.ts'
 import type { Service } from '../service.ts'
@@ -37,9 +39,19 @@ export function registerRoute(server: FastifyInstance, service: Service): void {
     const verdict = limits.count('registrations', networkOf(request.ip))
     if (!verdict.allowed) throw tooManyRegistrations(verdict.retryAfter)
     const response = registerDynamically({ ...deps, schemes: dynamicRegistration.schemes }, request.body as ParsedJson)
+    const warnings = await warningsOf(deps, response.client_id)
     deps.audit({ event: 'client_registered_itself' })
-    return reply.code(201).headers(JSON_HEADERS).send(response)
+    return reply
+      .code(201)
+      .headers(JSON_HEADERS)
+      .send({ ...response, ...(warnings.length > 0 && { warnings }) })
   })
+}
+
+/** RFC 7591 §3.2.1 allows further members in the response. */
+async function warningsOf(deps: Deps, clientId: string): Promise<string[]> {
+  const client = await deps.clients.find(clientId)
+  return client ? clientWarnings(deps, client) : []
 }
 
 /** RFC 7591 §3: "the registration endpoint MAY be an OAuth 2.0 protected resource and it MAY accept an initial access token". */

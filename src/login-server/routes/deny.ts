@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { readerOf } from '../../pages/languages.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
 import type { AuthService } from '../auth-service.ts'
 import { postedOf } from '../posted.ts'
@@ -16,6 +17,9 @@ export function addDenyRoute(server: FastifyInstance, { authService }: { authSer
     const loginRequest = await authService.readChallenge(loginChallenge)
     const { status, redirectTo } = await authService.reject({ loginChallenge, clientIp: request.ip })
     if (wantsJson(request)) return sendJson(reply, { status, redirect_to: redirectTo })
-    return sendPage(reply, movingOnPage({ to: redirectTo, ...loginRequest, outcome: 'denied' }))
+    return sendPage(
+      reply,
+      movingOnPage({ to: redirectTo, ...loginRequest, outcome: 'denied' }, readerOf(reply, loginRequest.uiLocale)),
+    )
   })
 }

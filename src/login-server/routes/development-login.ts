@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { developmentApprovalPage } from '../../pages/development-page.ts'
-import { loginPage } from '../../pages/login-page.ts'
+import { readerOf } from '../../pages/languages.ts'
+import { developmentApprovalPage } from '../../pages/login/development-page.ts'
+import { loginPage } from '../../pages/login/login-page.ts'
 import type { AuthService } from '../auth-service.ts'
 import { onDevelopmentHost } from '../development-host.ts'
 import { postedOf } from '../posted.ts'
@@ -33,9 +34,12 @@ export function addDevelopmentLoginRoute(server: FastifyInstance, { authService,
       if (!(error instanceof Refusal) || error.status !== 400) throw error
       return sendPage(
         reply.status(400),
-        loginPage({ ...step, developmentAccounts: accounts, refusedDevelopment: { address, problem: 'wrong_address' } }),
+        loginPage(
+          { ...step, developmentAccounts: accounts, refusedDevelopment: { address, problem: 'wrong_address' } },
+          readerOf(reply, loginRequest.uiLocale),
+        ),
       )
     }
-    return sendPage(reply, developmentApprovalPage({ ...step, address }))
+    return sendPage(reply, developmentApprovalPage({ ...step, address }, readerOf(reply, loginRequest.uiLocale)))
   })
 }

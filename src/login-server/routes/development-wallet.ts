@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { loginPage } from '../../pages/login-page.ts'
+import { readerOf } from '../../pages/languages.ts'
+import { loginPage } from '../../pages/login/login-page.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
 import type { AuthService, MoveOn, WalletLogin } from '../auth-service.ts'
 import { onDevelopmentHost } from '../development-host.ts'
@@ -42,11 +43,20 @@ export function addDevelopmentWalletRoute(server: FastifyInstance, { authService
     if (outcome === 'needs_signature') {
       const chosen = scope?.split(' ').filter(Boolean)
       const step = { loginChallenge, request: loginRequest, now: now(), developmentAccounts: accounts, chosen }
-      return sendPage(reply.status(403), loginPage({ ...step, refusedDevelopment: { address, problem: 'needs_signature' } }))
+      return sendPage(
+        reply.status(403),
+        loginPage(
+          { ...step, refusedDevelopment: { address, problem: 'needs_signature' } },
+          readerOf(reply, loginRequest.uiLocale),
+        ),
+      )
     }
     const { status, redirectTo } = outcome
     if (wantsJson(request)) return sendJson(reply, { status, redirect_to: redirectTo })
-    return sendPage(reply, movingOnPage({ to: redirectTo, ...loginRequest, outcome: 'signed_in' }))
+    return sendPage(
+      reply,
+      movingOnPage({ to: redirectTo, ...loginRequest, outcome: 'signed_in' }, readerOf(reply, loginRequest.uiLocale)),
+    )
   })
 
   async function sign(login: WalletLogin): Promise<MoveOn> {

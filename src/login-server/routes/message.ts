@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { type DevelopmentAccount, loginPage } from '../../pages/login-page.ts'
-import { signByHandPage } from '../../pages/sign-by-hand-page.ts'
+import { readerOf } from '../../pages/languages.ts'
+import { type DevelopmentAccount, loginPage } from '../../pages/login/login-page.ts'
+import { signByHandPage } from '../../pages/login/sign-by-hand-page.ts'
+import { translateSignedText } from '../../pages/signed-text.ts'
 import type { AuthService, WalletLogin } from '../auth-service.ts'
 import { isOfDevelopmentHost } from '../development-host.ts'
 import { postedOf, requireAddress } from '../posted.ts'
@@ -17,7 +19,7 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
     const posted = postedOf(request)
     if (posted.from === 'json') {
       const { message } = await authService.composeMessage({ ...posted, address: requireAddress(posted), clientIp: request.ip })
-      return sendJson(reply, { message })
+      return sendJson(reply, { message, translation: translateSignedText(message, readerOf(reply)) })
     }
 
     const { loginChallenge, address = '', scope } = posted
@@ -32,9 +34,12 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
       chosen: scope?.split(' ').filter(Boolean),
     }
     const message = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
-    if (message !== null) return sendPage(reply, signByHandPage({ ...step, message }))
+    if (message !== null) return sendPage(reply, signByHandPage({ ...step, message }, readerOf(reply, loginRequest.uiLocale)))
     const offered = isOfDevelopmentHost(request.headers.host) ? developmentAccounts : undefined
-    return sendPage(reply.status(400), loginPage({ ...step, developmentAccounts: offered, refusedAddress: address }))
+    return sendPage(
+      reply.status(400),
+      loginPage({ ...step, developmentAccounts: offered, refusedAddress: address }, readerOf(reply, loginRequest.uiLocale)),
+    )
   })
 
   /** Null if the address is invalid or no scope was left. The challenge was read just before, so a 400 means one of these. */

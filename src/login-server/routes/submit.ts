@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { readerOf } from '../../pages/languages.ts'
+import { type SignatureProblem, signByHandPage } from '../../pages/login/sign-by-hand-page.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
-import { type SignatureProblem, signByHandPage } from '../../pages/sign-by-hand-page.ts'
 import type { AuthService, WalletLogin } from '../auth-service.ts'
 import { type Posted, postedOf, requireAddress, requireSignature } from '../posted.ts'
 import { Refusal } from '../refusal.ts'
@@ -27,7 +28,10 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Ne
     const login = { loginChallenge, address, chainId, scope, clientIp: request.ip }
     const outcome = await submit(posted, login)
     if (outcome.kind === 'signed_in') {
-      return sendPage(reply, movingOnPage({ to: outcome.redirectTo, ...loginRequest, outcome: 'signed_in' }))
+      return sendPage(
+        reply,
+        movingOnPage({ to: outcome.redirectTo, ...loginRequest, outcome: 'signed_in' }, readerOf(reply, loginRequest.uiLocale)),
+      )
     }
     // The same text again, so that the user can sign it with the right account.
     const { message } = await authService.composeMessage(login)
@@ -43,7 +47,7 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Ne
       problem,
     }
     if ('retryAfter' in problem && problem.retryAfter !== undefined) reply.header('retry-after', String(problem.retryAfter))
-    return sendPage(reply.status(status), signByHandPage(step))
+    return sendPage(reply.status(status), signByHandPage(step, readerOf(reply, loginRequest.uiLocale)))
   })
 
   async function submit(posted: Posted, login: WalletLogin): Promise<Outcome> {

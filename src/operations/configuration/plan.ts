@@ -1,24 +1,24 @@
-/** The plan that makes a store equal to a configuration, and its execution. Each kind of entries has one file: `plan-….ts`. */
+/** The plan that makes a store equal to a configuration, and its execution. Each section has a file. */
 import type { Store } from '../../domain/model/store.ts'
 import type { Members } from '../members/member.ts'
-import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
-import { clientKind } from './plan-clients.ts'
-import { operatorKind } from './plan-operators.ts'
-import { resourceKind } from './plan-resources.ts'
-import { webhookKind } from './plan-webhooks.ts'
+import { clientSection } from './clients.ts'
+import { operatorSection } from './operators.ts'
+import { resourceSection } from './resources.ts'
+import type { Entry, PlannedChange, PlanOfSection, PlanParts, Section } from './section.ts'
+import { webhookSection } from './webhooks.ts'
 
-/** The kinds by the name of their section, in the order of the file and of the plan. A further kind is one row here. */
-export const kinds = {
-  resources: resourceKind,
-  clients: clientKind,
-  operators: operatorKind,
-  webhooks: webhookKind,
-} as const satisfies Record<string, Kind>
-export type KindName = keyof typeof kinds
-export const KIND_NAMES = Object.keys(kinds) as KindName[]
+/** In the order of the file and of the plan. A further section is one row here. */
+export const sections = {
+  resources: resourceSection,
+  clients: clientSection,
+  operators: operatorSection,
+  webhooks: webhookSection,
+} as const satisfies Record<string, Section>
+export type SectionName = keyof typeof sections
+export const SECTION_NAMES = Object.keys(sections) as SectionName[]
 
-/** `null`: the configuration has no section of this kind. */
-export type Configuration = Readonly<Record<KindName, readonly Entry[] | null>>
+/** `null`: the configuration has no such section. */
+export type Configuration = Readonly<Record<SectionName, readonly Entry[] | null>>
 
 export type Plan = { changes: PlannedChange[]; unchanged: number }
 
@@ -30,10 +30,10 @@ export async function planConfiguration(
   const { store } = service
   const at = service.now()
   const keys = await store.keys.listKeys()
-  const plans: PlanOfKind[] = []
-  for (const name of KIND_NAMES) {
+  const plans: PlanOfSection[] = []
+  for (const name of SECTION_NAMES) {
     const entries = configuration[name]
-    if (entries) plans.push(await kinds[name].plan(entries, { service, store, keys, at, prune, sections: configuration }))
+    if (entries) plans.push(await sections[name].plan(entries, { service, store, keys, at, prune, sections: configuration }))
   }
   const faults = plans.flatMap((plan) => plan.faults)
   if (faults.length > 0) return { faults }
@@ -46,7 +46,7 @@ export async function planConfiguration(
 }
 
 /** The entries of the store, without members that have the value of a missing member. */
-export async function exportConfiguration(store: Store): Promise<Record<KindName, Members[]>> {
-  const sections = await Promise.all(KIND_NAMES.map(async (name) => [name, await kinds[name].exported(store)] as const))
-  return Object.fromEntries(sections) as Record<KindName, Members[]>
+export async function exportConfiguration(store: Store): Promise<Record<SectionName, Members[]>> {
+  const exported = await Promise.all(SECTION_NAMES.map(async (name) => [name, await sections[name].exported(store)] as const))
+  return Object.fromEntries(exported) as Record<SectionName, Members[]>
 }

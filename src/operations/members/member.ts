@@ -15,6 +15,8 @@ export type Shape =
   | { kind: 'time' }
   /** a JWK Set; `clientFaults` checks the keys */
   | { kind: 'key_set' }
+  /** a picture: a data URI when it is given, its SHA-256 when it is returned */
+  | { kind: 'picture' }
   /** a list of `{ name, description }` */
   | { kind: 'scopes' }
 
@@ -61,7 +63,10 @@ export type Member = {
   required?: true
   /** true if the value may be null */
   nullable?: true
-  /** The value of a missing member, if it does not depend on other members. The export leaves such a value out. */
+  /**
+   * The value of a missing member, if it does not depend on other members. Without it, null if the value may be null, and false for a flag.
+   * The export leaves such a value out.
+   */
   preset?: unknown
   /** the description in the API's document */
   words?: string
@@ -99,6 +104,23 @@ export type RecordMember = Member & {
 /** From each property of a record to its member, so a property without a member does not compile. */
 export type RecordMembers<Key extends string = string> = Readonly<Record<Key, RecordMember>>
 
+type Details = Omit<RecordMember, 'name' | 'shape' | 'label'>
+type Values = { values?: readonly string[] }
+
+/** A text. `values`: the only possible ones. */
+export function text(name: string, label: string, { values, ...details }: Details & Values): RecordMember {
+  return { name, label, shape: { kind: 'text', ...(values && { choices: values }) }, ...details }
+}
+
+/** A list of texts. `values`: the only possible ones. */
+export function texts(name: string, label: string, { values, ...details }: Details & Values): RecordMember {
+  return { name, label, shape: { kind: 'texts', ...(values && { choices: values }) }, ...details }
+}
+
+export function flag(name: string, label: string, details: Details): RecordMember {
+  return { name, label, shape: { kind: 'flag' }, ...details }
+}
+
 /** A record as JSON, with the names of the members. */
 export function membersOf(table: RecordMembers, record: object): Members {
   const properties = record as Readonly<Record<string, unknown>>
@@ -119,21 +141,26 @@ export function givenAtCreation(table: RecordMembers): readonly RecordMember[] {
   return Object.values(table).filter(({ isSeparate }) => !isSeparate)
 }
 
-/** The members that a caller gives to change a record, all of them optional. */
+/** The members that a caller gives to change a record, all of them optional. The operand is the id of the record. */
 export function givenAtChange(table: RecordMembers): readonly RecordMember[] {
-  return Object.values(table).flatMap((member) => {
-    const { required: _required, ...optional } = member
-    return member.isFixed ? [] : [optional]
+  return Object.values(table).flatMap(({ required: _required, option, ...member }) => {
+    const { isOperand: _isOperand, ...named } = option ?? { words: '' }
+    return member.isFixed ? [] : [option ? { ...member, option: named } : member]
   })
 }
 
 /** The members without those that have the value of a missing member. */
 export function withoutPresets(table: RecordMembers, members: Members): Members {
   return Object.fromEntries(
-    Object.values(table).flatMap(({ name, preset }) =>
-      preset !== undefined && isDeepStrictEqual(preset, members[name]) ? [] : [[name, members[name]]],
-    ),
+    Object.values(table).flatMap((member) => {
+      const [preset, value] = [presetOf(member), members[member.name]]
+      return preset !== undefined && isDeepStrictEqual(preset, value) ? [] : [[member.name, value]]
+    }),
   )
+}
+
+function presetOf({ preset, nullable, shape }: Member): unknown {
+  return preset ?? (nullable ? null : shape.kind === 'flag' ? false : undefined)
 }
 
 /** A value in one line. */

@@ -1,14 +1,11 @@
 /** The members of a resource. A new property of `Resource` is one entry here. */
 import { CLIENT_KINDS, type Resource, type ResourceScope } from '../../domain/model/records.ts'
-import type { RecordMembers } from './member.ts'
+import { type RecordMembers, text, texts } from './member.ts'
 
 export const resourceMembers = {
-  uri: {
-    name: 'resource',
-    shape: { kind: 'text' },
+  uri: text('resource', 'URI', {
     required: true,
     isFixed: true,
-    label: 'URI',
     hint: 'The value of the parameter “resource”, and the audience of the tokens.',
     column: 'RESOURCE',
     print: 'resource',
@@ -17,18 +14,14 @@ export const resourceMembers = {
       isOperand: true,
       words: 'The URI of the resource: the audience of its tokens, and the resource parameter of requests (RFC 8707).',
     },
-  },
-  name: {
-    name: 'name',
-    shape: { kind: 'text' },
+  }),
+  name: text('name', 'Name', {
     required: true,
     isTitle: true,
-    label: 'Name',
     hint: 'Users read it before they sign.',
     column: 'NAME',
-    print: 'name',
     option: { value: 'NAME', words: 'The name of the resource that users see.' },
-  },
+  }),
   scopes: {
     name: 'scopes',
     shape: { kind: 'scopes' },
@@ -43,17 +36,14 @@ export const resourceMembers = {
         'A scope of the resource, and what an app with the scope may do: the end of the sentence "The app may …", which users read before they sign.',
     },
   },
-  openTo: {
-    name: 'open_to',
-    shape: { kind: 'texts', choices: CLIENT_KINDS },
-    label: 'Open to',
+  openTo: texts('open_to', 'Open to', {
+    values: CLIENT_KINDS,
     choices: {
       registered: 'clients that an operator registered and that list the resource',
       metadata: 'clients with a metadata document',
       dynamic: 'clients that register themselves',
     },
     column: 'OPEN TO',
-    print: 'open to',
     shown: (value) => ({ words: value as string[], none: 'no clients' }),
     option: {
       value: 'KIND',
@@ -61,5 +51,5 @@ export const resourceMembers = {
         'A kind of clients that may request the resource; registered unless given. registered: clients of this service that list the resource (clients create --resource). metadata: every client whose id is the URL of a metadata document, if GRANTOR_CLIENT_METADATA is on. dynamic: every client of dynamic registration (RFC 7591).',
       off: { name: 'closed', words: 'No client may request the resource from now on.' },
     },
-  },
+  }),
 } as const satisfies RecordMembers<Exclude<keyof Resource, 'createdAt'>>

@@ -2,7 +2,8 @@
 
 /** Calls the login server. @param {string} path @param {object} [body] posted as JSON @returns {Promise<Answer>} */
 export async function ask(path, body) {
-  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  const { lang } = document.documentElement
+  const headers = { 'content-type': 'application/json', accept: 'application/json', 'accept-language': lang }
   try {
     const response = await fetch(path, body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers })
     const answer = await response.json().catch(() => ({}))

@@ -1,10 +1,10 @@
 /** Connects the wallets of this browser, the sign-in and the page. */
 
 import { watchPhone } from './phone.js'
-import { createSignIn } from './sign-in.js'
+import { SignIn } from './sign-in.js'
 import { createWalletList } from './wallet-list.js'
 import { watchWallets } from './wallets.js'
-import { say, shortAddress } from './words.js'
+import { say, sayWith, shortAddress } from './words.js'
 
 /** @import { View } from './types.d.ts' */
 
@@ -17,20 +17,21 @@ const switches = Array.from(document.querySelectorAll('#scopes input'))
 
 /** @type {View} */
 const view = {
-  report: (word, names) => speak(say(word, names), ''),
-  warn: (word, names) => speak('', say(word, names)),
+  report: (word, names) => speak(sayWith(word, names), []),
+  warn: (word, names) => speak([], sayWith(word, names)),
 
   choose() {
     const moved = at('choose').hidden
-    speak('', '')
+    speak([], [])
     show('choose')
     if (moved) at('choose-title').focus()
   },
 
-  review({ wallet, accounts, address, message }) {
+  review({ wallet, accounts, address, message, translation }) {
     // textContent: the text is shown byte for byte, and never as markup
     at('message').textContent = message
-    at('sign').textContent = say('sign', { wallet: wallet.name })
+    translate(translation)
+    at('sign').replaceChildren(...sayWith('sign', { wallet: wallet.name }))
     const several = accounts.length > 1
     at('account').replaceChildren(
       ...accounts.map((account) => new Option(shortAddress(account), account, false, account === address)),
@@ -39,8 +40,10 @@ const view = {
     at('account-name').textContent = several ? '' : shortAddress(address)
     const moved = at('review').hidden
     show('review')
-    speak('', '')
-    if (moved) at('review-title').focus()
+    speak([], [])
+    // From the top the user sees what the app may do, and the buttons
+    if (moved) at('review-title').focus({ preventScroll: true })
+    if (moved) scrollTo(0, 0)
   },
 
   lock: (on) => switches.forEach((input) => (input.disabled = on || input.required)),
@@ -49,16 +52,16 @@ const view = {
 
   end(kind) {
     signIn.stop()
-    at('page').replaceChildren(at(`ended-${kind}`).content.cloneNode(true))
+    at('page').replaceChildren((at(`ended-${kind}`) ?? at('ended-already_used')).content.cloneNode(true))
     document.querySelector('h1')?.focus()
   },
 
   leave: (to) => location.assign(to),
 }
 
-const signIn = createSignIn({ view, loginChallenge, chainIds: login.dataset.chainIds.split(' ').map(Number), chosenScope })
+const signIn = new SignIn({ view, loginChallenge, chainIds: login.dataset.chainIds.split(' ').map(Number), chosenScope })
 
-const showWallets = createWalletList(at('wallets'), signIn.connect)
+const showWallets = createWalletList(at('wallets'), (wallet) => signIn.connect(wallet))
 watchWallets({
   legacyName: say('legacyWallet'),
   show(wallets) {
@@ -69,9 +72,9 @@ watchWallets({
     showWallets(wallets)
   },
 })
-watchPhone({ panel: at('phone'), link: at('phone-link'), copy: at('copy') }, loginChallenge, view.end)
+watchPhone(at('phone'), loginChallenge, { ended: view.end, leave: view.leave })
 
-at('sign').addEventListener('click', signIn.sign)
+at('sign').addEventListener('click', () => signIn.sign())
 at('account').addEventListener('change', () => signIn.again(at('account').value))
 at('back').addEventListener('click', () => {
   signIn.stop()
@@ -79,7 +82,7 @@ at('back').addEventListener('click', () => {
 })
 for (const input of switches) {
   input.addEventListener('change', () => {
-    if (chosenScope()) return signIn.again(undefined, 'rechosen')
+    if (chosenScope()) return signIn.again('', 'rechosen')
     input.checked = true
     view.warn('oneMustStay')
   })
@@ -91,7 +94,8 @@ document.addEventListener('formdata', ({ formData }) => {
 })
 
 const openUntil = at('open-until')
-if (openUntil) openUntil.textContent = new Date(openUntil.dateTime).toLocaleTimeString([], { timeStyle: 'short' })
+if (openUntil)
+  openUntil.textContent = new Date(openUntil.dateTime).toLocaleTimeString(login.dataset.locale, { timeStyle: 'short' })
 endInTime()
 // A page that the browser restores from its cache may be outdated
 addEventListener('pageshow', (event) => event.persisted && location.reload())
@@ -101,17 +105,25 @@ function chosenScope() {
   return switches.length > 0 ? on.join(' ') : undefined
 }
 
-/** @param {string} progress @param {string} problem */
+/** @param {(string | Node)[]} progress @param {(string | Node)[]} problem */
 function speak(progress, problem) {
-  at('progress').textContent = progress
-  at('problem').textContent = problem
+  at('progress').replaceChildren(...progress)
+  at('problem').replaceChildren(...problem)
+}
+
+/** The page has no place for a translation if its language is English. @param {string[]} paragraphs */
+function translate(paragraphs) {
+  const place = at('translation')
+  if (!place) return
+  place.hidden = paragraphs.length === 0
+  at('translated').replaceChildren(...paragraphs.map((text) => Object.assign(document.createElement('p'), { textContent: text })))
 }
 
 /** @param {'choose' | 'review'} section */
 function show(section) {
   at('choose').hidden = section !== 'choose'
   at('other-ways').hidden = section !== 'choose'
-  at('review').hidden = section !== 'review'
+  at('review').hidden = at('sign-actions').hidden = section !== 'review'
 }
 
 /** Uses the seconds left when the page was made, because the device's clock may be wrong. */

@@ -1,14 +1,12 @@
 /**
- * One sign-in: fetches the text from the login server, requests the signature, and sends it.
- *
- * Another wallet, another account or the end of the login begins a new attempt. Results of earlier attempts are dropped, so
- * a signature is only sent with the text that it was made for.
+ * One sign-in: fetches the text, requests the signature and sends it. Another wallet, another account or the end of the login
+ * begins a new attempt and drops the results of the earlier one, so a signature is only sent with its own text.
  */
 
 import { ask } from './login-server.js'
 import { sayWait, shortAddress } from './words.js'
 
-/** @import { Answer, SignInOptions, Step, Wallet } from './types.d.ts' */
+/** @import { Call, Ending, Failure, SignInOptions, Step, Wallet } from './types.d.ts' */
 
 /** After this time, the wallet's window may be behind the browser's. */
 const SLOW_MS = 12_000
@@ -17,147 +15,149 @@ const CHAIN_MS = 2_000
 /** A check that takes longer calls a chain. */
 const LONG_CHECK_MS = 700
 
-/** @param {SignInOptions} options */
-export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
-  let attempt = 0
-  let current = ''
-  let sending = false
-  /** @type {Step | null} */
-  let step = null
-  /** @type {(() => void) | undefined} */
-  let stopListening
-
-  return { connect, again, sign, stop }
-
-  /** Requests the wallet's accounts. @param {Wallet} wallet */
-  async function connect(wallet) {
-    stop()
-    const result = await request(wallet, 'connecting', { method: 'eth_requestAccounts' })
-    if (!result) return
-    const accounts = readAccounts(result.value)
-    if (accounts.length === 0) return view.warn('locked', { wallet: wallet.name })
-    listen(wallet)
-    await prepare(wallet, accounts, accounts[0])
+export class SignIn {
+  /** @param {SignInOptions} options */
+  constructor(options) {
+    this.options = options
+    this.view = options.view
+    this.attempt = 0
+    this.address = ''
+    this.sending = false
+    /** @type {Step | null} */
+    this.step = null
+    this.stopListening = () => {}
   }
 
-  /** Another account, or another choice of scopes, needs another text. @param {string} [address] @param {string} [why] */
-  function again(address, why) {
-    if (step) void prepare(step.wallet, step.accounts, address ?? step.address, why)
+  /** @param {Wallet} wallet */
+  async connect(wallet) {
+    this.stop()
+    const result = await this.request(wallet, 'connecting', { method: 'eth_requestAccounts' })
+    if (!result) return
+    const accounts = readAccounts(result.value)
+    if (accounts.length === 0) return this.view.warn('locked', { wallet: wallet.name })
+    this.listen(wallet)
+    await this.prepare(wallet, accounts, accounts[0])
+  }
+
+  /** Another account, or another choice of scopes, needs another text. */
+  again(address = '', why = '') {
+    const { step } = this
+    if (step) void this.prepare(step.wallet, step.accounts, address || step.address, why)
   }
 
   /** Fetches the text for this account and shows it. @param {Wallet} wallet @param {string[]} accounts */
-  async function prepare(wallet, accounts, address = '', why = '') {
-    const mine = ++attempt
-    step = null
-    current = address
+  async prepare(wallet, accounts, address = '', why = '') {
+    const { view, loginChallenge, chainIds, chosenScope } = this.options
+    const mine = ++this.attempt
+    this.step = null
+    this.address = address
     view.report('preparing')
-    const chainId = await chooseChain(wallet, chainIds)
-    if (mine !== attempt) return
+    const chain_id = await chooseChain(wallet, chainIds)
+    if (mine !== this.attempt) return
     const scope = chosenScope()
-    const answer = await ask('/login/message', { login_challenge: loginChallenge, address, chain_id: chainId, scope })
-    if (mine !== attempt) return
+    const fields = { login_challenge: loginChallenge, address, chain_id, scope }
+    const answer = await ask('/login/message', fields)
+    if (mine !== this.attempt) return
     // A switch changed while the text was requested
-    if (scope !== chosenScope()) return prepare(wallet, accounts, address, why)
+    if (scope !== chosenScope()) return void this.prepare(wallet, accounts, address, why)
     if (answer.kind !== 'answered') {
       view.choose()
-      return refuse(answer, wallet, 'addressRefused')
+      return this.refuse(answer, wallet, 'addressRefused')
     }
-    step = { wallet, accounts, address, chainId, scope, message: answer.body.message }
-    view.review(step)
+    this.step = { wallet, accounts, address, fields, message: answer.body.message, translation: answer.body.translation }
+    view.review(this.step)
     if (why) view.report(why)
   }
 
   /**
-   * Requests a signature over the text on the page and sends it. If it could not be checked, it is kept and the next
-   * click sends it again: several people may be needed to make it.
+   * Requests a signature over the text on the page, and sends it. A signature that could not be checked is kept for the next click:
+   * several people may be needed to make it.
    */
-  async function sign() {
-    const signing = step
-    if (!signing || sending) return
-    const { wallet, address, message, chainId, scope } = signing
-    if (signing.signature === undefined) {
-      const result = await request(wallet, 'signing', { method: 'personal_sign', params: [toHex(message), address] })
+  async sign() {
+    const { step, view } = this
+    if (!step || this.sending) return
+    if (step.signature === undefined) {
+      const call = { method: 'personal_sign', params: [toHex(step.message), step.address] }
+      const result = await this.request(step.wallet, 'signing', call)
       if (!result) return
-      signing.signature = String(result.value)
+      step.signature = String(result.value)
     }
-    const { signature } = signing
-    view.report('checking')
-    view.lock((sending = true))
-    const long = setTimeout(view.report, LONG_CHECK_MS, 'checkingLong')
-    const answer = await ask('/login', { login_challenge: loginChallenge, address, chain_id: chainId, scope, signature })
-    clearTimeout(long)
-    view.lock((sending = false))
-    if (step !== signing) return
+    const answer = await this.send(step)
+    if (this.step !== step) return
     if (answer.kind === 'answered') {
-      stop()
+      this.stop()
       view.report('done')
       return view.leave(answer.body.redirect_to)
     }
     if (answer.kind === 'unreachable' || answer.status === 429 || answer.status > 500) view.keep()
-    else delete signing.signature
-    refuse(answer, wallet, 'walletFailed', 'couldNotCheck')
+    else delete step.signature
+    this.refuse(answer, step.wallet, 'walletFailed', 'couldNotCheck')
+  }
+
+  /** @param {Step} step */
+  async send({ fields, signature }) {
+    const { view } = this
+    view.report('checking')
+    view.lock((this.sending = true))
+    const long = setTimeout(view.report, LONG_CHECK_MS, 'checkingLong')
+    const answer = await ask('/login', { ...fields, signature })
+    clearTimeout(long)
+    view.lock((this.sending = false))
+    return answer
   }
 
   /** Drops the current attempt. */
-  function stop() {
-    attempt++
-    step = null
-    stopListening?.()
-    stopListening = undefined
+  stop() {
+    this.attempt++
+    this.step = null
+    this.stopListening()
   }
 
-  /** The wallet may be locked, or switched to another account, while the user reads or signs. @param {Wallet} wallet */
-  function listen(wallet) {
-    const { provider } = wallet
-    const accountsChanged = (/** @type {unknown} */ value) => {
+  /** The wallet may be locked, or switched to another account, at any time. @param {Wallet} wallet */
+  listen(wallet) {
+    const changed = (/** @type {unknown} */ value) => {
       const accounts = readAccounts(value)
-      if (sending || accounts[0]?.toLowerCase() === current.toLowerCase()) return
-      if (accounts.length > 0) return void prepare(wallet, accounts, accounts[0], 'switched')
-      stop()
-      view.choose()
-      view.warn('locked', { wallet: wallet.name })
+      if (this.sending || accounts[0]?.toLowerCase() === this.address.toLowerCase()) return
+      if (accounts.length > 0) return void this.prepare(wallet, accounts, accounts[0], 'switched')
+      this.stop()
+      this.view.choose()
+      this.view.warn('locked', { wallet: wallet.name })
     }
     try {
-      provider.on?.('accountsChanged', accountsChanged)
+      wallet.provider.on?.('accountsChanged', changed)
     } catch {
       // Such a wallet can still sign; the server checks the account
     }
-    stopListening = () => provider.removeListener?.('accountsChanged', accountsChanged)
+    this.stopListening = () => wallet.provider.removeListener?.('accountsChanged', changed)
   }
 
-  /**
-   * Sends a request to the wallet, and shows that it takes long or why it failed. Null also if the attempt was dropped.
-   *
-   * @param {Wallet} wallet @param {string} word @param {{ method: string, params?: unknown[] }} call
-   */
-  async function request(wallet, word, call) {
-    const mine = ++attempt
+  /** Null if the call failed, or if its attempt was dropped. @param {Wallet} wallet @param {string} word @param {Call} call */
+  async request(wallet, word, call) {
+    const { view } = this
+    const mine = ++this.attempt
     const names = { wallet: wallet.name }
     view.report(word, names)
-    const slow = setTimeout(() => mine === attempt && view.report('slow', names), SLOW_MS)
+    const slow = setTimeout(() => mine === this.attempt && view.report('slow', names), SLOW_MS)
     try {
       const value = await wallet.provider.request(call)
-      return mine === attempt ? { value } : null
+      return mine === this.attempt ? { value } : null
     } catch (error) {
-      if (mine === attempt) view.warn(walletProblem(error), names)
+      if (mine === this.attempt) view.warn(walletProblem(error), names)
       return null
     } finally {
       clearTimeout(slow)
     }
   }
 
-  /**
-   * @param {Exclude<Answer, { kind: 'answered' }>} answer
-   * @param {Wallet} wallet
-   * @param {string} malformed the word for a 400
-   */
-  function refuse(answer, wallet, malformed, unavailable = 'unavailable') {
+  /** @param {Failure} answer @param {Wallet} wallet @param {string} malformed the word for a 400 */
+  refuse(answer, wallet, malformed, unavailable = 'unavailable') {
+    const { view } = this
     if (answer.kind === 'unreachable') return view.warn('offline')
     const { status, error, retryAfter } = answer
     if (status === 410) return view.end('expired')
-    if (status === 409) return view.end(error === 'continued_elsewhere' ? error : 'already_used')
+    if (status === 409) return view.end(/** @type {Ending} */ (error))
     const word = REFUSALS[error] ?? REFUSALS[status] ?? (status > 500 ? unavailable : malformed)
-    view.warn(word, { wallet: wallet.name, account: shortAddress(current), wait: sayWait(retryAfter) })
+    view.warn(word, { wallet: wallet.name, account: shortAddress(this.address), wait: sayWait(retryAfter) })
   }
 }
 
@@ -183,11 +183,21 @@ async function chooseChain({ provider }, chainIds) {
 
 /** The text for an error of EIP-1193 and EIP-1474. @param {any} error */
 function walletProblem(error) {
-  const code = error?.code
-  if (code === 4001 || /reject|denied|cancel/i.test(error?.message)) return 'rejected'
-  if (code === -32002) return 'pending'
-  if (code === 4100) return 'locked'
-  return code === 4900 || code === 4901 ? 'disconnected' : 'walletFailed'
+  const { code, message } = error ?? {}
+  return WALLET_PROBLEMS[code] ?? (/reject|denied|cancel/i.test(message) ? 'rejected' : 'walletFailed')
+}
+
+/** Codes in words are of WalletConnect only. @type {Record<string | number, string>} */
+const WALLET_PROBLEMS = {
+  4001: 'rejected',
+  4100: 'locked',
+  4900: 'disconnected',
+  4901: 'disconnected',
+  [-32002]: 'pending',
+  not_loaded: 'offline',
+  relay_away: 'relayAway',
+  wallet_silent: 'walletSilent',
+  cannot_sign: 'cannotSign',
 }
 
 /** @param {unknown} value @returns {string[]} */

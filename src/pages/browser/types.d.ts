@@ -2,30 +2,34 @@
 
 /** An EIP-1193 provider. */
 export type Provider = {
-  request(call: { method: string; params?: unknown[] }): Promise<unknown>
+  request(call: Call): Promise<unknown>
   on?(event: string, listener: (value: unknown) => void): void
   removeListener?(event: string, listener: (value: unknown) => void): void
 }
+
+export type Call = { method: string; params?: unknown[] }
 
 export type Wallet = { key: string; rdns: string; name: string; icon: string | null; provider: Provider }
 
 /** A response of the login server, with the body of the requested path. `retryAfter` in seconds. */
 export type Refused = { kind: 'refused'; status: number; error: string; retryAfter: number }
 export type Answer =
-  | { kind: 'answered'; body: { message: string; redirect_to: string; status: 'open' | Ending } }
-  | Refused
-  | { kind: 'unreachable' }
+  | { kind: 'answered'; body: { message: string; translation: string[]; redirect_to: string; status: 'open' | Ending } }
+  | Failure
+export type Failure = Refused | { kind: 'unreachable' }
 
-export type Ending = 'expired' | 'already_used' | 'continued_elsewhere'
+export type Ending = 'expired' | 'already_used' | 'continued_elsewhere' | 'signed_on_other_device'
 
 /** The text on the page with its account and scopes, and the signature once there is one. */
 export type Step = {
   wallet: Wallet
   accounts: string[]
   address: string
-  chainId: number
-  scope: string | undefined
+  /** What both requests to the login server have. */
+  fields: object
   message: string
+  /** In the language of the page; empty in English. */
+  translation: string[]
   signature?: string
 }
 

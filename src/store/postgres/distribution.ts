@@ -38,9 +38,6 @@ export const ON_COORDINATOR = [
   'webhooks',
 ] as const
 
-/** How Citus keeps a table: in shards, as a copy on every machine, or on the coordinator. */
-type Kind = 'distributed' | 'reference' | 'local'
-
 /** Must run in the transaction that migrates, before its first step: a step on distributed tables changes all their shards. */
 export async function prepareToDistribute(transaction: Session): Promise<void> {
   // Otherwise Citus refuses to distribute a table after a step that changed several shards at once.
@@ -53,39 +50,24 @@ export async function prepareToDistribute(transaction: Session): Promise<void> {
  */
 export async function distribute(transaction: Session): Promise<void> {
   if (!(await hasCitus(transaction))) return
-  const rows = await transaction.query<{ name: string; kind: Kind }>(
-    `SELECT relname AS name, CASE WHEN partmethod = 'h' THEN 'distributed' WHEN repmodel = 't' THEN 'reference' ELSE 'local' END AS kind
-     FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)`,
+  const rows = await transaction.query<{ name: string }>(
+    'SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)',
   )
-  const kinds = new Map(rows.map(({ name, kind }) => [name, kind]))
+  const placed = new Set(rows.map(({ name }) => name))
   for (const table of ON_COORDINATOR) {
-    // Earlier versions copied these tables to every machine.
-    if (kinds.get(table) === 'reference') for (const statement of toCoordinator(table)) await transaction.query(statement)
     // Known to the other machines, so that a node may connect to any of them.
-    if (kinds.get(table) !== 'local') await transaction.query(`SELECT citus_add_local_table_to_metadata('${table}')`)
+    if (!placed.has(table)) await transaction.query(`SELECT citus_add_local_table_to_metadata('${table}')`)
   }
-  const left = Object.entries(DISTRIBUTED).filter(([table]) => kinds.get(table) !== 'distributed')
-  for (const [table, column] of left) {
+  for (const [table, column] of Object.entries(DISTRIBUTED)) {
     const beside = BESIDE[table as keyof typeof DISTRIBUTED] ?? 'none'
-    await transaction.query(`SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')`)
+    if (!placed.has(table))
+      await transaction.query(`SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')`)
   }
   // Citus copies existing rows to their machines but does not delete them from the coordinator's own table. No statement reads them there.
   for (const table of Object.keys(DISTRIBUTED))
     await transaction.query(
       `SELECT truncate_local_data_after_distributing_table('${table}') WHERE pg_relation_size('${table}') > 0`,
     )
-}
-
-function toCoordinator(table: (typeof ON_COORDINATOR)[number]): string[] {
-  if (table !== 'restorations') return [`SELECT undistribute_table('${table}')`]
-  // Citus does not undistribute a table with an identity column.
-  return [
-    'ALTER TABLE restorations RENAME TO restorations_copied',
-    'CREATE TABLE restorations (LIKE restorations_copied INCLUDING ALL)',
-    'INSERT INTO restorations OVERRIDING SYSTEM VALUE SELECT number, begun_at, confirmed_at FROM restorations_copied',
-    `SELECT setval(pg_get_serial_sequence('restorations', 'number'), max(number)) FROM restorations`,
-    'DROP TABLE restorations_copied',
-  ]
 }
 
 async function hasCitus(session: Session): Promise<boolean> {

@@ -3,26 +3,24 @@ import { changesAfter } from '../../domain/model/changes.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
+import { createRecordStores } from '../record-stores.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
-import { createClientStore } from './clients.ts'
-import { type Clock, Connection } from './connection/connection.ts'
+import { Connection } from './connection/connection.ts'
 import { Coordinator } from './connection/coordinator.ts'
 import { toStoreError } from './connection/errors.ts'
 import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
+import type { Clock } from './connection/statement.ts'
 import { createGrantStore } from './grants.ts'
-import { createKeyStore } from './keys.ts'
-import { createListStore } from './lists.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
-import { createResourceStore } from './resources.ts'
+import { createRecords } from './records.ts'
 import { createRestorationStore } from './restorations.ts'
 import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
-import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './connection/server.ts'
@@ -50,16 +48,12 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     wallets: createWalletStore(connection),
     sessions: createSessionStore(connection),
     receipts: createReceiptStore(connection),
-    clients: createClientStore(connection),
-    resources: createResourceStore(connection),
-    keys: createKeyStore(connection),
+    ...createRecordStores(createRecords(connection)),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
-    lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection, coordinator),
-    webhooks: createWebhookStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()

@@ -1,4 +1,7 @@
-/** The schema, as numbered steps with the same numbers as SQLite's. A released step never changes; changes are new steps. */
+/**
+ * The schema, as numbered steps with the same numbers as SQLite's. A step that is in the main branch never changes: a change of the schema
+ * is a new step.
+ */
 import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { APPEND_AUDIT_LINES } from './append-audit-lines.ts'
@@ -10,11 +13,18 @@ export type Migration = SchemaStep & { sql: string }
 
 export const MIGRATIONS: readonly Migration[] = [
   {
-    number: 1,
-    name: 'ledger',
-    oldest: 1,
-    // Texts compare byte by byte, as on SQLite. Pages of grants keep free space, so that the new version of a refreshed row stays on its
-    // page and no index changes. Autovacuum removes the old versions early.
+    // Versions that were never released used the numbers 1 to 16. Their databases cannot be migrated.
+    number: 17,
+    name: 'first release',
+    oldest: 17,
+    // Texts compare byte by byte, as on SQLite.
+    //
+    // No index has a column that a refresh or a visit changes. Pages of grants and sessions keep free space, so that the new version of a
+    // row stays on its page. Autovacuum removes the old versions early.
+    //
+    // The indexes by wallet and by client hold the rows that have not ended next to each other: a page of them costs the same however many
+    // rows have ended. Each list of grants has the order of an index, and only the grants of one second are sorted by id. With the id in
+    // place of the time, the planner would read the primary key, and skip the grants of all others.
     sql: `
       CREATE TABLE grants (
         id text COLLATE "C" PRIMARY KEY,
@@ -31,10 +41,22 @@ export const MIGRATIONS: readonly Migration[] = [
         attempt_id text COLLATE "C" NOT NULL,
         ended_at bigint,
         end_reason text COLLATE "C",
-        revoked_tokens jsonb NOT NULL DEFAULT '{}'
+        revoked_tokens jsonb NOT NULL DEFAULT '{}',
+        wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary',
+        receipt_id text COLLATE "C",
+        consented boolean NOT NULL DEFAULT false,
+        dpop_jkt text COLLATE "C",
+        auth_time bigint,
+        chain_id bigint,
+        session_hash text COLLATE "C",
+        session_receipt_id text COLLATE "C",
+        scopes_by_resource jsonb,
+        epoch bigint
       ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-      CREATE INDEX grants_by_wallet ON grants (wallet, client_id);
-      CREATE INDEX grants_by_client ON grants (client_id);
+      CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
+      CREATE INDEX grants_by_wallet ON grants (wallet, coalesce(ended_at, 0), client_id, created_at);
+      CREATE INDEX grants_of_wallet ON grants (wallet, created_at);
+      CREATE INDEX grants_by_client ON grants (client_id, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END), created_at);
       CREATE TABLE wallets (
         address text COLLATE "C" PRIMARY KEY,
         epoch bigint NOT NULL,
@@ -49,34 +71,15 @@ export const MIGRATIONS: readonly Migration[] = [
         last_seen_at bigint NOT NULL,
         expires_at bigint NOT NULL,
         attempt_id text COLLATE "C" NOT NULL,
-        ended_at bigint
+        ended_at bigint,
+        wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary',
+        receipt_id text COLLATE "C",
+        epoch bigint NOT NULL DEFAULT -1,
+        elsewhere boolean NOT NULL DEFAULT false,
+        replaced_by text COLLATE "C"
       ) WITH (fillfactor = 90);
-      CREATE INDEX sessions_by_wallet ON sessions (wallet);
-      CREATE TABLE clients (
-        id text COLLATE "C" PRIMARY KEY,
-        record text NOT NULL,
-        created_at bigint NOT NULL
-      );
-      CREATE TABLE keys (
-        id text COLLATE "C" PRIMARY KEY,
-        kind text COLLATE "C" NOT NULL,
-        number bigint NOT NULL,
-        algorithm text COLLATE "C" NOT NULL,
-        wrapped bytea,
-        created_at bigint NOT NULL,
-        starts_at bigint NOT NULL,
-        retired_at bigint,
-        UNIQUE (kind, number)
-      );
-      CREATE TABLE revision (id integer PRIMARY KEY CHECK (id = 1), number bigint NOT NULL);
-      INSERT INTO revision VALUES (1, 0);
-    `,
-  },
-  {
-    number: 2,
-    name: 'receipts',
-    oldest: 2,
-    sql: `
+      CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
+      CREATE INDEX sessions_unended ON sessions (wallet, auth_time) WHERE ended_at IS NULL;
       CREATE TABLE receipts (
         wallet text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
@@ -93,72 +96,8 @@ export const MIGRATIONS: readonly Migration[] = [
         sealed text NOT NULL,
         PRIMARY KEY (wallet, id)
       );
-      ALTER TABLE grants ADD COLUMN wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary';
-      ALTER TABLE grants ADD COLUMN receipt_id text COLLATE "C";
-      ALTER TABLE grants ADD COLUMN consented boolean NOT NULL DEFAULT false;
-      ALTER TABLE sessions ADD COLUMN wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary';
-      ALTER TABLE sessions ADD COLUMN receipt_id text COLLATE "C";
-      ALTER TABLE sessions ADD COLUMN epoch bigint NOT NULL DEFAULT -1;
-    `,
-  },
-  {
-    number: 3,
-    name: 'cleaning',
-    oldest: 3,
-    // The indexes are on the time at which a row expires. A refresh or a visit does not change that time, so it does not change the index.
-    sql: `
-      CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
-      CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
       CREATE INDEX receipts_by_end ON receipts (expires_at);
-      CREATE INDEX keys_by_end ON keys (retired_at) WHERE retired_at IS NOT NULL;
-      CREATE TABLE leases (
-        name text COLLATE "C" PRIMARY KEY,
-        holder text COLLATE "C" NOT NULL,
-        expires_at bigint NOT NULL
-      );
-      CREATE TABLE restorations (
-        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        begun_at bigint NOT NULL,
-        confirmed_at bigint
-      );
-    `,
-  },
-  {
-    number: 4,
-    name: 'runs',
-    oldest: 3,
-    // For the journal of earlier versions, removed in step 7.
-    sql: `
-      CREATE TABLE journal (
-        id integer PRIMARY KEY CHECK (id = 1),
-        last_run bigint NOT NULL,
-        salt text NOT NULL
-      );
-      INSERT INTO journal (id, last_run, salt) VALUES (1, 0, replace(gen_random_uuid()::text, '-', ''));
-      CREATE TABLE runs (
-        number bigint PRIMARY KEY,
-        seen_at bigint NOT NULL
-      );
-    `,
-  },
-  {
-    number: 5,
-    name: 'grants by client',
-    // Compatible with earlier servers, but a large table accepts no writes while the index is built.
-    oldest: 5,
-    // A client's grants are listed and ended in the order of their creation. With an index on the client alone, each page would sort all
-    // grants of the client or read the whole table. (With the id in it, the planner would use this index in place of the primary key.)
-    sql: `
-      CREATE INDEX grants_by_client_and_age ON grants (client_id, created_at);
-      DROP INDEX grants_by_client;
-    `,
-  },
-  {
-    number: 6,
-    name: 'openid',
-    // An earlier server would refresh a bound token without a DPoP proof.
-    oldest: 6,
-    sql: `
+      CREATE INDEX receipts_by_client ON receipts (wallet, (CASE WHEN withdrawn_at IS NULL THEN 0 ELSE 1 END), client_id, issued_at);
       CREATE TABLE spent (
         hash text COLLATE "C" NOT NULL,
         kind text COLLATE "C" NOT NULL,
@@ -175,93 +114,54 @@ export const MIGRATIONS: readonly Migration[] = [
         spent_at bigint,
         attempt_id text COLLATE "C"
       );
-      CREATE INDEX pushed_requests_by_end ON pushed_requests (expires_at);
-      ALTER TABLE grants ADD COLUMN dpop_jkt text COLLATE "C";
-      ALTER TABLE grants ADD COLUMN auth_time bigint;
-      ALTER TABLE grants ADD COLUMN chain_id bigint;
-      ALTER TABLE grants ADD COLUMN session_hash text COLLATE "C";
-    `,
-  },
-  {
-    number: 7,
-    name: 'journal removed',
-    // Earlier servers update the table `journal` before their first change, so they cannot work after this step.
-    oldest: 7,
-    sql: `
-      DROP TABLE runs;
-      DROP TABLE journal;
-    `,
-  },
-  {
-    number: 8,
-    name: 'recent changes',
-    // An earlier program raises the revision without listing its changes. Nodes then read everything again.
-    oldest: 7,
-    sql: `ALTER TABLE revision ADD COLUMN recent text COLLATE "C" NOT NULL DEFAULT ''`,
-  },
-  {
-    number: 9,
-    name: 'by wallet',
-    // A large table accepts no writes while its indexes are built.
-    oldest: 9,
-    // Rows that have not ended are next to each other in the index, so that reading a page of them costs the same however many rows have
-    // ended. No index has a column that a refresh or a visit changes. A pushed request expires, or is deleted an hour after its use.
-    sql: `
-      DROP INDEX grants_by_wallet;
-      CREATE INDEX grants_by_wallet ON grants (wallet, coalesce(ended_at, 0), client_id, created_at);
-      CREATE INDEX sessions_unended ON sessions (wallet, auth_time) WHERE ended_at IS NULL;
-      DROP INDEX sessions_by_wallet;
-      CREATE INDEX receipts_by_client ON receipts (wallet, (CASE WHEN withdrawn_at IS NULL THEN 0 ELSE 1 END), client_id, issued_at);
-      DROP INDEX pushed_requests_by_end;
+      -- A pushed request expires, or is deleted an hour after its use.
       CREATE INDEX pushed_requests_by_end ON pushed_requests (coalesce(spent_at + 3600, expires_at));
-    `,
-  },
-  {
-    number: 10,
-    name: 'sessions by themselves',
-    // An earlier server would redeem a code of an ended session: it compares only the wallet's epoch.
-    oldest: 10,
-    sql: `
-      ALTER TABLE sessions ADD COLUMN elsewhere boolean NOT NULL DEFAULT false;
-      ALTER TABLE sessions ADD COLUMN replaced_by text COLLATE "C";
-      ALTER TABLE grants ADD COLUMN session_receipt_id text COLLATE "C";
-    `,
-  },
-  {
-    number: 11,
-    name: 'resources',
-    // An earlier server would issue tokens with every scope of a grant for every resource of the grant.
-    oldest: 11,
-    // The unique number of each row bounds the number of rows, also if several inserts race.
-    sql: `
+      CREATE TABLE clients (
+        id text COLLATE "C" PRIMARY KEY,
+        record text NOT NULL,
+        created_at bigint NOT NULL
+      );
+      -- The unique number of each row bounds the number of rows, also if several inserts race.
       CREATE TABLE resources (
         uri text COLLATE "C" PRIMARY KEY,
         number integer NOT NULL UNIQUE CHECK (number BETWEEN 1 AND 1000),
         record text NOT NULL
       );
-      ALTER TABLE grants ADD COLUMN scopes_by_resource jsonb;
-    `,
-  },
-  {
-    number: 12,
-    name: 'operators',
-    oldest: 11,
-    // Each list is one record, so that a rule about the whole list holds if several changes race.
-    sql: `
+      CREATE TABLE keys (
+        id text COLLATE "C" PRIMARY KEY,
+        kind text COLLATE "C" NOT NULL,
+        number bigint NOT NULL,
+        algorithm text COLLATE "C" NOT NULL,
+        wrapped bytea,
+        created_at bigint NOT NULL,
+        starts_at bigint NOT NULL,
+        retired_at bigint,
+        UNIQUE (kind, number)
+      );
+      CREATE INDEX keys_by_end ON keys (retired_at) WHERE retired_at IS NOT NULL;
+      -- Each list is one record, so that a rule about the whole list holds if several changes race.
       CREATE TABLE lists (
         name text COLLATE "C" PRIMARY KEY,
         items text NOT NULL,
         attempts text NOT NULL DEFAULT ''
       );
-      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
-      `,
-  },
-  {
-    number: 13,
-    name: 'audit trail',
-    oldest: 11,
-    // Each index holds only the lines that have the column, in the order of a search.
-    sql: `
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]'), ('endings', '[]');
+      CREATE TABLE revision (
+        id integer PRIMARY KEY CHECK (id = 1),
+        number bigint NOT NULL,
+        recent text COLLATE "C" NOT NULL DEFAULT ''
+      );
+      INSERT INTO revision (id, number) VALUES (1, 0);
+      CREATE TABLE leases (
+        name text COLLATE "C" PRIMARY KEY,
+        holder text COLLATE "C" NOT NULL,
+        expires_at bigint NOT NULL
+      );
+      CREATE TABLE restorations (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        begun_at bigint NOT NULL,
+        confirmed_at bigint
+      );
       CREATE TABLE audit_head (id integer PRIMARY KEY CHECK (id = 1), seq bigint NOT NULL, hash text COLLATE "C" NOT NULL)
         WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
       INSERT INTO audit_head VALUES (1, 0, '${NO_LINE}');
@@ -277,6 +177,7 @@ export const MIGRATIONS: readonly Migration[] = [
         line text NOT NULL,
         hash text COLLATE "C" NOT NULL
       ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
+      -- Each index holds only the lines that have the column, in the order of a search.
       CREATE INDEX audit_lines_by_time ON audit_lines (at, seq);
       CREATE INDEX audit_lines_by_event ON audit_lines (event, at, seq);
       CREATE INDEX audit_lines_by_reason ON audit_lines (reason, at, seq) WHERE reason IS NOT NULL;
@@ -284,6 +185,16 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at, seq) WHERE grant_id IS NOT NULL;
       CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at, seq) WHERE wallet IS NOT NULL;
       CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at, seq) WHERE operator IS NOT NULL;
+      -- One row for each process, which changes with each of its appends. The column used_at changes once an hour, so the other
+      -- changes write no index.
+      CREATE TABLE audit_writers (
+        id text COLLATE "C" PRIMARY KEY,
+        number bigint NOT NULL,
+        previous bigint NOT NULL,
+        used_at bigint NOT NULL
+      ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+      CREATE INDEX audit_writers_by_end ON audit_writers (used_at);
+      ${APPEND_AUDIT_LINES};
       CREATE TABLE webhooks (
         id text COLLATE "C" PRIMARY KEY,
         number integer NOT NULL UNIQUE,
@@ -299,43 +210,16 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
   },
   {
-    number: 14,
-    name: 'lists of grants',
-    // A large table accepts no writes while its indexes are built. The lists of an earlier server sort the grants of the client.
-    oldest: 11,
-    // Each list has the order of an index; only the grants of one second are sorted by id. With the id in place of the time, the planner
-    // would read the primary key, and skip the grants of all others.
-    sql: `
-      CREATE INDEX grants_of_wallet ON grants (wallet, created_at);
-      CREATE INDEX grants_by_client ON grants (client_id, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END), created_at);
-      DROP INDEX grants_by_client_and_age;
-    `,
+    number: 18,
+    name: 'the browsers of sessions',
+    oldest: 17,
+    sql: `ALTER TABLE sessions ADD COLUMN browser text COLLATE "C" NOT NULL DEFAULT ''`,
   },
   {
-    number: 15,
-    name: 'writers of the audit trail',
-    oldest: 13,
-    // One row for each process, which changes with each of its appends. `used_at` changes once an hour, so the other changes write no index.
-    sql: `
-      CREATE TABLE audit_writers (
-        id text COLLATE "C" PRIMARY KEY,
-        number bigint NOT NULL,
-        previous bigint NOT NULL,
-        used_at bigint NOT NULL
-      ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-      CREATE INDEX audit_writers_by_end ON audit_writers (used_at);
-      ${APPEND_AUDIT_LINES};
-    `,
-  },
-  {
-    number: 16,
-    name: 'endings of wallets',
-    // An earlier server stores no epoch. A job that ends the grants of a wallet then also ends grants that are newer than the job.
-    oldest: 13,
-    sql: `
-      ALTER TABLE grants ADD COLUMN epoch bigint;
-      INSERT INTO lists (name, items) VALUES ('endings', '[]');
-    `,
+    number: 19,
+    name: 'the logos of clients',
+    oldest: 17,
+    sql: `ALTER TABLE clients ADD COLUMN logo bytea`,
   },
 ]
 
@@ -347,10 +231,7 @@ const LOCKED = '55P03'
 /** The steps that were applied to this database, in order. */
 export async function appliedMigrations(session: Session): Promise<TakenStep[]> {
   try {
-    // Read through the whole row, because a table of an earlier version has no column `oldest` yet.
-    return await session.query<TakenStep>(
-      `SELECT number, name, applied_at, (to_jsonb(migrations) ->> 'oldest')::bigint AS oldest FROM migrations ORDER BY number`,
-    )
+    return await session.query<TakenStep>('SELECT * FROM migrations ORDER BY number')
   } catch (error) {
     if (codeOf(error) === '42P01') return []
     throw error
@@ -415,7 +296,6 @@ async function takeSteps(session: Session, at: number): Promise<Migration[]> {
   if (pending.length === 0) return []
   // If a long read holds the table, give up early: other statements wait behind this one.
   await session.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
-  await session.query('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
   for (const { number, name, oldest, sql: step } of pending) {
     // One statement at a time: Citus cannot pass a text of several statements to other machines.
     for (const statement of statementsOf(step)) await session.query(statement)

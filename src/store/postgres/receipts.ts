@@ -68,16 +68,14 @@ const DELETE = `
   DELETE FROM receipts WHERE wallet = :wallet AND id IN (
     SELECT id FROM receipts WHERE wallet = :wallet AND id = ANY (:ids::text[]) ORDER BY id FOR UPDATE SKIP LOCKED)`
 
+const NOTE_CHECK = 'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id'
+
 export function createReceiptStore(connection: Connection): ReceiptStore {
   const insert = connection.prepare('move', INSERT, RECEIPTS)
   const withdraw = connection.prepareForEach(WITHDRAW)
   const remove = connection.prepare('move', DELETE, RECEIPTS)
   const confirm = connection.prepareConfirmation('wallets WHERE address = :wallet', { table: 'wallets', key: 'wallet' })
-  const note = connection.prepare(
-    'move',
-    'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id',
-    RECEIPTS,
-  )
+  const note = connection.prepare('move', NOTE_CHECK, RECEIPTS)
   const addWallet = connection.prepare(
     'move',
     'INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, false) ON CONFLICT (address) DO NOTHING',

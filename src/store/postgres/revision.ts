@@ -3,15 +3,14 @@ import { RECENT_AT_MOST } from '../../domain/model/changes.ts'
 import type { Connection } from './connection/connection.ts'
 
 /**
- * Extends a change of a client, a key or a resource so that the same statement raises the revision, if a row was changed. `id` is the SQL
- * expression of the id that is listed among the recent changes.
+ * Extends a change of one record so that the same statement raises the revision, if a row was changed. `:listedAs` is listed among the recent
+ * changes.
  */
-export function raising(change: string, id = 'id'): string {
+export function raising(change: string): string {
   return `
-    WITH changed AS (${change} RETURNING ${id} AS id)
+    WITH changed AS (${change} RETURNING 1)
     UPDATE revision
-    SET number = number + 1,
-        recent = right(recent || ' ' || (number + 1) || ':' || (SELECT id FROM changed), ${RECENT_AT_MOST})
+    SET number = number + 1, recent = right(recent || ' ' || (number + 1) || ':' || :listedAs::text, ${RECENT_AT_MOST})
     WHERE id = 1 AND EXISTS (SELECT FROM changed)
     RETURNING number`
 }

@@ -17,14 +17,22 @@ type SessionRow = {
   last_seen_at: number
   expires_at: number
   elsewhere: boolean
+  browser: string
   ended_at: number | null
   replaced_by: string | null
 }
 
 const COLUMNS =
-  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, ended_at, replaced_by' as const
+  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
 
 const SESSION = { table: 'sessions', key: 'hash' } as const
+
+const INSERT = `INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
+                      elsewhere, browser, attempt_id, ended_at, replaced_by)
+VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
+        :elsewhere, :browser, :attemptId, :endedAt, :replacedBy)
+ON CONFLICT (hash) DO NOTHING
+RETURNING hash`
 
 // A repeated attempt changes the rows that it ended the first time again, so that it returns them too.
 const END = changeOfRows({
@@ -39,16 +47,7 @@ const END = changeOfRows({
 const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
 
 export function createSessionStore(connection: Connection): SessionStore {
-  const insert = connection.prepare(
-    'move',
-    `INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
-                           elsewhere, attempt_id, ended_at, replaced_by)
-     VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
-             :elsewhere, :attemptId, :endedAt, :replacedBy)
-     ON CONFLICT (hash) DO NOTHING
-     RETURNING hash`,
-    SESSION,
-  )
+  const insert = connection.prepare('move', INSERT, SESSION)
   const attempt = connection.prepare<{ attempt_id: string }>(
     'read',
     'SELECT attempt_id FROM sessions WHERE hash = :hash',
@@ -115,6 +114,7 @@ function sessionOf(row: SessionRow): Session {
     lastSeenAt: row.last_seen_at,
     expiresAt: row.expires_at,
     elsewhere: row.elsewhere,
+    browser: row.browser,
     endedAt: row.ended_at,
     replacedBy: row.replaced_by,
   }

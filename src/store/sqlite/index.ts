@@ -2,23 +2,20 @@
 
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { createRecordStores } from '../record-stores.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
-import { createClientStore } from './clients.ts'
 import { Connection } from './connection.ts'
 import { createGrantStore } from './grants.ts'
-import { createKeyStore } from './keys.ts'
-import { createListStore } from './lists.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
-import { createResourceStore } from './resources.ts'
+import { createRecords } from './records.ts'
 import { createRestorationStore } from './restorations.ts'
 import { createRevision } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
-import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 
@@ -37,16 +34,12 @@ export function openSqliteStore(path: string): Store {
     wallets: createWalletStore(connection),
     sessions: createSessionStore(connection),
     receipts: createReceiptStore(connection),
-    clients: createClientStore(connection),
-    resources: createResourceStore(connection),
-    keys: createKeyStore(connection),
+    ...createRecordStores(createRecords(connection)),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
-    lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
-    webhooks: createWebhookStore(connection),
     ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),
     // SQLite shows a commit to others only after it has synced the log, and a log that a killed process left is synced when it is opened.

@@ -16,19 +16,20 @@ type SessionRow = {
   last_seen_at: number
   expires_at: number
   elsewhere: number
+  browser: string
   ended_at: number | null
   replaced_by: string | null
 }
 
 const COLUMNS =
-  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, ended_at, replaced_by' as const
+  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
 
 export function createSessionStore(connection: Connection): SessionStore {
   const insert = connection.prepareWrite(`
     INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
-                          elsewhere, attempt_id, ended_at, replaced_by)
+                          elsewhere, browser, attempt_id, ended_at, replaced_by)
     VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
-            :elsewhere, :attemptId, :endedAt, :replacedBy)
+            :elsewhere, :browser, :attemptId, :endedAt, :replacedBy)
     ON CONFLICT (hash) DO NOTHING`)
   const attempt = connection.prepareWrite('SELECT attempt_id FROM sessions WHERE hash = ?')
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM sessions WHERE hash = ?`)
@@ -89,6 +90,7 @@ function sessionOf(row: SessionRow): Session {
     lastSeenAt: row.last_seen_at,
     expiresAt: row.expires_at,
     elsewhere: row.elsewhere === 1,
+    browser: row.browser,
     endedAt: row.ended_at,
     replacedBy: row.replaced_by,
   }

@@ -41,7 +41,13 @@ test('Markup in names, URIs, scopes, descriptions, reasons and values of the aud
   const [grant] = await store.grants.listGrants({ clientId: client.id, limit: 1 })
   const job = await addJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy: MARKUP }, at)
   await store.lists.changeList('operators', (operators) => [...operators, { id: MARKUP, role: 'auditor', createdAt: at }])
-  deps.audit({ event: 'client_changed', client_id: MARKUP, operator: MARKUP, resource: MARKUP, details: { [MARKUP]: MARKUP } })
+  await deps.audit({
+    event: 'client_changed',
+    client_id: MARKUP,
+    operator: MARKUP,
+    resource: MARKUP,
+    details: { [MARKUP]: MARKUP },
+  })
 
   await signInToConsole(page, grantor)
   const uri = encodeURIComponent(`urn:x:${MARKUP}`)

@@ -40,6 +40,30 @@ test('An owner signs in with a wallet, sees every page, and signs out', async ({
   await heading(page, 'Sign in to the console')
 })
 
+test('The console warns before a registration, and on the page of the client, if some hardware wallets cannot sign the longest text', async ({
+  grantor,
+  page,
+}) => {
+  await addOperator(grantor, OWNER, 'owner')
+  await signInToConsole(page, grantor, OWNER, '/console/clients/new')
+  await page.getByLabel('Name', { exact: true }).fill('Harbour')
+  await page.getByLabel('Redirect URIs', { exact: true }).fill(`https://app.example.net/${'a'.repeat(600)}`)
+  await page.locator('#continue').click()
+  const warning =
+    /The longest text that a wallet signs for this client has 1,\d{3} bytes\. Some hardware wallets sign at most 1,024\./
+  await page.getByText(warning).first().waitFor()
+  await confirm(page)
+  await page.getByRole('link', { name: 'The client' }).click()
+  await page.getByText(warning).first().waitFor()
+  // The warning is no state of the client: the form of a change is accepted.
+  await click(page, 'Change')
+  await page.getByLabel('Redirect URIs', { exact: true }).fill('https://app.example.net/callback')
+  await page.locator('#continue').click()
+  await confirm(page)
+  await heading(page, 'Harbour')
+  expect(await page.getByText(warning).count()).toBe(0)
+})
+
 test('An owner registers, changes, disables, enables and deletes a client by clicking, and the deletion names the grants that end', async ({
   grantor,
   page,

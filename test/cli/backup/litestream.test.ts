@@ -75,7 +75,6 @@ async function startAgain({ grantor: { clock, ports, databasePath } }: App): Pro
 
 test.skipIf(program === '')(
   'A Litestream replica that is completed after Grantor stopped has every acknowledged change, also of the time without Litestream',
-  { timeout: 120_000 },
   async () => {
     const { folder, machine, settings, app } = await newMachine()
     const first = await replicate(folder, settings)
@@ -97,7 +96,6 @@ test.skipIf(program === '')(
 
 test.skipIf(program === '')(
   'After kill -9 of Litestream under load, its replica restores to an intact database, which is ready after migrate --restored',
-  { timeout: 120_000 },
   async () => {
     const { folder, machine, settings, app } = await newMachine()
     const child = await replicate(folder, settings)

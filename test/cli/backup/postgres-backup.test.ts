@@ -13,7 +13,6 @@ import { newFolder, run } from '../run.ts'
 
 test.skipIf(!process.env.TEST_BACKUP)(
   'After pg_restore of a dump of a running service, migrate --restored ends all grants, sessions and keys, and no refresh token works',
-  { timeout: 120_000 },
   async () => {
     const server = await startPostgres()
     onTestFinished(() => server.remove())

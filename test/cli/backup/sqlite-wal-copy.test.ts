@@ -30,9 +30,7 @@ function integrityOf(path: string): unknown {
   return row?.integrity_check
 }
 
-test('A copy of the SQLite file and its WAL that is made while the service writes has every acknowledged change, and a server starts on it', {
-  timeout: 60_000,
-}, async () => {
+test('A copy of the SQLite file and its WAL that is made while the service writes has every acknowledged change, and a server starts on it', async () => {
   const app = await startApp({ lifetimes: { refreshRetryWindow: 3600 } })
   onTestFinished(() => app.close())
   const { databasePath: path, clock, ports } = app.grantor

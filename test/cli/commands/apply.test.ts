@@ -96,6 +96,21 @@ Plan: 0 to create, 1 to change, 0 to delete, 2 unchanged.`)
     expect(out).not.toContain('secret')
   })
 
+  test('The plan warns with the number of bytes of a text that some hardware wallets cannot sign', async () => {
+    const addresses = { GRANTOR_AUTH_URL: 'https://auth.example.com', GRANTOR_LOGIN_URL: 'https://login.example.com' }
+    const scopes = Array.from({ length: 8 }, (_, i) => `notes.scope-${i}`).join(', ')
+    const text = FILE.replace(
+      '  - name: My page',
+      `    scopes: [${scopes}]\n    resources: [https://a.example/, https://b.example/]\n  - name: My page`,
+    )
+    const plan = await run(['apply', write(text), '--dry-run'], { ...env, ...addresses })
+    expect(plan.out).toMatch(/\n  warning: The longest text that a wallet signs for this client has 1,\d{3} bytes\. /)
+    expect(plan.out.match(/warning/g)).toHaveLength(1)
+    const { out } = await run(['apply', write(text), '--yes', '--json'], { ...env, ...addresses })
+    const { changes, applied } = JSON.parse(out) as { changes: { name: string; warnings?: string[] }[]; applied: number }
+    expect([applied, changes.filter(({ warnings }) => warnings).map(({ name }) => name)]).toEqual([3, ['My app']])
+  })
+
   test('apply --dry-run changes nothing, and its exit code is 1 if something would change', async () => {
     const { exit, out } = await apply(FILE, '--dry-run')
     expect([exit, out.includes('Plan: 3 to create')]).toEqual([1, true])

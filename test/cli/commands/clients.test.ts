@@ -39,6 +39,42 @@ async function readClient(clientId: string) {
   }
 }
 
+const MANY = Array.from({ length: 8 }, (_, i) => ['--scope', `notes.scope-${i}`]).flat()
+const LONG = ['--resource', 'https://a.example/', '--resource', 'https://b.example/', ...MANY]
+const ADDRESSES = { GRANTOR_AUTH_URL: 'https://auth.example.com', GRANTOR_LOGIN_URL: 'https://login.example.com' }
+const WARNING =
+  /The longest text that a wallet signs for this client has 1,\d{3} bytes\. Some hardware wallets sign at most 1,024\. /
+
+describe('Warnings of the commands for clients', () => {
+  test('create, show and update warn with the number of bytes of a text that some hardware wallets cannot sign', async () => {
+    const at = { ...env, ...ADDRESSES }
+    const { exit, out } = await run([...APP, ...LONG, '--json'], at)
+    const { client_id: id, warnings } = JSON.parse(out) as Created & { warnings: string[] }
+    expect([exit, warnings]).toEqual([0, [expect.stringMatching(WARNING)]])
+    expect((await run([...APP, ...LONG], at)).out).toMatch(new RegExp(`\n  warning +${WARNING.source}`))
+    expect((await run(['clients', 'show', id], at)).out).toMatch(WARNING)
+    expect((await run(['clients', 'update', id, '--name', 'Notes'], at)).out).toMatch(WARNING)
+    expect((await run(['clients', 'update', id, '--scope', 'read', '--default-scope', 'read'], at)).out).not.toMatch(/warning/i)
+  })
+
+  test('create and show warn of a scope that no resource of the client has', async () => {
+    const at = { ...env, ...ADDRESSES, GRANTOR_DEFAULT_RESOURCE: 'https://api.example.com/' }
+    const notes = ['--scope', 'notes.read', '--default-scope', 'notes.read']
+    await run(['resources', 'create', 'https://notes.example/', '--name', 'Notes', '--scope', 'notes.read=Read your notes'], at)
+    const { exit, out } = await run([...APP, ...notes, '--json'], at)
+    const { client_id: id, warnings } = JSON.parse(out) as Created & { warnings: string[] }
+    const warning =
+      'No resource of this client has the scope notes.read, so every request for this scope is refused. Add the resource to the client, or the scope to a resource.'
+    expect([exit, warnings]).toEqual([0, [warning]])
+    expect((await run(['clients', 'show', id], at)).out).toContain(warning)
+    expect((await run(['clients', 'update', id, '--resource', 'https://notes.example/'], at)).out).not.toMatch(/warning/i)
+  })
+
+  test('Without the addresses of the service, the commands do not warn', async () => {
+    expect((await run([...APP, ...LONG], env)).out).not.toMatch(/warning/i)
+  })
+})
+
 describe('The command clients create', () => {
   test('With --json, clients create prints one line with one JSON object, which has exactly the documented members', async () => {
     const { out } = await run([...APP, '--json'], env)

@@ -64,7 +64,7 @@ describe('The command grants list', () => {
         scopes: ['enhancement'],
         resources: [],
         scopes_by_resource: null,
-        state: 'living',
+        state: 'active',
         created_at: NOW,
         refreshed_at: NOW,
         expires_at: NOW + 1_209_600,
@@ -75,7 +75,7 @@ describe('The command grants list', () => {
     expect((await run(['grants', 'list'], env)).out).toMatch(new RegExp(`${id} +${ALICE} +app +enhancement`))
   })
 
-  test('The command grants list filters by wallet in any letter case, by client and by living grants, and stops at --limit', async () => {
+  test('The command grants list filters by wallet in any letter case, by client and by active grants, and stops at --limit', async () => {
     const [first, second, old] = [
       await storeGrant(ALICE, 'app'),
       await storeGrant(BOB, 'app'),
@@ -150,7 +150,11 @@ describe('The command grants revoke', () => {
       out: 'There was nothing to end.\n',
     })
     expect(await listGrants('--living')).toEqual([expect.objectContaining({ grant_id: other })])
-    expect((await listGrants()).find(({ grant_id }) => grant_id === one)).toMatchObject({ state: 'operator', ended_at: NOW })
+    expect((await listGrants()).find(({ grant_id }) => grant_id === one)).toMatchObject({
+      state: 'ended',
+      end_reason: 'operator',
+      ended_at: NOW,
+    })
   })
 
   test('The command grants revoke also withdraws the receipts of the wallet, for one client or for all clients', async () => {

@@ -5,6 +5,13 @@ import { beforeEach, expect, test } from 'vitest'
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts'
 import { newFolder, run } from '../run.ts'
 
+const SERVER = {
+  GRANTOR_AUTH_URL: 'http://localhost:9',
+  GRANTOR_LOGIN_URL: 'http://localhost:7',
+  GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
+  GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
+}
+
 let path: string
 let env: Record<string, string>
 beforeEach(() => {
@@ -13,7 +20,7 @@ beforeEach(() => {
 })
 
 test('The command migrate creates a database that only its owner can read, and a second run finds the database up to date', async () => {
-  expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: expect.stringContaining('Took step 1') })
+  expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: expect.stringContaining('Took step 17') })
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: 'The database is up to date.\n' })
 })
@@ -42,6 +49,27 @@ test('A database of a newer version is refused by migrate and clients list, with
     expect(err).toMatch(/^grantor: .*newer version.*\n$/)
   }
 })
+
+test.each([
+  [['migrate']],
+  [['migrate', '--status']],
+  [['migrate', '--restored', '--yes']],
+  [['clients', 'list']],
+  [['export']],
+  [['serve']],
+])(
+  'A database from before the first release is refused by %s with one line that names the way, and stays unchanged',
+  async (argv) => {
+    const database = new DatabaseSync(path)
+    database.exec(`CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL, oldest INTEGER) STRICT;
+                 INSERT INTO migrations VALUES (16, 'endings of wallets', 0, 13)`)
+    const { exit, err } = await run(argv, { ...env, ...SERVER })
+    expect(exit).toBe(1)
+    expect(err).toMatch(/^grantor: .*Run grantor export with that version.*grantor migrate and grantor apply.*upgrade\.md.*\n$/)
+    expect(database.prepare('SELECT number FROM migrations').all()).toEqual([{ number: 16 }])
+    database.close()
+  },
+)
 
 test('A file that is not a database is refused by migrate, with one error line', async () => {
   writeFileSync(path, 'not a database, but a letter to a friend '.repeat(100))

@@ -9,7 +9,7 @@ import { startChain, type TestChain } from '../../support/chain.ts'
 import type { TestRpc } from '../../support/chain-rpc.ts'
 import { testWallet } from '../../support/wallet.ts'
 import { changeableWallet, changeOwner, owner } from '../../support/wallet-contracts.ts'
-import { composeConsent, exampleFields, thumbprint } from '../../wallet/consent-example.ts'
+import { composeConsent, composeShort, exampleFields, thumbprint, userCode } from '../../wallet/consent-example.ts'
 import { newFolder, run } from '../run.ts'
 
 const folder = newFolder()
@@ -66,6 +66,39 @@ It proves what was allowed, not that it still is allowed: the owner may have end
     },
   )
 
+  test.each([
+    [10, {}, { client_host: 'app.example.net', redirect_uri: 'https://app.example.net/callback', user_code: null }],
+    [
+      11,
+      { redirectUri: undefined, userCode },
+      { client_host: null, redirect_uri: null, user_code: userCode, user_code_shown_by: 'device' },
+    ],
+    [
+      12,
+      { userCode },
+      { client_host: 'app.example.net', redirect_uri: null, user_code: userCode, user_code_shown_by: 'browser' },
+    ],
+    [
+      12,
+      { userCode, redirectUri: 'com.example.app:/cb' },
+      { client_host: null, client_scheme: 'com.example.app', redirect_uri: null, user_code_shown_by: 'browser' },
+    ],
+    [
+      12,
+      { userCode, redirectUri: 'http://127.0.0.1/', clientId: 'https://agent.example/client.json' },
+      { client_host: null, client_scheme: null, redirect_uri: null, user_code_shown_by: 'browser' },
+    ],
+  ])(
+    'For a receipt of the short template %i, verify-receipt prints where the access goes: %j',
+    async (template, parties, expected) => {
+      const receipt = receiptOf(composeShort({ template, ...parties }))
+      expect(JSON.parse((await verify(receipt, '--json')).out)).toMatchObject({
+        verdict: 'holds',
+        consent: { ...expected, request_id: null, grants: [{ scopes: ['enhancement'] }] },
+      })
+    },
+  )
+
   test('With --json, verify-receipt prints the verdict and every field of the consent', async () => {
     const { exit, out } = await verify(receiptOf(composeConsent({ keyThumbprint: thumbprint })), '--json')
     expect([exit, JSON.parse(out)]).toEqual([
@@ -90,6 +123,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
           nonce: exampleFields.nonce,
           request_id: exampleFields.requestId,
           user_code: null,
+          user_code_shown_by: null,
         },
       },
     ])

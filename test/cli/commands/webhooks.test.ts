@@ -44,6 +44,23 @@ test('webhooks create prints the secret once, and the database has it wrapped on
   expect((await run(['webhooks', 'list', '--json'], env)).out).not.toContain('secret')
 })
 
+test('webhooks update changes the address and the events that are named, and keeps the secret', async () => {
+  const { webhook_id: id } = await create('--event', 'grant_ended')
+  const [before] = await stored()
+  const url = 'https://other.example.com/grantor'
+  const updated = await run(['webhooks', 'update', id, '--url', url], env)
+  expect([updated.exit, updated.out]).toEqual([0, expect.stringContaining(url)])
+  expect(await stored()).toEqual([{ ...before, url }])
+  expect((await run(['webhooks', 'update', id, '--every-event'], env)).exit).toBe(0)
+  expect(await stored()).toEqual([{ ...before, url, events: [] }])
+  expect((await run(['webhooks', 'update', id, '--event', 'key_made'], env)).exit).toBe(0)
+  expect(await stored()).toEqual([{ ...before, url, events: ['key_made'] }])
+  expect(await run(['webhooks', 'update', id, '--event', 'no_event'], env)).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('not an event of the trail'),
+  })
+})
+
 test('webhooks replay and resume move the cursor, delete removes the webhook, and each command writes a line without the query of the address', async () => {
   const { webhook_id: id } = await create()
   await create()

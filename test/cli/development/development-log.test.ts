@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { developmentLog } from '../../../src/cli/development/development-log.ts'
-import { createAuditLog } from '../../../src/ops/audit-log.ts'
-import { createLogger } from '../../../src/ops/logger.ts'
+import { createAuditLog } from '../../../src/ops/log/audit-log.ts'
+import { createLogger } from '../../../src/ops/log/logger.ts'
 
 function linesOf(write: (logger: ReturnType<typeof createLogger>) => void): string[] {
   const lines: string[] = []
@@ -20,9 +20,9 @@ test('The development log has one short line per request: server, method, route,
 
 test('The development log has a line per audit event, with its name, reason and wallet', () => {
   const [line] = linesOf((logger) =>
-    createAuditLog(logger, new Set())({ event: 'code_refused', reason: 'code_replayed', wallet: '0xf39F…2266' }),
+    createAuditLog(logger, { refused: {} })({ event: 'refused', reason: 'code_replayed', wallet: '0xf39F…2266' }),
   )
-  expect(line).toContain('code_refused reason=code_replayed wallet=0xf39F…2266')
+  expect(line).toContain('refused reason=code_replayed wallet=0xf39F…2266')
 })
 
 test('The development log has the stack of an error, with secrets redacted', () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { composeLoginServer } from '../../../src/cli/compose/compose.ts'
 import { readSettings } from '../../../src/config/settings.ts'
 import { type Setting, table } from '../../../src/config/table.ts'
-import { createLogger } from '../../../src/ops/logger.ts'
+import { createLogger } from '../../../src/ops/log/logger.ts'
 
 const complete = {
   GRANTOR_AUTH_URL: 'http://localhost:4000',
@@ -23,7 +23,7 @@ test('The on/off settings of this file include the development wallet, vouching 
 
 test.each(switches)('The login server with %s on does not start, or has no development login', async (name) => {
   const reading = readSettings('login-server', { ...complete, [name]: 'on' })
-  if (reading.kind === 'faults') return expect(reading.faults.join()).toContain(`${name} is on`)
+  if (reading.kind === 'faults') return expect(reading.faults.join()).toMatch(new RegExp(`^${name} (?:is on|needs)`))
   const server = await composeLoginServer(reading.settings, { logger: createLogger({ level: 'silent' }), now: () => 0 })
   for (const url of ['/login/development', '/login/development-wallet']) {
     const answer = await server.inject({ method: 'POST', url, payload: { login_challenge: 'C', address: `0x${'1'.repeat(40)}` } })
@@ -36,4 +36,13 @@ test('Apart from src/login-server, only the file of grantor start loads the deve
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const loading = files.filter((file) => /['"].*\/development-wallet\.ts['"]/.test(readFileSync(`src/${file}`, 'utf8')))
   expect(loading.filter((file) => !file.startsWith('login-server/'))).toEqual(['cli/commands/start.ts'])
+})
+
+test('Only the development wallet and the test issuer load the keys of the test accounts, and only the command test-issuer loads the test issuer', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const loading = (name: RegExp) => new Set(files.filter((file) => name.test(readFileSync(`src/${file}`, 'utf8'))))
+  expect(loading(/['"].*\/test-accounts\.ts['"]/)).toEqual(
+    new Set(['cli/development/development-wallet.ts', 'testing/wallets.ts']),
+  )
+  expect(loading(/['"].*\/testing\/[\w-]+\.ts['"]/)).toEqual(new Set(['cli/commands/test-issuer.ts']))
 })

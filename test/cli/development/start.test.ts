@@ -2,18 +2,20 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { test as base, describe, expect } from 'vitest'
+import { FILE, started } from '../../support/fixtures.ts'
 import { sixInARow } from '../../support/free-ports.ts'
-import { launchForTest, newFolder, type Running, run } from '../run.ts'
+import { launch, launchForTest, newFolder, type Running, run } from '../run.ts'
 
 const ready = 'Ctrl-C stops everything'
 
+type StartOptions = { port?: number; folder?: string; env?: Record<string, string> }
 type Demo = { port: number; folder: string; running: Running; id: string; secret: string; redirectUri: string }
 
-async function startDemo(options: { port?: number; folder?: string; env?: Record<string, string> } = {}): Promise<Demo> {
+async function startDemo(options: StartOptions = {}, launching: typeof launch = launchForTest): Promise<Demo> {
   const port = options.port ?? (await sixInARow())
   const folder = options.folder ?? join(newFolder(), 'data')
-  const one = launchForTest(['start', '--ports', String(port), '--data', folder], options.env)
+  const one = launching(['start', '--ports', String(port), '--data', folder], options.env)
   await one.printed(ready)
   const printed = (name: string) => new RegExp(` ${name} +(\\S+)`).exec(one.out())?.[1] ?? ''
   return {
@@ -25,6 +27,13 @@ async function startDemo(options: { port?: number; folder?: string; env?: Record
     redirectUri: printed('redirect_uri'),
   }
 }
+
+/** One instance for all tests that neither stop it nor change what the others read. */
+const test = base.extend(
+  'demo',
+  FILE,
+  started(() => startDemo({}, launch), stopDemo),
+)
 
 async function stopDemo({ running: one }: Demo): Promise<void> {
   const end = one.ended()
@@ -71,6 +80,11 @@ async function newTokens(demo: Demo): Promise<{ access_token: string; refresh_to
   return { ...((await answer.json()) as { access_token: string; refresh_token: string }), session }
 }
 
+async function listResources({ folder }: Demo) {
+  const { out } = await run(['resources', 'list', '--data', folder, '--json'])
+  return JSON.parse(out) as { resource: string; open_to: string[] }[]
+}
+
 /** Resolves when the service has read all earlier changes: it refuses a client that it accepted before and that is disabled now. */
 async function waitForChanges(demo: Demo): Promise<void> {
   const create = [
@@ -94,8 +108,10 @@ async function waitForChanges(demo: Demo): Promise<void> {
 }
 
 describe('The command start', () => {
-  test('The command start opens six loopback ports, and prints their URLs, the demo client and the URL to open first', async () => {
-    const { port, running: one, id, secret, redirectUri } = await startDemo()
+  test('The command start opens six loopback ports, and prints their URLs, the demo client and the URL to open first', async ({
+    demo,
+  }) => {
+    const { port, running: one, id, secret, redirectUri } = demo
     for (const [name, offset] of [
       ['Auth service', 0],
       ['Login server', 1],
@@ -113,7 +129,7 @@ describe('The command start', () => {
     expect(one.out()).toMatch(
       new RegExp(`A client for the demo MCP server[^]*resource +${mcp}\n +scope +notes.read notes.write\n`),
     )
-    const program = `node ${join('examples', 'cli-device', 'index.ts')} http://localhost:${port} `
+    const program = `npx node ${join('examples', 'cli-device', 'index.ts')} http://localhost:${port} `
     expect(one.out()).toContain(program)
     expect(one.out()).toContain(`Open http://localhost:${port + 2} first`)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -122,8 +138,9 @@ describe('The command start', () => {
     expect(one.err()).toBe('')
   })
 
-  test('With the printed client and a test account, code, newTokens, introspection, API, refresh and revocation work', async () => {
-    const demo = await startDemo()
+  test('With the printed client and a test account, code, newTokens, introspection, API, refresh and revocation work', async ({
+    demo,
+  }) => {
     const { access_token, refresh_token } = await newTokens(demo)
     const introspect = async () => (await post(demo, '/oauth/introspect', { token: access_token })).json()
     const callApi = () => fetch(`http://localhost:${demo.port + 3}/me`, { headers: { authorization: `Bearer ${access_token}` } })
@@ -135,8 +152,7 @@ describe('The command start', () => {
     expect((await callApi()).status).toBe(401)
   })
 
-  test('The data folder of start, its secret and its database can be read only by their owner', async () => {
-    const { folder } = await startDemo()
+  test('The data folder of start, its secret and its database can be read only by their owner', async ({ demo: { folder } }) => {
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     for (const file of ['development-secret', 'grantor.sqlite', 'grantor.sqlite-wal'])
       expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
@@ -153,27 +169,32 @@ describe('The command start', () => {
     expect((await post(again, '/oauth/token', { grant_type: 'refresh_token', refresh_token })).status).toBe(200)
   })
 
-  test('If start uses an existing data folder with other ports, a user can sign in to the demo client there', async () => {
+  test('If start uses an existing data folder with other ports, a user can sign in to the demo client there, and the resources of the demo are there too', async () => {
     const first = await startDemo()
     await stopDemo(first)
     const moved = await startDemo({ folder: first.folder })
     expect(moved.port).not.toBe(first.port)
     await newTokens(moved)
+    const ports = (await listResources(moved)).map(({ resource }) => Number(new URL(resource).port))
+    expect(ports).toEqual([moved.port + 3, moved.port + 4])
   })
 
-  test('If a port is in use, start exits with one line that names the port and --ports, and the instance on that port still works', async () => {
-    const first = await startDemo()
+  test('A second start on the same data folder exits with one line that names the folder, and the first instance still works', async ({
+    demo: first,
+  }) => {
+    const second = launchForTest(['start', '--ports', String(await sixInARow()), '--data', first.folder])
+    expect((await second.ended()).code).toBe(1)
+    expect(second.err()).toMatch(/^grantor: another grantor start uses the folder \S+\. Stop it, or .*--data .*--ports \d+\n$/)
+    await newTokens(first)
+  })
+
+  test('If a port is in use, start exits with one line that names the port and --ports, and the instance on that port still works', async ({
+    demo: first,
+  }) => {
     const second = launchForTest(['start', '--ports', String(first.port - 2), '--data', join(newFolder(), 'data')])
     expect(await second.ended()).toMatchObject({ code: 1 })
     expect(second.err()).toMatch(new RegExp(`^grantor: port ${first.port} is in use .*demo builder app.*--ports \\d+\\n$`))
     expect(second.out()).toBe('')
-    await newTokens(first)
-  })
-
-  test('A second start with the same ports and folder exits with 1, and the first instance still works', async () => {
-    const first = await startDemo()
-    const second = launchForTest(['start', '--ports', String(first.port), '--data', first.folder])
-    expect((await second.ended()).code).toBe(1)
     await newTokens(first)
   })
 
@@ -249,8 +270,7 @@ describe('The command start', () => {
     expect(log).not.toMatch(/code=|login_challenge=/)
   })
 
-  test('With --data, the operator commands work on the store of a running start', async () => {
-    const demo = await startDemo()
+  test('With --data, the operator commands work on the store of a running start', async ({ demo }) => {
     const create = [
       'clients',
       'create',
@@ -299,18 +319,13 @@ describe('The command start', () => {
   })
 })
 
-test('The demo API and the demo MCP server are registered as resources and open to clients that no operator registered, and a change of the ports moves them', async () => {
-  const demo = await startDemo()
-  const list = async ({ folder }: Demo) =>
-    JSON.parse((await run(['resources', 'list', '--data', folder, '--json'])).out) as { resource: string; open_to: string[] }[]
-  expect(await list(demo)).toMatchObject([
+test('The demo API and the demo MCP server are registered as resources and open to clients that no operator registered', async ({
+  demo,
+}) => {
+  expect(await listResources(demo)).toMatchObject([
     {
       resource: `http://localhost:${demo.port + 3}`,
-      scopes: [
-        { name: 'enhancement', description: "use the platform's enhancement features for you" },
-        { name: 'profile' },
-        { name: 'history' },
-      ],
+      scopes: [{ name: 'enhancement', description: "use the platform's enhancement features for you" }, { name: 'history' }],
       open_to: ['registered', 'metadata', 'dynamic'],
     },
     {
@@ -321,10 +336,6 @@ test('The demo API and the demo MCP server are registered as resources and open 
   ])
   const metadata = await fetch(`http://localhost:${demo.port}/.well-known/oauth-authorization-server`)
   expect(((await metadata.json()) as { scopes_supported: string[] }).scopes_supported).toContain('enhancement')
-  await stopDemo(demo)
-  const moved = await startDemo({ folder: demo.folder })
-  expect((await list(moved)).map(({ resource }) => new URL(resource).port)).toEqual([`${moved.port + 3}`, `${moved.port + 4}`])
-  await stopDemo(moved)
 })
 
 test('A client with a metadata document gets a token for the demo resource as soon as the service is ready', async () => {

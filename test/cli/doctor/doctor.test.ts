@@ -1,8 +1,10 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/check.ts'
+import { pngLogo } from '../../support/logos.ts'
 import { run } from '../run.ts'
 import { type Doctored, goodProxy, type Installation, now, runDoctor, startInstallation } from './installation.ts'
 
@@ -57,6 +59,8 @@ test('A healthy installation behind two proxies has no finding that is not ok, a
       'chains',
       'admin API',
       'metrics',
+      'texts',
+      'look',
       'machine',
     ]),
   )
@@ -68,6 +72,27 @@ test('The findings are printed in aligned lines with a summary, and contain no s
   expect(out).toMatch(/^ok {7}settings {7}all settings of grantor serve are valid\n/)
   expect(out).toMatch(/\n0 wrong, 0 warnings, 0 not checked, \d+ ok\.\n$/)
   expect(out).not.toMatch(/correct-horse/)
+})
+
+test('A client with a text that some hardware wallets cannot sign is a warning with the number of bytes', async () => {
+  const scopes = Array.from({ length: 12 }, (_, i) => ['--scope', `notes.scope-${i}`]).flat()
+  const app = ['clients', 'create', '--name', 'Notes', '--redirect-uri', 'https://app.example.net/callback', '--json']
+  const { out } = await run([...app, '--resource', 'https://a.example/', ...scopes], site.env, now())
+  const { client_id: id } = JSON.parse(out) as { client_id: string }
+  const texts = (await site.doctor()).findings.filter(({ check }) => check === 'texts')
+  expect(texts).toEqual([
+    {
+      check: 'texts',
+      verdict: 'warning',
+      found: expect.stringMatching(
+        new RegExp(
+          `^1 of 1 clients have a text to sign of more than 1,024 bytes, .* the longest has 1,\\d{3} bytes, of client ${id}$`,
+        ),
+      ),
+      remedy: expect.stringMatching(/\.$/),
+    },
+  ])
+  await run(['clients', 'delete', id, '--yes'], site.env, now())
 })
 
 test('doctor changes nothing in the store', async () => {
@@ -342,9 +367,39 @@ test('A SQLite file or folder that other users can read or change is found', asy
 test('A database that does not exist, and one of an older schema, are found with their remedy', async () => {
   const none = faults(await site.doctor({ GRANTOR_DATABASE_URL: `sqlite:${join(site.folder, 'none.sqlite')}` }))
   expect(none.find(({ check }) => check === 'database')).toMatchObject({ verdict: 'wrong', remedy: 'Run: grantor migrate' })
+  const path = join(site.folder, 'old.sqlite')
+  const database = new DatabaseSync(path)
+  database.exec(
+    "CREATE TABLE migrations (number, name, applied_at, oldest); INSERT INTO migrations VALUES (16, 'endings', 0, 13)",
+  )
+  database.close()
+  const old = faults(await site.doctor({ GRANTOR_DATABASE_URL: `sqlite:${path}` }))
+  expect(old.find(({ check }) => check === 'schema')).toMatchObject({
+    verdict: 'wrong',
+    remedy: expect.stringContaining('Run grantor export with that version'),
+  })
 })
 
 test('A chain endpoint that is away is a warning', async () => {
   const chains = JSON.stringify({ 1: { name: 'Ethereum', rpc: ['http://127.0.0.1:9'], one_rpc: true, home: true } })
   expect(await oneFault({ GRANTOR_CHAINS: chains })).toMatchObject({ check: 'chains', verdict: 'warning' })
+})
+
+test('The check of the look has the contrast of the accent colour in both schemes', async () => {
+  const { findings } = await site.doctor({ GRANTOR_PLATFORM_NAME: 'Aurora Pay', GRANTOR_ACCENT_COLOR: '#0b2a6f' })
+  expect(findings.filter(({ check }) => check === 'look').map(({ verdict, found }) => [verdict, found])).toEqual([
+    ['ok', 'the pages have the name Aurora Pay'],
+    ['ok', expect.stringMatching(/^#0b2a6f has a contrast of 11\.\d:1; the dark scheme uses #[0-9a-f]{6}, with 4\.[5-9]:1$/)],
+  ])
+})
+
+test('A logo that the running servers do not serve is wrong: both read the file when they start', async () => {
+  const file = join(site.folder, 'logo.png')
+  writeFileSync(file, pngLogo({ width: 200, height: 50 }))
+  const { findings, exit } = await site.doctor({ GRANTOR_LOGO_FILE: file })
+  const look = findings.filter(({ check }) => check === 'look')
+  expect(look.map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'wrong', 'wrong'])
+  expect(look[1]?.found).toMatch(/^the logo has 200 × 50 pixels and \d+ bytes \(image\/png\)$/)
+  expect(look[3]).toMatchObject({ found: `${site.env.GRANTOR_LOGIN_URL} does not serve this logo (404)` })
+  expect(exit).toBe(1)
 })

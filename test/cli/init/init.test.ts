@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { main } from '../../../src/cli/main.ts'
 import { freePorts } from '../../support/free-ports.ts'
+import { pngLogo } from '../../support/logos.ts'
 import { OWN_ENVIRONMENT } from '../../support/own-environment.ts'
 import { BIN, newFolder, run } from '../run.ts'
 
@@ -30,7 +31,7 @@ test('The commands of the checklist work when pasted: init, migrate, both server
   const env = shellEnvironment()
   const [migrate = '', serve = '', loginServer = '', create = '', doctor = ''] = commandsIn(out)
   const shell = (command: string): string => execFileSync('sh', ['-c', command], { env, encoding: 'utf8' })
-  expect(shell(migrate)).toContain('Took step 1')
+  expect(shell(migrate)).toContain('Took step 17')
   for (const [command, ready] of [
     [serve, 'auth service is ready'],
     [loginServer, 'login server is ready'],
@@ -222,4 +223,41 @@ test('On a terminal, init asks for the URLs that are missing, for that of the ad
   })
   expect([exit, asked.length]).toEqual([0, 4])
   expect(readFileSync(join(dir, 'env'), 'utf8')).toContain('GRANTOR_LOGIN_URL=https://login.example.com\n')
+})
+
+test('init writes the look of the pages that is given, checked like the settings of the servers', async () => {
+  const dir = join(newFolder(), 'grantor')
+  const logo = join(newFolder(), 'logo.png')
+  writeFileSync(logo, pngLogo())
+  const look = [
+    '--platform-name',
+    'Aurora Pay',
+    '--accent-color',
+    '#0b2a6f',
+    '--help-url',
+    'https://aurora.example/help',
+    '--logo',
+    logo,
+  ]
+  expect((await run(['init', ...URLS, '--dir', dir, ...look])).exit).toBe(0)
+  expect(readFileSync(join(dir, 'env'), 'utf8')).toContain(
+    `GRANTOR_PLATFORM_NAME='Aurora Pay'\nGRANTOR_LOGO_FILE=${logo}\nGRANTOR_ACCENT_COLOR='#0b2a6f'\nGRANTOR_HELP_URL=https://aurora.example/help\n`,
+  )
+  const { exit, err } = await run(['init', ...URLS, '--dir', join(dir, 'other'), '--accent-color', '#ffd400'])
+  expect([exit, err]).toEqual([2, expect.stringContaining('#ffd400 has a contrast of 1.2')])
+})
+
+test('For containers, init writes the name and the colour, and refuses a logo, which the container could not read', async () => {
+  const dir = newFolder()
+  const look = ['--platform-name', 'Aurora Pay', '--accent-color', '#0b2a6f']
+  expect((await run(['init', ...URLS, '--for', 'compose', '--dir', join(dir, 'compose'), ...look])).exit).toBe(0)
+  expect(readFileSync(join(dir, 'compose/.env'), 'utf8')).toContain(
+    "GRANTOR_PLATFORM_NAME='Aurora Pay'\nGRANTOR_ACCENT_COLOR='#0b2a6f'\n",
+  )
+  expect((await run(['init', ...URLS, '--for', 'kubernetes', '--dir', join(dir, 'chart'), ...look])).exit).toBe(0)
+  expect(parse(readFileSync(join(dir, 'chart/values.yaml'), 'utf8'))).toMatchObject({
+    settings: { GRANTOR_PLATFORM_NAME: 'Aurora Pay' },
+  })
+  const { exit, err } = await run(['init', ...URLS, '--for', 'compose', '--dir', join(dir, 'logo'), '--logo', 'logo.png'])
+  expect([exit, err]).toEqual([2, expect.stringContaining('docs/operating/branding.md')])
 })

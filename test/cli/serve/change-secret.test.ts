@@ -1,4 +1,4 @@
-/** Changes GRANTOR_SECRET and GRANTOR_LOGIN_SECRET while servers run, as docs/operating/operations.md describes. */
+/** Changes GRANTOR_SECRET and GRANTOR_LOGIN_SECRET while servers run, as docs/operating/keys.md describes. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { appOf, startApp, tokensOf } from '../../support/app.ts'

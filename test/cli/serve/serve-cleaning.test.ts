@@ -6,9 +6,7 @@ import { newGrant } from '../../store/contract/subject.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { launch, newFolder, run } from '../run.ts'
 
-test('A running service deletes a grant that ended 25 hours ago, logs and counts the deletion, and keeps newer grants', {
-  timeout: 30_000,
-}, async () => {
+test('A running service deletes a grant that ended 25 hours ago, logs and counts the deletion, and keeps newer grants', async () => {
   const [auth = 0, login = 0, metrics = 0] = await freePorts(3)
   const path = join(newFolder(), 'grantor.sqlite')
   const env = {

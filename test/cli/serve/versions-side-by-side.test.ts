@@ -33,7 +33,6 @@ function launch(program: string, argv: string[], env: Record<string, string>) {
 
 test.each(['SQLite', 'PostgreSQL'])(
   'All requests succeed while the next version migrates the database and its servers replace the old ones one by one (%s)',
-  { timeout: 60_000 },
   async (engine) => {
     const database = engine === 'SQLite' ? null : await createPostgresDatabase()
     const ports = (await freePorts(3)) as [number, number, number]

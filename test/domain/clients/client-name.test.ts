@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readClientName } from '../../../src/domain/clients/client-name.ts'
-import { runs } from '../../support/runs.ts'
+import { forAll } from '../../support/property.ts'
 
 const OWN_HOST = 'agent.example'
 
@@ -90,42 +90,30 @@ describe('Properties', () => {
   const text = fc.stringMatching(/^[A-Za-z ]{0,12}$/)
 
   test('A name with any two labels and any dot between them is refused, wherever they stand', () => {
-    fc.assert(
-      fc.property(label, label, fc.constantFrom(...DOTS), text, text, (first, second, dot, before, after) => {
-        expect(readClientName(`${before} ${first}${dot}${second} ${after}`, OWN_HOST)).toBeNull()
-      }),
-      { numRuns: runs },
-    )
+    forAll(label, label, fc.constantFrom(...DOTS), text, text, (first, second, dot, before, after) => {
+      expect(readClientName(`${before} ${first}${dot}${second} ${after}`, OWN_HOST)).toBeNull()
+    })
   })
 
   test('A name with any IPv4 address is refused', () => {
-    fc.assert(
-      fc.property(fc.ipV4(), text, (address, before) => {
-        expect(readClientName(`${before} ${address}`, OWN_HOST)).toBeNull()
-      }),
-      { numRuns: runs },
-    )
+    forAll(fc.ipV4(), text, (address, before) => {
+      expect(readClientName(`${before} ${address}`, OWN_HOST)).toBeNull()
+    })
   })
 
   test('A name with any IPv6 address is refused', () => {
-    fc.assert(
-      fc.property(fc.ipV6(), text, (address, before) => {
-        expect(readClientName(`${before} ${address}`, OWN_HOST)).toBeNull()
-      }),
-      { numRuns: runs },
-    )
+    forAll(fc.ipV6(), text, (address, before) => {
+      expect(readClientName(`${before} ${address}`, OWN_HOST)).toBeNull()
+    })
   })
 
   test('An accepted name has no word that a browser would take for another host', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (name) => {
-        const accepted = readClientName(name, null)
-        for (const word of (accepted ?? '').split(/\s+/)) {
-          const host = URL.canParse(`http://${word}/`) ? new URL(`http://${word}/`).hostname : ''
-          expect(host.replace(/\.$/, '')).not.toMatch(/\.[a-z]{2,}$|^\[/)
-        }
-      }),
-      { numRuns: runs },
-    )
+    forAll(fc.string({ unit: 'grapheme', maxLength: 40 }), (name) => {
+      const accepted = readClientName(name, null)
+      for (const word of (accepted ?? '').split(/\s+/)) {
+        const host = URL.canParse(`http://${word}/`) ? new URL(`http://${word}/`).hostname : ''
+        expect(host.replace(/\.$/, '')).not.toMatch(/\.[a-z]{2,}$|^\[/)
+      }
+    })
   })
 })

@@ -102,12 +102,12 @@ const refreshWith = (refreshToken: string) =>
 
 async function logIn(): Promise<Made['logins'][number]> {
   const browserKey = newBrowserKey()
-  const challenge = sealChallenge(grantor.deps, { kind: 'account' }, null, browserKey) ?? ''
+  const challenge = sealChallenge(grantor.deps, { kind: 'account' }, null, { browserKey }) ?? ''
   const claim = { challenge, address: wallet.address, chainId: 1, scope: null }
   const signature = wallet.sign(await composeText(grantor.deps, claim))
   const to = new URL(await acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => null }))
   const verifier = to.searchParams.get('login_verifier') ?? ''
-  const outcome = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null })
+  const outcome = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null, browser: '' })
   expect(outcome.kind).toBe('signed_in')
   return { challenge, verifier, browserKey, signature }
 }
@@ -145,7 +145,7 @@ async function replay(made: Made): Promise<void> {
     }
   }
   for (const { challenge, verifier, browserKey, signature } of made.logins) {
-    const again = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null })
+    const again = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null, browser: '' })
     expect(again.kind, 'a verifier used before').not.toBe('signed_in')
     const claim = { challenge, address: wallet.address, chainId: 1, scope: null }
     expect(
@@ -189,7 +189,7 @@ test('In any sequence of uses and sweeps, no used code, refresh token or login w
 })
 
 test('A login challenge expires 600 seconds after it was issued', async () => {
-  const sealed = sealChallenge(grantor.deps, { kind: 'account' }, null, newBrowserKey()) ?? ''
+  const sealed = sealChallenge(grantor.deps, { kind: 'account' }, null, { browserKey: newBrowserKey() }) ?? ''
   const challenge = await openChallenge(grantor.deps, sealed)
   expect(challenge && challengeExpiresAt(challenge) - challenge.issuedAt).toBe(600)
 })

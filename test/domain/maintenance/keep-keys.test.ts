@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -17,33 +14,25 @@ import type { Store } from '../../../src/domain/model/store.ts'
 import { type KeyKind, type KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
-import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'
+import { newSqlitePath } from '../../store/sqlite-file.ts'
+import { keepingOn } from '../../support/key-keeping.ts'
+import { TEST_SECRET, TestClock } from '../../support/start.ts'
 
 const DAY = 86_400
 
-let folder: string
 let path: string
 let store: Store
 let clock: TestClock
 let keeping: KeyKeeping
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'grantor-keys-'))
-  path = join(folder, 'grantor.sqlite')
+  path = await newSqlitePath()
   clock = new TestClock()
   await migrateSqlite(path, clock.now())
   store = openSqliteStore(path)
-  keeping = keepingOn(store)
+  keeping = keepingOn(store, clock)
 })
-afterEach(async () => {
-  await store.close()
-  await rm(folder, { recursive: true })
-})
-
-function keepingOn({ keys }: Store, secret = TEST_SECRET): KeyKeeping {
-  const lifetimes = LIFETIMES
-  return { store: keys, wrap: createKeyWrap(secret), signingAlgorithm: 'ES256', rotateAfter: 90 * DAY, lifetimes, now: clock.now }
-}
+afterEach(() => store.close())
 
 async function loadRing(from = keeping): Promise<KeyRing> {
   const ring = new KeyRing(clock.now)
@@ -83,7 +72,7 @@ describe('The first key of each kind', () => {
 
   test('Four nodes that start on one store at once create one key of each kind', async () => {
     const others = [openSqliteStore(path), openSqliteStore(path), openSqliteStore(path)]
-    const rings = await Promise.all([store, ...others].map((each) => loadRing(keepingOn(each))))
+    const rings = await Promise.all([store, ...others].map((each) => loadRing(keepingOn(each, clock))))
     for (const kind of ['sign', 'seal', 'mac'] as const) {
       const { id } = await onlyKey(kind)
       expect(rings.map((ring) => ring.maker(kind).id)).toEqual([id, id, id, id])
@@ -96,7 +85,7 @@ describe('Keys at rest', () => {
   test('Stored keys open only with the secret that wrapped them; a start with another secret is refused', async () => {
     await loadRing()
     for (const secret of [`${TEST_SECRET}x`, TEST_SECRET.slice(1), 'another-secret-that-is-long-enough-0123']) {
-      await expect(loadRing(keepingOn(store, secret))).rejects.toThrow(WrongKeyEncryptionKey)
+      await expect(loadRing(keepingOn(store, clock, { wrap: createKeyWrap(secret) }))).rejects.toThrow(WrongKeyEncryptionKey)
     }
     expect((await store.keys.listKeys()).length).toBe(6)
     await loadRing()
@@ -150,7 +139,7 @@ describe('Rotating a key', () => {
   test('Two nodes that rotate a key at once create one successor', async () => {
     await loadRing()
     const other = openSqliteStore(path)
-    const outcomes = await Promise.all([rotateKey(keeping, 'sign'), rotateKey(keepingOn(other), 'sign')])
+    const outcomes = await Promise.all([rotateKey(keeping, 'sign'), rotateKey(keepingOn(other, clock), 'sign')])
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1)
     expect(await statesOf('sign')).toEqual(['makes', 'announced'])
     await other.close()

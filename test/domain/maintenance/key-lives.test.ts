@@ -9,27 +9,13 @@ import {
   retireKey,
   rotateKey,
 } from '../../../src/domain/maintenance/keep-keys.ts'
-import type { Store } from '../../../src/domain/model/store.ts'
 import { type KeyKind, type KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
-import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { seal, unseal } from '../../../src/keys/sealed.ts'
 import { openTwoNodes } from '../../store/sqlite-file.ts'
-import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'
+import { keepingOn } from '../../support/key-keeping.ts'
+import { LIFETIMES, TestClock } from '../../support/start.ts'
 
 const DAY = 86_400
-
-function keepingOn(store: Store, clock: TestClock, more: Partial<KeyKeeping> = {}): KeyKeeping {
-  const wrap = createKeyWrap(TEST_SECRET)
-  const keeping: KeyKeeping = {
-    store: store.keys,
-    wrap,
-    signingAlgorithm: 'ES256',
-    rotateAfter: 90 * DAY,
-    lifetimes: LIFETIMES,
-    now: clock.now,
-  }
-  return { ...keeping, ...more }
-}
 
 /** Two nodes that have started on one store. */
 async function startTwoNodes() {

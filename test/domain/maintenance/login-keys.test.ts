@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type KeyKeeping, retireKey, rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
 import type { KeyKind } from '../../../src/keys/key-ring.ts'
-import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { seal, unseal } from '../../../src/keys/sealed.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../../src/wallet/account-message.ts'
-import { type Grantor, LIFETIMES, startGrantor, TEST_SECRET, type TestClient } from '../../support/start.ts'
+import { keepingOf } from '../../support/key-keeping.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
 import { type Answer, noticeOf, requestOf, Walk } from '../../support/walk.ts'
 
 let grantor: Grantor
@@ -17,14 +17,7 @@ beforeEach(async () => {
   grantor = await startGrantor()
   client = await grantor.createClient()
   walk = new Walk(grantor)
-  keeping = {
-    store: grantor.store.keys,
-    wrap: createKeyWrap(TEST_SECRET),
-    signingAlgorithm: 'ES256',
-    rotateAfter: 90 * 86_400,
-    lifetimes: LIFETIMES,
-    now: grantor.clock.now,
-  }
+  keeping = keepingOf(grantor)
 })
 afterEach(() => grantor.close())
 

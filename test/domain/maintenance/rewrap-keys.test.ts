@@ -1,7 +1,4 @@
 /** A change of GRANTOR_SECRET: the stored keys are wrapped with the new secret instead of the previous one. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
@@ -18,40 +15,25 @@ import type { KeyRecord } from '../../../src/keys/key-ring.ts'
 import { KeyRing } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
-import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'
+import { newSqlitePath } from '../../store/sqlite-file.ts'
+import { keepingOn } from '../../support/key-keeping.ts'
+import { TEST_SECRET, TestClock } from '../../support/start.ts'
 
 const DAY = 86_400
 
-let folder: string
 let path: string
 let store: Store
 let clock: TestClock
 let keeping: KeyKeeping
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'grantor-keys-'))
-  path = join(folder, 'grantor.sqlite')
+  path = await newSqlitePath()
   clock = new TestClock()
   await migrateSqlite(path, clock.now())
   store = openSqliteStore(path)
-  keeping = keepingOn(store)
+  keeping = keepingOn(store, clock)
 })
-afterEach(async () => {
-  await store.close()
-  await rm(folder, { recursive: true })
-})
-
-function keepingOn({ keys }: Store, secret = TEST_SECRET, previous?: string): KeyKeeping {
-  const lifetimes = LIFETIMES
-  return {
-    store: keys,
-    wrap: createKeyWrap(secret, previous),
-    signingAlgorithm: 'ES256',
-    rotateAfter: 90 * DAY,
-    lifetimes,
-    now: clock.now,
-  }
-}
+afterEach(() => store.close())
 
 async function loadRing(from = keeping): Promise<KeyRing> {
   const ring = new KeyRing(clock.now)
@@ -60,8 +42,8 @@ async function loadRing(from = keeping): Promise<KeyRing> {
 }
 
 const NEW_SECRET = 'the-secret-that-replaces-it-0123456789ab'
-const withBothSecrets = (): KeyKeeping => keepingOn(store, NEW_SECRET, TEST_SECRET)
-const withNewSecret = (): KeyKeeping => keepingOn(store, NEW_SECRET)
+const withBothSecrets = (): KeyKeeping => keepingOn(store, clock, { wrap: createKeyWrap(NEW_SECRET, TEST_SECRET) })
+const withNewSecret = (): KeyKeeping => keepingOn(store, clock, { wrap: createKeyWrap(NEW_SECRET) })
 const idsOf = (ring: KeyRing): string[] => (['sign', 'seal', 'mac'] as const).map((kind) => ring.maker(kind).id)
 
 /** Rewraps the keys, and returns the ids of those that changed. */

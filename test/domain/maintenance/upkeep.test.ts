@@ -8,7 +8,8 @@ import { KeyRing } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { someClient, someKey } from '../../store/contract/subject.ts'
 import { openTwoNodes } from '../../store/sqlite-file.ts'
-import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'
+import { keepingOn } from '../../support/key-keeping.ts'
+import { TestClock } from '../../support/start.ts'
 
 const DAY = 86_400
 
@@ -16,15 +17,7 @@ const DAY = 86_400
 function nodeOn(store: Store, clock: TestClock, more: Partial<KeyKeeping> = {}) {
   const ring = new KeyRing(clock.now)
   const clients = new ClientDirectory(store, clock.now)
-  const keeping: KeyKeeping = {
-    store: store.keys,
-    wrap: createKeyWrap(TEST_SECRET),
-    signingAlgorithm: 'ES256',
-    rotateAfter: 90 * DAY,
-    lifetimes: LIFETIMES,
-    now: clock.now,
-    ...more,
-  }
+  const keeping = keepingOn(store, clock, more)
   return { store, ring, clients, keeping, upkeep: createUpkeep(store, clients, ring, keeping) }
 }
 

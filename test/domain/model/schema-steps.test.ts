@@ -36,3 +36,15 @@ test('A pending step states if servers of the version before can keep running wh
   expect(pending.map(({ number }) => number)).toEqual([4, 5])
   expect(pending.map((each) => isTakenWhileServing(each, before))).toEqual([true, false])
 })
+
+test.each([
+  ['without the version that a step allows', taken([1, null], [2, null])],
+  ['with all steps before the first one', taken([1, 1], [16, 13])],
+  ['with a step of its own after them', taken([16, 13], [17, 17])],
+] as const)('A program whose first step is 17 refuses a database of steps before it, %s', (_, steps) => {
+  const known = [step(17)]
+  for (const use of [() => requireWorkable(known, steps), () => pendingSteps(known, steps)]) {
+    expect(use).toThrow(SchemaMismatch)
+    expect(use).toThrow(/before the first release.*grantor export.*grantor migrate and grantor apply.*new database/)
+  }
+})

@@ -31,7 +31,7 @@ test('A job ends all grants of a client, reports how many, and is done', async (
     store,
     announceEnded: () => {},
     now: () => NOW,
-    note: (of) => done.push(of),
+    note: async (of) => void done.push(of),
     pause: async () => {},
   })()
   expect(await readJob(store, job.id)).toEqual({ ...job, grantsEnded: GRANTS, doneAt: NOW })
@@ -44,7 +44,7 @@ test('A job that deletes a client ends its grants first', async () => {
   const [store] = await openTwoNodes()
   const { client, grants, startedBy } = await clientWithGrants(store)
   await startedJob(store, { kind: 'delete_client', clientId: client.id, startedBy })
-  await createJobWorker('jobs', { store, announceEnded: () => {}, now: () => NOW, note: () => {}, pause: async () => {} })()
+  await createJobWorker('jobs', { store, announceEnded: () => {}, now: () => NOW, note: async () => {}, pause: async () => {} })()
   expect(await store.clients.readClient(client.id)).toBeNull()
   expect((await store.grants.readGrant(grants[0]?.id ?? ''))?.endReason).toBe('client_deleted')
 })
@@ -65,9 +65,13 @@ test('A job that was interrupted by the end of its process is continued by anoth
       },
     },
   }
-  await createJobWorker('jobs', { store: half, announceEnded: () => {}, now: () => NOW, note: () => {}, pause: async () => {} })(
-    stopping.signal,
-  )
+  await createJobWorker('jobs', {
+    store: half,
+    announceEnded: () => {},
+    now: () => NOW,
+    note: async () => {},
+    pause: async () => {},
+  })(stopping.signal)
   const interrupted = await readJob(store, job.id)
   expect(interrupted).toMatchObject({ doneAt: null })
   expect(interrupted?.grantsEnded).toBeGreaterThan(0)
@@ -76,7 +80,7 @@ test('A job that was interrupted by the end of its process is continued by anoth
     store: other,
     announceEnded: () => {},
     now: () => NOW + 61,
-    note: () => {},
+    note: async () => {},
     pause: async () => {},
   })()
   expect(await readJob(store, job.id)).toMatchObject({ grantsEnded: GRANTS, doneAt: NOW + 61 })
@@ -91,7 +95,7 @@ test('While one node has the lease, another node does not work on the jobs', asy
     store: other,
     announceEnded: () => {},
     now: () => NOW + 1,
-    note: () => {},
+    note: async () => {},
     pause: async () => {},
   })()
   expect(await readJob(store, job.id)).toEqual(job)
@@ -122,7 +126,13 @@ test('A node keeps the lease for as long as it works on a job, also if each page
     at += 25
     attempts.push(await other.cleaning.takeLease('jobs', 'another node', at, 60))
   })
-  await createJobWorker('jobs', { store: slow, announceEnded: () => {}, now: () => at, note: () => {}, pause: async () => {} })()
+  await createJobWorker('jobs', {
+    store: slow,
+    announceEnded: () => {},
+    now: () => at,
+    note: async () => {},
+    pause: async () => {},
+  })()
   expect(attempts.length).toBeGreaterThan(2)
   expect(new Set(attempts)).toEqual(new Set(['held']))
 })
@@ -134,7 +144,7 @@ test('A node that lost the lease stops, and does not undo what the next node sto
     jobs.push(await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy }))
   let at = NOW
   const done: string[] = []
-  const note = ({ id }: Job) => void done.push(id)
+  const note = async ({ id }: Job) => void done.push(id)
   const next = createJobWorker('jobs', { store: other, announceEnded: () => {}, now: () => at, note, pause: async () => {} })
   const late = afterEachPage(store, async () => {
     if (at !== NOW) return
@@ -166,7 +176,7 @@ test('A job is noted before it is stored as done, so the end of the process in b
     store: ending,
     announceEnded: () => {},
     now: () => NOW,
-    note: (of) => done.push(of),
+    note: async (of) => void done.push(of),
     pause: async () => {},
   })
   await expect(work()).rejects.toThrow('the process ends')

@@ -118,6 +118,49 @@ export function clientsContract(subject: Subject): void {
     expect(await other.clients.listClients()).toEqual([])
   })
 
+  test('The logo of a client is read byte for byte on every node, and no other read of the client has the bytes', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient()
+    await store.clients.insertClient(client)
+    expect(await other.clients.readClientLogo(client.id)).toEqual({ client, bytes: null })
+    const bytes = new Uint8Array(Array.from({ length: 1000 }, (_, i) => i % 256))
+    const withLogo = { ...client, logo: { hash: 'a'.repeat(64), type: 'image/png' as const } }
+    const seen = await store.readRevision()
+    await store.clients.changeClientLogo(client.id, () => ({ client: withLogo, bytes }))
+    expect((await other.readChanges(seen)).changed).toEqual([client.id])
+    expect(await other.clients.readClientLogo(client.id)).toEqual({ client: withLogo, bytes })
+    expect(await other.clients.readClient(client.id)).toEqual(withLogo)
+    await other.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' }))
+    expect(await store.clients.readClientLogo(client.id)).toEqual({ client: { ...withLogo, name: 'renamed' }, bytes })
+  })
+
+  test('The logo of a client is removed with the client, and an unknown client has none', async () => {
+    const [store] = subject().nodes
+    const client = someClient()
+    await store.clients.insertClient(client)
+    await store.clients.changeClientLogo(client.id, (present) => ({ client: present, bytes: new Uint8Array([1]) }))
+    await store.clients.deleteClient(client.id)
+    expect(await store.clients.readClientLogo(client.id)).toBeNull()
+    expect(await store.clients.changeClientLogo(client.id, (present) => ({ client: present, bytes: null }))).toBeNull()
+    await store.clients.insertClient(client)
+    expect(await store.clients.readClientLogo(client.id)).toEqual({ client, bytes: null })
+  })
+
+  test('If a logo and other members of a client are changed at once on two nodes, no change is lost', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient()
+    await store.clients.insertClient(client)
+    const logo = { hash: 'b'.repeat(64), type: 'image/webp' as const }
+    await Promise.all([
+      store.clients.changeClientLogo(client.id, (present) => ({ client: { ...present, logo }, bytes: new Uint8Array([7]) })),
+      other.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' })),
+    ])
+    expect(await store.clients.readClientLogo(client.id)).toEqual({
+      client: { ...client, logo, name: 'renamed' },
+      bytes: new Uint8Array([7]),
+    })
+  })
+
   test('All clients are listed, the oldest first', async () => {
     const [store] = subject().nodes
     const [second, first] = [someClient({ createdAt: NOW + 1 }), someClient()]

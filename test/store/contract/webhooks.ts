@@ -50,4 +50,31 @@ export function webhooksContract(subject: Subject): void {
     expect(await other.webhooks.rewrapWebhook(webhook.id, 'sealed', 'late')).toBe('changed')
     expect(await other.webhooks.listWebhooks()).toEqual([{ ...webhook, ...progress, secret: 'sealed again' }])
   })
+
+  test('A webhook is changed without losing its progress, and changes that race are all made', async () => {
+    const [store] = subject().nodes
+    const webhook = someWebhook({ events: [] })
+    await store.webhooks.insertWebhook(webhook)
+    const progress = { cursor: 9, failingSince: NOW, nextAt: NOW + 5, pausedAt: null }
+    await Promise.all([
+      race(subject(), 10, (node, n) =>
+        node.webhooks.changeWebhook(webhook.id, (present) => ({ ...present, events: [...present.events, `event ${n}`] })),
+      ),
+      store.webhooks.moveWebhook(webhook.id, webhook.cursor, progress),
+    ])
+    const url = 'https://b.example/'
+    const changed = await store.webhooks.changeWebhook(webhook.id, (present) => ({ ...present, url }))
+    expect(await subject().nodes[1].webhooks.listWebhooks()).toEqual([changed])
+    expect(changed).toEqual({ ...webhook, ...progress, url, events: expect.arrayContaining(['event 0', 'event 9']) })
+    expect(changed?.events).toHaveLength(10)
+  })
+
+  test('A webhook whose id exists is not inserted, and an unknown webhook is not changed', async () => {
+    const [store, other] = subject().nodes
+    const webhook = someWebhook()
+    await store.webhooks.insertWebhook(webhook)
+    expect(await other.webhooks.insertWebhook({ ...webhook, url: 'https://b.example/' })).toBe('taken')
+    expect(await other.webhooks.changeWebhook(randomUUID(), (present) => present)).toBeNull()
+    expect(await store.webhooks.listWebhooks()).toEqual([webhook])
+  })
 }

@@ -76,16 +76,19 @@ export const VALUES: Record<string, unknown> = {
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
   first: 1, last: 50, ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
-  dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, replacedBy: null, by: 'h2', request: '{}', kind: 'dpop', atMost: 1000,
+  dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 'dpop', atMost: 1000,
   rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
 } // biome-ignore format: a list of values
 
 /** Values of the statements on tables of the coordinator. */
 export const MORE_VALUES: Record<string, unknown> = {
-  createdAt: 1, record: '{}', uri: 'u', number: 1, algorithm: 'EdDSA', wrapped: 'w', startsAt: 1, retiredAt: null, keyId: 'k', to: 'w2', from: 'w',
-  after: '0', name: 'operators', holder: 'n', lifetime: 60, items: '[]', attempts: '', itemsBefore: '[]', attemptsBefore: '', operator: 'o', event: 'e',
+  createdAt: 1, record: '{}', uri: 'u', number: 1, algorithm: 'EdDSA', wrapped: Buffer.from('w'), startsAt: 1, retiredAt: null,
+  after: '0', name: 'operators', holder: 'n', lifetime: 60, items: '[]', attempts: '', operator: 'o', event: 'e',
   since: 0, beforeAt: 9e9, beforeSeq: 0, through: 1, writer: 'w', lines: [], url: 'u', secret: 's',
-  events: [], cursor: 0, failingSince: null, nextAt: 0, pausedAt: null, before: 0,
+  events: [], cursor: 0, failingSince: null, nextAt: 0, pausedAt: null, listedAs: 'c1', before_record: '{}', before_createdAt: 1,
+  before_kind: 'sign', before_number: 1, before_algorithm: 'EdDSA', before_wrapped: null, before_startsAt: 1, before_retiredAt: 1,
+  before_url: 'u', before_secret: 's', before_events: [], before_cursor: 0, before_failingSince: null, before_nextAt: 0, before_pausedAt: 1,
+  before_items: '[]', before_attempts: '',
 } // biome-ignore format: a list of values
 
 /** Keys of rows that do not exist. */

@@ -2,16 +2,16 @@
  * If PostgreSQL commits an ending and the response is lost, the store sends the ending again. The retry returns what the first
  * try ended.
  */
+import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { ChainWriter } from '../../../src/domain/audit/chain.ts'
-import { lineOf, newEntry } from '../../../src/domain/audit/entry.ts'
+import { newEntry } from '../../../src/domain/audit/entry.ts'
 import { verifyStore } from '../../../src/domain/audit/verify-store.ts'
-import { placeAfter } from '../../../src/domain/model/audit-chain.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { losingAnswers } from '../../support/lost-answers.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
-import { livingGrant, NOW, someSession } from '../contract/subject.ts'
+import { livingGrant, NOW, someClient, someKey, someSession } from '../contract/subject.ts'
 
 test.each<[string, (store: Store) => Promise<{ id: string; table: string; end: () => Promise<unknown>; expected: unknown }>]>([
   [
@@ -72,6 +72,29 @@ test('If the response to a change of a list is lost, the change is made once, al
   expect(stored.map(({ id }) => id).sort()).toEqual(['another', 'mine'])
 })
 
+test('If the response to a change of a record is lost, the change is recognised as made', async () => {
+  const database = await newPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  const way = await losingAnswers(database)
+  const store = await openPostgresStore(way.address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  const [key, client] = [someKey(), someClient()]
+  const webhook = { id: randomUUID(), url: 'https://a.example/', secret: 'sealed once', events: ['a', 'b'], createdAt: NOW }
+  await store.keys.insertKey(key)
+  await store.clients.insertClient(client)
+  await store.webhooks.insertWebhook({ ...webhook, cursor: 1, failingSince: null, nextAt: NOW, pausedAt: null })
+  way.loseNext(String(NOW + 7), 'SELECT 1 FROM keys WHERE retired_at IS NOT NULL')
+  expect(await store.keys.retireKey(key.id, key.kind, NOW + 7)).toBe('retired')
+  way.loseNext('renamed', `SELECT 1 FROM clients WHERE record LIKE '%renamed%'`)
+  expect(await store.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' }))).toMatchObject({
+    name: 'renamed',
+  })
+  way.loseNext('sealed once', 'SELECT 1 FROM webhooks WHERE cursor = 9')
+  const progress = { cursor: 9, failingSince: NOW, nextAt: NOW, pausedAt: null }
+  expect(await store.webhooks.moveWebhook(webhook.id, 1, progress)).toBe('moved')
+  expect(way.lost()).toBe(3)
+})
+
 test('If the response to an append is lost, the store sends it again, and each line is in the audit trail once', async () => {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
@@ -86,35 +109,4 @@ test('If the response to an append is lost, the store sends it again, and each l
   expect(way.lost()).toBe(1)
   await writer.append([entry()])
   expect(await verifyStore(store.audit, { findKey: () => undefined })).toMatchObject({ fault: null, lines: 4 })
-})
-
-/** The append of versions up to 13 steps of the schema. */
-const EARLIER_APPEND = `
-  WITH moved AS (
-    UPDATE audit_head SET seq = $1::bigint + 1, hash = $2 WHERE id = 1 AND seq = $1::bigint AND hash = $3 RETURNING id
-  )
-  INSERT INTO audit_lines (seq, at, event, line, hash) SELECT $1::bigint + 1, ${NOW}, 'session_started', $4, $2 WHERE EXISTS (SELECT FROM moved)
-  RETURNING seq`
-
-test('A process of the previous version can append to the audit trail beside this version', async () => {
-  const { address, sql } = await newPostgresDatabase()
-  await migratePostgres(address, NOW)
-  const store = await openPostgresStore(address)
-  onTestFinished(() => store.close())
-  const entry = () => newEntry({ at: NOW, event: 'session_started' })
-  const appendEarlier = async (): Promise<void> => {
-    for (;;) {
-      const head = await store.audit.readHead()
-      const [placed] = placeAfter(head, [lineOf(entry())])
-      const values = [head.seq, placed?.hash ?? '', head.hash, placed?.line ?? '']
-      if ((await sql.unsafe(EARLIER_APPEND, values)).length > 0) return
-    }
-  }
-  const writer = new ChainWriter(store.audit, () => NOW)
-  const both = Array.from({ length: 10 }, async (_, index) => {
-    if (index === 0) for (let left = 20; left > 0; left--) await writer.append([entry()])
-    else await appendEarlier()
-  })
-  await Promise.all(both)
-  expect(await verifyStore(store.audit, { findKey: () => undefined })).toMatchObject({ fault: null, lines: 29 })
 })

@@ -1,15 +1,16 @@
 /** The schema of a PostgreSQL database. Each step is taken once, by one process. */
 import { expect, onTestFinished, test } from 'vitest'
+import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import type { PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMismatch } from '../../../src/store/postgres/index.ts'
-import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
+import { MIGRATIONS, type Migration } from '../../../src/store/postgres/migrations.ts'
 import { MIGRATIONS as ON_SQLITE } from '../../../src/store/sqlite/migrations.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { connect } from '../../support/postgres-database.ts'
 import { NOW } from '../contract/subject.ts'
 import { startStoreProcess } from '../start-process.ts'
 
+const LAST = MIGRATIONS.at(-1)?.number ?? 0
 const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 
 test('An empty PostgreSQL database takes every migration step in order, records the time, and takes no step twice', async () => {
@@ -70,7 +71,7 @@ test('A PostgreSQL database that was not migrated is refused with the command to
 test('A PostgreSQL database of a newer, incompatible version is refused when it is opened and migrated, and stays unchanged', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
-  await sql.unsafe(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW})`)
+  await sql.unsafe(`INSERT INTO migrations VALUES (${LAST + 1}, 'of tomorrow', ${NOW})`)
   const line = 'The database was made by a newer version of grantor than this one. Use that version.'
   await expect(openPostgresStore(address)).rejects.toThrow(line)
   await expect(migratePostgres(address, NOW)).rejects.toThrow(line)
@@ -80,53 +81,49 @@ test('A PostgreSQL database of a newer, incompatible version is refused when it 
 test('A PostgreSQL database with a newer step that names this version as compatible is opened, and migrating it takes no step', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
-  const last = MIGRATIONS.length
-  await sql.unsafe(`INSERT INTO migrations VALUES (${last + 1}, 'of tomorrow', ${NOW}, ${last})`)
+  await sql.unsafe(`INSERT INTO migrations VALUES (${LAST + 1}, 'of tomorrow', ${NOW}, ${LAST})`)
   await (await openPostgresStore(address)).close()
   expect(await migratePostgres(address, NOW)).toEqual([])
   expect(await postgresMigrationStatus(address)).toMatchObject({ pending: [] })
 })
 
-test('A PostgreSQL database whose steps name no compatible version is migrated, and the new steps name theirs', async () => {
+test('A PostgreSQL database from before the first release is refused when it is opened, inspected and migrated, and stays unchanged', async () => {
   const { address, sql } = await newPostgresDatabase()
   await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
-  for (const step of MIGRATIONS.slice(0, 3)) {
-    await sql.unsafe(step.sql)
-    await sql.unsafe(`INSERT INTO migrations VALUES (${step.number}, '${step.name}', ${NOW})`)
-  }
-  expect((await postgresMigrationStatus(address)).applied.map(({ oldest }) => oldest)).toEqual([null, null, null])
-  expect(await migratePostgres(address, NOW)).toMatchObject(ALL.slice(3))
-  expect((await postgresMigrationStatus(address)).applied.map(({ oldest }) => oldest)).toEqual([
-    null,
-    null,
-    null,
-    ...ALL.slice(3).map(({ oldest }) => oldest),
-  ])
+  await sql.unsafe(`INSERT INTO migrations VALUES (1, 'ledger', ${NOW}), (2, 'receipts', ${NOW})`)
+  await expect(openPostgresStore(address)).rejects.toThrow(SchemaMismatch)
+  await expect(postgresMigrationStatus(address)).rejects.toThrow(SchemaMismatch)
+  await expect(migratePostgres(address, NOW)).rejects.toThrow(SchemaMismatch)
+  expect(await sql.unsafe(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([{ tablename: 'migrations' }])
+  expect(await sql.unsafe('SELECT number FROM migrations ORDER BY number')).toEqual([{ number: 1 }, { number: 2 }])
 })
 
 test('A migration step that waits for a lock delays other statements by less than 1.4 seconds, and is taken in the end', {
   timeout: 20_000,
 }, async () => {
   const { address, sql } = await newPostgresDatabase()
-  await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
-  // A long-running read of the table of steps, such as a dump. The first step alters this table.
-  const reader = await sql.reserve()
-  await reader.unsafe('BEGIN; SELECT FROM migrations')
+  await migratePostgres(address, NOW)
+  const store = await openPostgresStore(address)
+  onTestFinished(() => store.close())
+  const steps = MIGRATIONS as Migration[]
+  steps.push({ number: LAST + 1, name: 'of tomorrow', oldest: LAST, sql: 'ALTER TABLE grants ADD COLUMN added text' })
+  onTestFinished(() => void steps.pop())
+  // A long-running read of the table that the step alters, such as a dump.
+  await sql.unsafe('BEGIN; SELECT FROM grants')
   const migrated = migratePostgres(address, NOW)
-  const longest = await longestWait(address, 3000)
-  await reader.unsafe('COMMIT')
-  reader.release()
-  expect(await migrated).toHaveLength(MIGRATIONS.length)
+  const longest = await longestRead(store, 3000)
+  await sql.unsafe('COMMIT')
+  expect(await migrated).toHaveLength(1)
   expect(longest, 'a node’s statement times out after 1,500').toBeLessThan(1400)
 })
 
-/** Reads the table of steps again and again. Returns the longest duration of a read in milliseconds. */
-async function longestWait(address: PostgresAddress, forMs: number): Promise<number> {
+/** Reads the table of grants again and again. Returns the longest duration of a read in milliseconds. */
+async function longestRead(store: Store, forMs: number): Promise<number> {
   const until = performance.now() + forMs
   let longest = 0
   while (performance.now() < until) {
     const before = performance.now()
-    await postgresMigrationStatus(address)
+    await store.grants.readGrant('none')
     longest = Math.max(longest, performance.now() - before)
   }
   return longest
@@ -163,4 +160,20 @@ test('Migrating an unreachable server fails with StoreUnavailable, and the error
   const error: unknown = await migratePostgres(nowhere, NOW).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(StoreUnavailable)
   expect(`${(error as Error).stack} ${JSON.stringify(error)}`).not.toContain(address.password)
+})
+
+test('A session of a PostgreSQL database from before step 18 has no browser, and sessions of an earlier version beside this one have none', async () => {
+  const { address, sql } = await newPostgresDatabase()
+  const steps = MIGRATIONS as Migration[]
+  const later = steps.splice(1)
+  await migratePostgres(address, NOW).finally(() => steps.push(...later))
+  const insert = (hash: string) => sql`
+    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+    VALUES (${hash}, '0x0', 1, 'signature', ${NOW}, ${NOW}, ${NOW + 1}, 'attempt')`
+  await insert('before')
+  expect(await migratePostgres(address, NOW)).toMatchObject([{ number: 18 }, { number: 19 }])
+  await insert('beside')
+  const store = await openPostgresStore(address)
+  for (const hash of ['before', 'beside']) expect(await store.sessions.readSession(hash)).toMatchObject({ hash, browser: '' })
+  await store.close()
 })

@@ -2,16 +2,17 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
-import { createClientStore } from '../../../src/store/postgres/clients.ts'
 import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
 import { compile, compileForMany, textArray } from '../../../src/store/postgres/connection/statement.ts'
 import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
 import { createPushedRequestStore } from '../../../src/store/postgres/pushed-requests.ts'
 import { createReceiptStore } from '../../../src/store/postgres/receipts.ts'
+import { createRecords } from '../../../src/store/postgres/records.ts'
 import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
 import { createWalletStore } from '../../../src/store/postgres/wallets.ts'
+import { createRecordStores } from '../../../src/store/record-stores.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { livingGrant, NOW, newGrant, rotationOf, someClient, someReceipt, someSession, someWallet } from '../contract/subject.ts'
 
@@ -47,7 +48,7 @@ const storesOn = (on: Connection) => ({
   wallets: createWalletStore(on),
   sessions: createSessionStore(on),
   receipts: createReceiptStore(on),
-  clients: createClientStore(on),
+  clients: createRecordStores(createRecords(on)).clients,
   spent: createSpentStore(on),
 })
 

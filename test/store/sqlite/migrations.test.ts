@@ -3,10 +3,11 @@ import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { migrateSqlite, openSqliteStore, SchemaMismatch, sqliteMigrationStatus } from '../../../src/store/sqlite/index.ts'
-import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts'
-import { NOW, newGrant, rotationOf, someSession } from '../contract/subject.ts'
+import { MIGRATIONS, type Migration } from '../../../src/store/sqlite/migrations.ts'
+import { NOW } from '../contract/subject.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 
+const LAST = MIGRATIONS.at(-1)?.number ?? 0
 const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 
 test('A new SQLite file takes every migration step in order, and records the time', async () => {
@@ -17,8 +18,8 @@ test('A new SQLite file takes every migration step in order, and records the tim
   await openSqliteStore(path).close()
 })
 
-test('Migration steps are numbered consecutively from 1', () => {
-  expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1))
+test('Migration steps are numbered consecutively from 17, after the numbers of versions that were never released', () => {
+  expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 17))
 })
 
 test('A SQLite file that is up to date takes no migration step, and keeps its data', async () => {
@@ -34,46 +35,18 @@ test('A SQLite file that is up to date takes no migration step, and keeps its da
   await reopened.close()
 })
 
-test.each(MIGRATIONS.slice(0, -1))(
-  'A SQLite file of step $number takes the steps after it, and keeps its grants and sessions',
-  async ({ number }) => {
-    const path = await newSqlitePath()
-    const database = new DatabaseSync(path)
-    database.exec('CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT')
-    for (const step of MIGRATIONS.slice(0, number)) {
-      database.exec(step.sql)
-      database.prepare('INSERT INTO migrations VALUES (?, ?, ?)').run(step.number, step.name, NOW)
-    }
-    const grant = newGrant()
-    const { hash } = someSession()
-    database
-      .prepare(
-        `INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
-                           refresh_key_id, rotated_at, attempt_id)
-       VALUES (?, ?, ?, '["a"]', '[]', ?, ?, ?, 3, 'aaaaaaaaaa', ?, 'attempt')`,
-      )
-      .run(grant.id, grant.clientId, grant.wallet, NOW, NOW + 100, NOW + 100, NOW)
-    database
-      .prepare(
-        `INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
-       VALUES (?, ?, 1, 'signature', ?, ?, ?, 'attempt')`,
-      )
-      .run(hash, grant.wallet, NOW, NOW, NOW + 100)
-    database.close()
-
-    expect(() => openSqliteStore(path)).toThrow('grantor migrate')
-    expect((await migrateSqlite(path, NOW)).map((step) => step.number)).toEqual(
-      MIGRATIONS.slice(number).map((step) => step.number),
-    )
-    const store = openSqliteStore(path)
-    expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 3, scopes: ['a'], endedAt: null })
-    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 3, { clientScopes: ['a'], at: NOW + 1 }))).kind).toBe(
-      'rotated',
-    )
-    expect(await store.sessions.readSession(hash)).toMatchObject({ wallet: grant.wallet, endedAt: null })
-    await store.close()
-  },
-)
+test('A SQLite file from before the first release is refused when it is opened, inspected and migrated, and stays unchanged', async () => {
+  const path = await newSqlitePath()
+  const database = new DatabaseSync(path)
+  database.exec(`CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+                 INSERT INTO migrations VALUES (1, 'ledger', ${NOW}), (2, 'receipts', ${NOW})`)
+  expect(() => openSqliteStore(path)).toThrow(SchemaMismatch)
+  await expect(sqliteMigrationStatus(path)).rejects.toThrow(SchemaMismatch)
+  await expect(migrateSqlite(path, NOW)).rejects.toThrow(SchemaMismatch)
+  expect(database.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'migrations' }])
+  expect(database.prepare('SELECT number FROM migrations').all()).toEqual([{ number: 1 }, { number: 2 }])
+  database.close()
+})
 
 test('An empty SQLite file is refused with the command to run, and stays empty', async () => {
   const path = await newSqlitePath()
@@ -86,7 +59,7 @@ test('A SQLite file of a newer, incompatible version is refused when it is opene
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const newer = new DatabaseSync(path)
-  newer.exec(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW}, NULL)`)
+  newer.exec(`INSERT INTO migrations VALUES (${LAST + 1}, 'of tomorrow', ${NOW}, NULL)`)
   newer.close()
   const line = 'The database was made by a newer version of grantor than this one. Use that version.'
   expect(() => openSqliteStore(path)).toThrow(SchemaMismatch)
@@ -100,7 +73,7 @@ test('A SQLite file with a newer step that names this version as compatible is o
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const newer = new DatabaseSync(path)
-  newer.exec(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW}, ${MIGRATIONS.length})`)
+  newer.exec(`INSERT INTO migrations VALUES (${LAST + 1}, 'of tomorrow', ${NOW}, ${LAST})`)
   newer.close()
   await openSqliteStore(path).close()
   expect(await migrateSqlite(path, NOW)).toEqual([])
@@ -120,4 +93,22 @@ test('After a SQLite file is migrated and closed, no file is left beside it', as
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   expect([path, `${path}-wal`, `${path}-shm`].map((file) => existsSync(file))).toEqual([true, false, false])
+})
+
+test('A session of a SQLite file from before step 18 has no browser, and sessions of an earlier version beside this one have none', async () => {
+  const path = await newSqlitePath()
+  const steps = MIGRATIONS as Migration[]
+  const later = steps.splice(1)
+  await migrateSqlite(path, NOW).finally(() => steps.push(...later))
+  const earlier = new DatabaseSync(path)
+  const insert = (hash: string) =>
+    earlier.exec(`INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+                  VALUES ('${hash}', '0x0', 1, 'signature', ${NOW}, ${NOW}, ${NOW + 1}, 'attempt')`)
+  insert('before')
+  expect(await migrateSqlite(path, NOW)).toMatchObject([{ number: 18 }, { number: 19 }])
+  insert('beside')
+  earlier.close()
+  const store = openSqliteStore(path)
+  for (const hash of ['before', 'beside']) expect(await store.sessions.readSession(hash)).toMatchObject({ hash, browser: '' })
+  await store.close()
 })

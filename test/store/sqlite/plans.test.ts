@@ -1,14 +1,14 @@
 /** How SQLite finds rows. Statements on a request's path always use a table's primary key. */
 
 import { expect, onTestFinished, test } from 'vitest'
+import { createRecordStores } from '../../../src/store/record-stores.ts'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
-import { createClientStore } from '../../../src/store/sqlite/clients.ts'
 import { Connection } from '../../../src/store/sqlite/connection.ts'
 import { createGrantStore } from '../../../src/store/sqlite/grants.ts'
-import { createKeyStore } from '../../../src/store/sqlite/keys.ts'
 import { migrate } from '../../../src/store/sqlite/migrations.ts'
 import { createPushedRequestStore } from '../../../src/store/sqlite/pushed-requests.ts'
 import { createReceiptStore } from '../../../src/store/sqlite/receipts.ts'
+import { createRecords } from '../../../src/store/sqlite/records.ts'
 import { createSessionStore } from '../../../src/store/sqlite/sessions.ts'
 import { createSpentStore } from '../../../src/store/sqlite/spent.ts'
 import { createWalletStore } from '../../../src/store/sqlite/wallets.ts'
@@ -181,7 +181,7 @@ test("On SQLite, no operation on a request's path prepares a statement", async (
     createWalletStore(connection),
     createSessionStore(connection),
   ]
-  const [clients, keys] = [createClientStore(connection), createKeyStore(connection)]
+  const { clients, keys } = createRecordStores(createRecords(connection))
   connection.sql.clear()
   const [grant, session] = [newGrant(), someSession()]
   await grants.redeemCode(grant, 'attempt', NOW)

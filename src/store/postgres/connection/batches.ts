@@ -1,14 +1,14 @@
 /**
- * Combines requests for the same statement into one statement over many rows: one message, one commit, one answer. A batch takes the
- * requests that arrived in the same turn of the event loop, or while other batches were under way. A request that is alone is sent in
- * the turn in which it arrived, as a statement of its own.
+ * Combines calls of the same statement into one statement over many rows: one message, one commit, one response. A batch contains the
+ * calls of one iteration of the event loop, and the calls that waited while other batches were running. If a batch contains one call,
+ * the statement for one row is sent, in the same iteration.
  */
 
-/** How many batches of one statement run at a time: enough to keep the database busy, few enough for the next batch to fill. */
+/** The number of batches of one statement that run at a time. With more of them, each batch would have fewer rows. */
 const AT_ONCE = 2
-/** After so many milliseconds, a running batch no longer counts towards that limit. */
+/** After this many milliseconds, a running batch no longer counts towards `AT_ONCE`. */
 const SLOW_MS = 20
-/** Rows in a batch. The limit halves after a batch that took too long for its callers, and grows again step by step. */
+/** Rows in a batch. The limit is halved after a batch that took longer than `TOO_LONG_MS`, and then grows by `step` after each batch. */
 const ROWS = { first: 8, most: 64, step: 4 } as const
 const TOO_LONG_MS = 250
 
@@ -20,11 +20,11 @@ export type Item<Input, Row> = {
 
 export type BatchOptions<Input, Row> = {
   runAlone: (input: Input) => Promise<Row | undefined>
-  /** Returns the rows in the order of the inputs; undefined for an input without one. */
+  /** Returns the rows in the order of the inputs, and undefined for an input that has no row. */
   runTogether: (inputs: Input[]) => Promise<(Row | undefined)[]>
-  /** Whether an input without a row gets a statement of its own: its row may have been skipped because it was locked. */
+  /** Whether the statement for one row is run for an input without a row, because the batch skips rows that are locked. */
   retriesMissing: boolean
-  /** Whether a failed batch was rolled back. Each input is then sent as a statement of its own. */
+  /** Whether a failed batch was rolled back. The statement for one row is then run for each input. */
   isRolledBack: (error: unknown) => boolean
 }
 
@@ -46,8 +46,8 @@ export class Batches<Input, Row> {
     })
   }
 
-  // The event loop reads all sockets that have data, and then runs the immediates. So the requests that were read together share one
-  // statement: a refresh takes 20 % less processor time in this process, and a code exchange 40 % (docs/evidence/performance.md).
+  // The event loop reads all sockets that have data before it runs the immediates. The requests that were read in one iteration therefore
+  // share one statement. A refresh takes 20 % less processor time in this process, and a code exchange 40 % (docs/evidence/performance.md).
   #startAfterThisTurn(): void {
     if (this.#willStart) return
     this.#willStart = true

@@ -1,8 +1,8 @@
 /**
- * The store's access to PostgreSQL: statements in, rows out, and `StoreUnavailable` if there are none in time.
+ * Runs the store's statements on PostgreSQL. Throws `StoreUnavailable` if a statement has no result before its deadline.
  *
- * `pg` pools the connections. Here are its limits, retries, and the batches of the few statements that most requests need:
- * docs/decisions/0014-one-statement-for-many-rows.md.
+ * `pg` pools the connections. This file has the limits, the retries, and the batches of the few statements that most requests need
+ * (docs/decisions/0014-one-statement-for-many-rows.md).
  */
 import { createHash } from 'node:crypto'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
@@ -12,71 +12,65 @@ import { Machines, type Place, READ_SHARDS, type Shard } from './machines.ts'
 import { passThrough, Queue, RowQueues } from './queue.ts'
 import { findServer, type PostgresAddress, type Server } from './server.ts'
 import { SharedRuns } from './shared-runs.ts'
-import { type ColumnType, compile, compileForMany, type Named } from './statement.ts'
+import { type Clock, type ColumnType, compile, compileForMany, type Named } from './statement.ts'
 import { written } from './values.ts'
 
-/** How long a statement is tried, in milliseconds. A caller waits at most that long, and for one statement more. */
+/** A statement is not retried after this time in milliseconds. A caller waits at most this long, and for the statement that was sent last. */
 const PATIENCE_MS = 2000
 const STATEMENTS_AT_MOST = 10_000
 const PAUSE_AT_MOST_MS = 1000
-/** Connections to a server that takes no writes are used for reads for so long before another server is looked for. */
+/** If a server becomes read-only, the node reads from the server for at least this long before the node searches for another one. */
 const READ_ONLY_FOR_MS = 1000
-/** Of a change of several rows that lie on several machines, so many are under way at a time. */
+/** The number of rows that are changed at a time if a change concerns several rows on several machines. */
 const ROWS_AT_ONCE = 8
-/** Of the rows that a change of several rows skipped, so many are waited for at a time. */
+/** The number of skipped rows that a change of several rows waits for at a time. */
 const SKIPPED_AT_ONCE = 2
-/** A node makes a commit that only waits for the standby at most this often, however often callers repeat their requests. */
+/** The shortest time between two commits that only confirm earlier commits, whatever the rate of repeated requests is. */
 const CONFIRM_EVERY_MS = 20
-/** How often a node reads on which machine each shard lies. */
+/** How often a node reads the machine of each shard. */
 const SHARDS_EVERY_MS = 5000
-/** How often a node checks the settings of every machine, which costs each machine a new connection. */
+/** How often a node checks the settings of every machine. Each check opens a new connection on every machine. */
 const MACHINES_EVERY_MS = 10_000
 
 /**
  * - `read`: changes nothing
- * - `move`: repeated, it changes nothing more and returns what the first time would have returned, or as much as matters
- * - `once`: repeated after it took effect, it would return something else, so it is not retried if that is unknown
+ * - `move`: can be repeated. The repetition changes nothing more, and returns what the caller needs of the first result
+ * - `once`: returns another result if it is repeated after it took effect. It is not retried if it may have taken effect
  */
 export type Kind = 'read' | 'move' | 'once'
 
-/**
- * Whose clock gives the moment of a change: `database` (what callers pass as `at` is ignored, so that nodes whose clocks
- * differ agree), or `given` (`at` as it is passed, for tests, which move time themselves).
- */
-export type Clock = 'database' | 'given'
-
-/** `deadline`: until when the statement is tried, if not for the usual time. */
+/** `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. */
 export type Ask<Row> = (named?: Named, deadline?: number) => Promise<Row[]>
 
-/** A statement for one row, and the same for many: `forMany` reads its parameters from the columns of `input`. */
+/** A statement for one row, and the same statement for many rows: `forMany` reads its parameters from the columns of `input`. */
 export type ForMany = {
   kind: 'read' | 'move'
   one: string
   forMany: string
   /** the parameters, and the types of their columns */
   parameters: Readonly<Record<string, ColumnType>>
-  /** the row that is meant */
+  /** the row that the statement concerns */
   place: Required<Place>
 }
 
 export type Batched = ForMany & {
   /** the column that returns the key of the row */
   column: string
-  /** rows that others have locked are missing in the answer for many; a statement of their own waits for them */
+  /** whether `forMany` skips rows that another transaction has locked. `one` is then run for each skipped row, and waits for the lock */
   skipsLocked: boolean
 }
 
-/** The code of a statement that ran into its timeout. */
+/** PostgreSQL's error code for a statement that exceeded `statement_timeout`. */
 const STATEMENT_TIMEOUT = '57014'
 
 type Side = 'read' | 'write'
 type Query = { name: string; text: string; values: unknown[] }
-/** A statement with its values, and the row that it concerns. `instance`: the only server on which it may run. */
+/** A statement with its values and its row. `instance`: the statement may run on this server only. */
 type Statement = { kind: Kind; query: Query; place: Place | undefined; key: string | undefined; instance?: string }
 type Attempt = Statement & { attempt: number; deadline: number }
 type Input = { named: Named; values: readonly (string | null)[]; deadline: number }
 
-/** A commit that changes nothing. It waits for the synchronous standby, and with it for every commit before. */
+/** A commit that changes nothing. When the synchronous standby has this commit, the standby also has every earlier commit. */
 const COMMIT = `CASE WHEN current_setting('synchronous_standby_names') <> '' THEN pg_logical_emit_message(true, 'grantor', '') END`
 const COMMIT_HERE = `SELECT true AS success, ${COMMIT}`
 const COMMIT_ON_ALL_MACHINES = `SELECT success FROM run_command_on_all_nodes($$SELECT ${COMMIT}$$)`
@@ -84,7 +78,7 @@ const COMMIT_ON_ALL_MACHINES = `SELECT success FROM run_command_on_all_nodes($$S
 export class Connection {
   readonly #address: PostgresAddress
   readonly #clock: Clock
-  /** Neither reads nor changes may occupy every connection, if there is more than one. */
+  /** Reads leave one connection for changes, and changes leave one for reads, if the pool has more than one connection. */
   readonly #queues: Record<Side, Queue>
   readonly #rows = new RowQueues()
   readonly #machines: Machines
@@ -96,12 +90,12 @@ export class Connection {
   #search: Promise<Server> | null = null
   #noSearchBefore = 0
   #pause = 0
-  /** since when reads, and since when changes, have failed without a success in between */
+  /** the time of the first failure since the last success, for reads and for changes */
   readonly #failingSince: Record<Side, number | null> = { read: null, write: null }
   #closing: Promise<void> | null = null
   #whenIdle: (() => void) | null = null
 
-  /** `server` is one that was found already; otherwise the first statement finds one. */
+  /** If no `server` is given, the first statement searches for one. */
   constructor(address: PostgresAddress, clock: Clock, server: Server | null = null) {
     this.#address = address
     this.#clock = clock
@@ -111,7 +105,7 @@ export class Connection {
     this.#queues = { read: new Queue(limit), write: new Queue(limit) }
   }
 
-  /** Whether the database is on a Citus cluster, as the latest connection has shown. */
+  /** Whether the database is on a Citus cluster, according to the latest connection. */
   get isOnCitus(): boolean {
     return this.#server?.hasShards ?? false
   }
@@ -121,31 +115,31 @@ export class Connection {
     return new Connection({ ...this.#address, servers: [at], poolSize: 2 }, this.#clock)
   }
 
-  /** Reads with a statement without values, which is not prepared. */
+  /** Reads with a statement that has no values and is not prepared. */
   query<Row>(text: string): Promise<Row[]> {
     const statement: Statement = { kind: 'read', query: { name: '', text, values: [] }, place: undefined, key: undefined }
     return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline))
   }
 
-  /** The machines of a Citus cluster that do not answer at the moment. */
+  /** The machines of a Citus cluster that do not respond at the moment. */
   get machinesAway(): string[] {
     return this.#machines.away
   }
 
   /**
-   * Prepares a statement with `:names` in place of values; `:at` is the moment, by this connection's clock. `place` is the row that the
-   * statement concerns, or the table if there are several rows; undefined if the table has no row for each wallet or request.
+   * Prepares a statement with `:names` in place of values. `:at` is the time of this connection's clock. `place` is the row that the
+   * statement concerns, or the table if the statement concerns several rows. Tables without a row for each wallet or request need no `place`.
    */
   prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
     const prepared = this.#compile(sql)
     return async (named = {}, deadline) => {
-      // Values are written before anything is queued: a value that cannot be written is a defect of its caller.
+      // The values are converted before the statement is queued. A value that cannot be converted is a defect of the caller.
       const statement = { kind, query: prepared(named), place, key: keyOf(place, named) }
       return this.#admit(statement, (usual) => this.#execute<Row>(statement, deadline ?? usual))
     }
   }
 
-  /** Prepares a statement for at most one row that is sent together with others of its kind, unless rows lie on several machines. */
+  /** Prepares a statement for at most one row. Calls are sent as batches, unless the table is distributed over several machines. */
   prepareBatched<Row>({ kind, one, forMany, parameters, place, column, skipsLocked }: Batched): Ask<Row> {
     const alone = this.#compile(one)
     const askAlone = this.prepare<Row>(kind, one, place)
@@ -176,11 +170,11 @@ export class Connection {
   }
 
   /**
-   * Prepares a change of several rows: one statement, or one for each row if the rows lie on several machines. There, a statement over
-   * several rows would need a two-phase commit, and Citus acknowledges before the second phase has reached each machine.
+   * Prepares a change of several rows: one statement, or one statement for each row if the table is distributed. On several machines, a
+   * statement over several rows would need a two-phase commit, and Citus acknowledges before the second phase has reached each machine.
    *
-   * `forMany` returns in `skipped` the positions of rows that others have locked (`change-of-rows.ts`). It is repeated for these rows. If it
-   * gets none of them, each row gets a statement of its own, which waits for the lock.
+   * `forMany` returns in `skipped` the positions of the rows that other transactions have locked (`change-of-rows.ts`). `forMany` is repeated
+   * for these rows. If all of them are skipped again, `one` is run for each row, and waits for the lock.
    */
   prepareForEach<Row>({ kind, one, forMany, parameters, place }: ForMany): (rows: readonly Named[]) => Promise<Row[]> {
     const askAlone = this.prepare<Row>(kind, one, place)
@@ -208,9 +202,9 @@ export class Connection {
   }
 
   /**
-   * Prepares the confirmation of what a statement has found in a row (`grants WHERE id = :id`): it resolves once the row's commit is durable,
-   * also on the synchronous standby of the row's machine. A statement that changes nothing does not wait for the standby, and what it found
-   * may be a commit that did not wait either, because an administrator ended its connection or the server restarted.
+   * Prepares the confirmation of what a statement has found in a row (`grants WHERE id = :id`). The confirmation resolves when the row's
+   * commit is durable, also on the synchronous standby of the row's machine. A statement that changes nothing does not wait for the standby.
+   * The commit that it found may not have waited either: an administrator ended its connection, or the server restarted.
    */
   prepareConfirmation(row: string, place?: Place): (named?: Named) => Promise<void> {
     const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)
@@ -220,14 +214,14 @@ export class Connection {
     }
   }
 
-  /** Confirms everything that is visible, on all machines. All callers share the commits. */
+  /** Confirms all commits that are visible on any machine. Simultaneous callers share the confirming commits. */
   async confirm(): Promise<void> {
     const { hasShards, isReplicated, instance } = await this.#presentServer()
     const text = hasShards ? COMMIT_ON_ALL_MACHINES : COMMIT_HERE
     if (hasShards || isReplicated) return this.#confirmations.run(instance, () => this.#confirmOn(instance, text))
   }
 
-  /** Fails on another server, such as a standby that was promoted meanwhile: that one may not have what was found. */
+  /** Fails on another server, such as a standby that was promoted meanwhile: another server may lack the commit that was found. */
   async #confirmOn(instance: string, text: string): Promise<void> {
     const statement: Statement = {
       kind: 'move',
@@ -248,7 +242,7 @@ export class Connection {
     }
   }
 
-  /** An administrator can change while the server runs whether its commits wait for standbys. */
+  /** Whether commits wait for standbys is a setting that an administrator can change while the server runs. */
   noteReplication(isReplicated: boolean): void {
     if (this.#server) this.#server.isReplicated = isReplicated
   }
@@ -263,7 +257,7 @@ export class Connection {
     return (named) => ({ name, text, values: valuesOf(named).map(written) })
   }
 
-  /** Takes no more statements, waits for those that were taken, and closes the connections. */
+  /** Refuses new statements, waits for the statements that are waiting or running, and closes the connections. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -275,7 +269,7 @@ export class Connection {
     await this.#server?.close()
   }
 
-  /** Counts the statement in, and runs it when no other change of this node concerns the same row. */
+  /** Counts the statement, and runs the statement when no other change of the same row is running in this process. */
   async #admit<Result>(
     { kind, key }: Pick<Statement, 'kind' | 'key'>,
     run: (deadline: number) => Promise<Result>,
@@ -294,7 +288,7 @@ export class Connection {
     }
   }
 
-  /** Runs a statement, and retries it if that is safe, until the deadline. */
+  /** Runs a statement, and retries the statement until the deadline if a retry is safe. */
   async #execute<Row>(statement: Statement, deadline: number): Promise<Row[]> {
     const side = sideOf(statement)
     let earlier: unknown
@@ -305,7 +299,7 @@ export class Connection {
         return rows
       } catch (error) {
         const failure = failureOf(error)
-        // The earlier error says more than the timeout at the end.
+        // The earlier error names the cause. The last one is only the timeout.
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
         if (!this.#isWorthRetrying({ kind: statement.kind, failure, deadline, attempt })) throw error
@@ -345,7 +339,7 @@ export class Connection {
     if (server) this.#doubt(server, error, attempt)
   }
 
-  /** Keeps up with shards that move from one machine to another. A failure changes nothing: the next reading is due soon. */
+  /** Reads the machine of each shard, because shards can move. A failure is ignored: the next read follows soon. */
   #readShardsIfDue(server: Server): void {
     const now = performance.now()
     if (now - this.#shardsReadAt < SHARDS_EVERY_MS) return
@@ -356,7 +350,7 @@ export class Connection {
     )
   }
 
-  /** If a machine is not fit any more, the server is not used until a search finds every machine fit. */
+  /** If a machine has the wrong settings, the server is not used until a search finds the right settings on every machine. */
   #checkMachinesIfDue(server: Server): void {
     const now = performance.now()
     if (now - Math.max(this.#machinesCheckedAt, server.since) < MACHINES_EVERY_MS) return
@@ -371,15 +365,15 @@ export class Connection {
   }
 
   /**
-   * After seconds without a success, one statement at a time tries whether PostgreSQL works again, and the others are refused
-   * at once: each commit that waits for an absent standby occupies a process there until the standby is back.
+   * After `PATIENCE_MS` without a success, one statement at a time is sent, and the others are refused at once. Otherwise each commit that
+   * waits for an absent standby would occupy a process of PostgreSQL until the standby is back.
    */
   #failed(side: Side): void {
     this.#failingSince[side] ??= performance.now()
     if (performance.now() - this.#failingSince[side] > PATIENCE_MS) this.#queues[side].admitsOne = true
   }
 
-  /** One search for all statements, and none during the pause after a search that failed. */
+  /** All statements share one search. After a failed search there is a pause without searches. */
   #findServer(): Promise<Server> {
     if (!this.#search && performance.now() < this.#noSearchBefore)
       throw new NotSent(new StoreUnavailable('PostgreSQL could not be reached a moment ago'))
@@ -400,10 +394,10 @@ export class Connection {
     }
   }
 
-  /** If an error concerns the server as a whole, the next attempt searches for a server. Statements under way go on. */
+  /** If an error concerns the server as a whole, the next attempt searches for a server. Running statements continue. */
   #doubt(server: Server, error: unknown, attempt: number): void {
     const failure = failureOf(error)
-    // No room for one more connection, or a changed password: the open ones are good.
+    // The server refused a new connection (`max_connections`, or a changed password). The open connections still work.
     if (failure === 'not_sent' && server.isConnected) return server.openNoMore()
     const isGone = failure === 'not_sent' || failure === 'stale' || isSilence(error) || (failure === 'lost' && attempt > 1)
     const isDemoted = failure === 'read_only' && performance.now() - server.since > READ_ONLY_FOR_MS
@@ -415,7 +409,7 @@ export class Connection {
     void server.close()
   }
 
-  /** Retries only in the first seconds of an outage: later, retries would keep a slow database busy. */
+  /** Retries only in the first seconds of an outage. Later, retries would add load to a slow database. */
   #isWorthRetrying({ kind, failure, deadline, attempt }: { kind: Kind; failure: Failure; deadline: number; attempt: number }) {
     if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return false
     if ((failure === 'lost' || failure === 'machine_lost') && kind === 'once') return false
@@ -428,43 +422,43 @@ export class Connection {
   }
 }
 
-/** Sends a statement over a connection of the pool; resolves with its rows once it is committed. */
+/** Sends a statement over a connection of the pool. Resolves with the rows when the statement is committed. */
 async function send<Row>(server: Server, query: Query, deadline: number, instance?: string): Promise<Row[]> {
   const client = await server.acquire(deadline)
   try {
     if (instance !== undefined && instance !== client.instance)
       throw new StoreUnavailable('PostgreSQL was started anew meanwhile')
     const { command, rows } = await client.query<Row & object>(query)
-    // PostgreSQL was ready for the next statement without having completed this one.
+    // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
     if (!command) throw new Error('the answer of PostgreSQL is incomplete')
     if (client.unreplicated) throw new Unreplicated()
     client.release()
     return rows
   } catch (error) {
     const failure = failureOf(error)
-    // After a timeout, Citus may still wait for the machine that did not answer, and the next statement with it.
+    // After a timeout, Citus may still wait for the machine that did not respond. The next statement on this connection would wait too.
     const isStuck = server.hasShards && codeOf(error) === STATEMENT_TIMEOUT
     client.release(failure === 'lost' || failure === 'unreplicated' || failure === 'stale' || isStuck)
     throw error
   }
 }
 
-/** pg's own error after `query_timeout`. It has no code. */
+/** Whether this is the error of `pg` after `query_timeout`, which has no code. */
 function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** Whether a statement failed because the machine of its row failed or did not answer in time. */
+/** Whether a statement failed because the machine of its row failed or did not respond in time. */
 function isOfMachine(error: unknown): boolean {
   return failureOf(error) === 'machine_lost' || codeOf(error) === STATEMENT_TIMEOUT || isSilence(error)
 }
 
-/** Whether the failure concerns more than its own statement. */
+/** Whether other statements would fail in the same way. */
 function isOutage(failure: Failure): boolean {
   return failure === 'not_sent' || failure === 'lost' || failure === 'unreplicated' || failure === 'read_only'
 }
 
-/** Whether the statement had no effect, and PostgreSQL answers. */
+/** Whether the statement had no effect, and PostgreSQL responds. */
 function isRolledBack(error: unknown): boolean {
   const failure = failureOf(error)
   return !(error instanceof StoreUnavailable) && failure !== 'not_sent' && failure !== 'lost' && failure !== 'unreplicated'
@@ -478,7 +472,7 @@ function keyOf(place: Place | undefined, named: Named): string | undefined {
 
 const sideOf = ({ kind }: Pick<Statement, 'kind'>): Side => (kind === 'read' ? 'read' : 'write')
 
-/** Asks for each row, some at a time. A failure is thrown in the end, when every row that can be changed has been changed. */
+/** Changes each row by a statement, `atOnce` of them at a time. Throws the first failure after all rows were tried. */
 async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>, atOnce: number): Promise<Row[]> {
   const changed: Row[] = []
   const failures: unknown[] = []
@@ -495,7 +489,7 @@ async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>, atOnce: nu
   return changed
 }
 
-/** The name of a prepared statement is a hash of its text, so that no pooler and no other version mistakes it for another statement. */
+/** The name of a prepared statement is a hash of its text. Two statements never share a name, also behind a pooler or beside another version. */
 function nameOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

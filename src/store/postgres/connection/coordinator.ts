@@ -1,16 +1,17 @@
 /**
- * Statements that no worker of a Citus cluster must carry out.
+ * Runs statements on the coordinator of a Citus cluster, also if the node is connected to a worker.
  *
- * A worker changes a table of the coordinator in a transaction of several messages, which may end with a two-phase commit. If the worker is cut
- * off in between, the row stays locked until the coordinator notices, up to 48 seconds later or longer. For the head of the audit trail, all nodes
- * would wait. So a node that is connected to a worker sends such a statement in one message over a second connection, to the coordinator.
+ * A worker changes a table of the coordinator in a transaction of several messages, which may end with a two-phase commit. If the worker loses
+ * its network in between, the row stays locked until the coordinator notices the loss, up to 48 seconds later or longer. If the row is the head
+ * of the audit trail, all nodes wait. A node that is connected to a worker therefore opens a second connection, to the coordinator, and sends
+ * the statement there in one message.
  */
 import type { Ask, Connection, Kind } from './connection.ts'
 
 /** How often a node reads which machine is the coordinator, and whether it can be reached. */
 const CHECK_EVERY_MS = 5000
 
-/** The coordinator, and whether this is the connection to it. `machines` identifies the cluster. */
+/** Reads the coordinator's address, and whether this connection leads to the coordinator. `machines` identifies the cluster. */
 export const FIND_COORDINATOR = `
   SELECT nodename AS host, nodeport AS port, (SELECT groupid FROM pg_dist_local_group) = 0 AS is_here,
          (SELECT string_agg(concat_ws(' ', nodeid, groupid, nodename, nodeport), ',' ORDER BY nodeid) FROM pg_dist_node) AS machines
@@ -20,11 +21,11 @@ type Found = { host: string; port: number; is_here: boolean; machines: string }
 
 export class Coordinator {
   readonly #ordinary: Connection
-  /** the second connection, and the address that it leads to */
+  /** the second connection, and its address */
   #direct: { name: string; connection: Connection } | null = null
   #chosen: Connection
   #checkedAt = Number.NEGATIVE_INFINITY
-  /** false until the first check, and after a failure: then statements wait for the check */
+  /** false before the first check and after a failure. Statements then wait for the check */
   #isChosen = false
   #checking: Promise<void> | null = null
   #problem: string | null = null
@@ -34,12 +35,12 @@ export class Coordinator {
     this.#chosen = connection
   }
 
-  /** The address of the coordinator, and why it cannot be used; null if it can. */
+  /** The address of the coordinator, and why a connection to this address cannot be used; null if there is no problem. */
   get problem(): string | null {
     return this.#problem
   }
 
-  /** Prepares a statement on tables of the coordinator. It is sent over the ordinary connection if the coordinator cannot be reached. */
+  /** Prepares a statement on tables of the coordinator. If the coordinator cannot be reached, the ordinary connection is used. */
   prepare<Row>(kind: Kind, sql: string): Ask<Row> {
     const askOrdinary = this.#ordinary.prepare<Row>(kind, sql)
     return async (named) => {
@@ -56,7 +57,7 @@ export class Coordinator {
     }
   }
 
-  /** Chooses the connection, if that is due. Throws if the ordinary connection cannot be used. */
+  /** Chooses the connection, at most once in `CHECK_EVERY_MS`. Throws if the ordinary connection cannot be used. */
   async check(): Promise<void> {
     if (!this.#ordinary.isOnCitus || performance.now() - this.#checkedAt < CHECK_EVERY_MS) return
     this.#checking ??= this.#choose().finally(() => (this.#checking = null))
@@ -70,11 +71,11 @@ export class Coordinator {
 
   async #choose(): Promise<void> {
     const [coordinator] = await this.#ordinary.query<Found>(FIND_COORDINATOR)
-    // A cluster of one machine need not name its coordinator.
+    // In a cluster of one machine, `pg_dist_node` can be empty.
     const direct = !coordinator || coordinator.is_here ? null : this.#connectionTo(coordinator)
     const problem = coordinator && direct ? await problemOf(direct, coordinator) : null
     this.#chosen = direct !== null && problem === null ? direct : this.#ordinary
-    // The next check opens a new connection, which may lead to another server.
+    // The next check opens a new connection: the address may then lead to another server.
     if (problem !== null) this.#leave()
     this.#problem = problem
     this.#isChosen = true
@@ -95,7 +96,7 @@ export class Coordinator {
   }
 }
 
-/** The address may lead this node to another server than the machines of the cluster, such as `localhost`. */
+/** Compares both ends: an address such as `localhost` leads this node to another server than it leads the machines of the cluster. */
 async function problemOf(direct: Connection, { host, port, machines }: Found): Promise<string | null> {
   try {
     const [found] = await direct.query<Found>(FIND_COORDINATOR)

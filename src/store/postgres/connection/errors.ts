@@ -3,13 +3,13 @@ import { SchemaMismatch, StoreUnavailable } from '../../../domain/model/store-er
 
 /**
  * - `not_sent`: there was no connection, so nothing happened
- * - `lost`: the connection broke while the statement was under way; it may have taken effect
- * - `machine_lost`: the server is there, but lost its connection to another machine of the cluster (Citus), on which the statement may
+ * - `lost`: the connection broke while the statement was running; the statement may have taken effect
+ * - `machine_lost`: the server works, but lost its connection to another machine of the cluster (Citus), on which the statement may
  *   have taken effect
  * - `unreplicated`: the statement is committed here, but a synchronous standby may not have it
- * - `read_only`: the server takes no writes, for example because it was demoted; nothing happened
- * - `conflict`: a deadlock or a serialization failure; rolled back, and worth a retry
- * - `stale`: a prepared statement no longer fits its tables; rolled back, and worth a retry
+ * - `read_only`: the server is read-only, for example after a demotion; nothing happened
+ * - `conflict`: a deadlock or a serialization failure; rolled back, and a retry may succeed
+ * - `stale`: the tables changed after the statement was prepared; rolled back, and a retry may succeed
  * - `exhausted`: no space, no memory or no time; rolled back, and a retry would not help
  * - `defect`: anything else; rolled back
  */
@@ -24,19 +24,19 @@ export type Failure =
   | 'exhausted'
   | 'defect'
 
-// 57P0x: the server ends the connection. 25P03, 25P04: it ended an idle or a long transaction. 08: the connection itself.
+// 57P0x: the server closed the connection. 25P03, 25P04: the server ended an idle or a long transaction. 08: the connection failed.
 const LOST = /^(57P0\d|25P0[34]|08\w{3})$/
 // 53: disk, memory, connections. 57014: statement timeout. 55P03: lock timeout. 58030: I/O. XX001, XX002: a damaged page.
 const EXHAUSTED = /^(53\w{3}|57014|55P03|58030|XX001|XX002)$/
 
-/** The connection could not be opened, or it is not fit for use. */
+/** A connection could not be opened, or has the wrong settings. */
 export class NotSent extends Error {
   constructor(cause: unknown) {
     super('no connection to PostgreSQL', { cause })
   }
 }
 
-/** PostgreSQL stopped waiting for its synchronous standby, and said so only in a warning (its manual, 20.6.1). */
+/** PostgreSQL stopped waiting for its synchronous standby. The only sign is a warning (PostgreSQL's manual, 20.6.1). */
 export class Unreplicated extends Error {
   constructor() {
     super('committed, but perhaps not on the synchronous standby')
@@ -50,18 +50,18 @@ export function failureOf(error: unknown): Failure {
   const code = codeOf(error)
   // Only PostgreSQL's own errors have a code of five characters and a severity.
   if (!isFromServer(error)) return 'lost'
-  // A server that ends a connection sends FATAL. With ERROR it goes on: it reports what another machine sent.
+  // A server that closes the connection sends FATAL. With ERROR the connection stays open: Citus forwards the error of another machine.
   if (LOST.test(code)) return severityOf(error) === 'ERROR' && code !== '08P01' ? 'machine_lost' : 'lost'
-  // Citus, when its own server was killed.
+  // The error of Citus when its own server was killed.
   if (code === 'XX000' && (error as Error).message.startsWith('postmaster was shut down')) return 'lost'
   if (code === '25006') return 'read_only'
   if (code === '40001' || code === '40P01') return 'conflict'
-  // The routine: a table changed after the statement was prepared. 26000: a pooler forgot what was prepared.
+  // `RevalidateCachedQuery`: a table changed after the statement was prepared. 26000: a pooler has dropped the prepared statement.
   if ((error as { routine?: unknown }).routine === 'RevalidateCachedQuery' || code === '26000') return 'stale'
   return EXHAUSTED.test(code) ? 'exhausted' : 'defect'
 }
 
-/** The error for the domain. Only code and message are kept: the driver's error holds the values of the statement. */
+/** Converts an error for the domain. Only code and message are kept, because the driver's error contains the values of the statement. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof StoreUnavailable || error instanceof SchemaMismatch) return error
   if (error instanceof NotSent) return error.cause instanceof StoreUnavailable ? error.cause : unavailable(error.cause)
@@ -73,7 +73,7 @@ function unavailable(error: unknown): StoreUnavailable {
   return new StoreUnavailable(`PostgreSQL cannot be used (${codeOf(error) || message})`, { cause: new Error(message) })
 }
 
-/** PostgreSQL's error without its details, which name the values of the row. */
+/** PostgreSQL's error without its details, which contain the values of the row. */
 function withoutValues(error: unknown): unknown {
   return error instanceof Error ? Object.assign(new Error(error.message), { code: codeOf(error) }) : error
 }

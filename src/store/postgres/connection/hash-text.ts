@@ -13,7 +13,7 @@ export function hashText(text: string): number {
     mix(state)
   }
   const rest = Buffer.alloc(12)
-  // The lowest byte of the third word is left to the length.
+  // The algorithm reserves the lowest byte of the third word for the length.
   rest.set(bytes.subarray(at, at + 8))
   rest.set(bytes.subarray(at + 8), 9)
   add(state, rest.readUInt32LE(0), rest.readUInt32LE(4), rest.readUInt32LE(8))
@@ -32,7 +32,7 @@ function add(state: Words, ...values: number[]): void {
 
 function mix(state: Words): void {
   for (const [step, by] of [4, 6, 8, 16, 19, 4].entries()) {
-    // a, b and c take turns: a -= c; a ^= rotate(c); c += b.
+    // For a, b and c in rotation: a -= c; a ^= rotate(c); c += b.
     state[step % 3] = (word(state, step) - word(state, step + 2)) ^ rotate(word(state, step + 2), by)
     state[(step + 2) % 3] = word(state, step + 2) + word(state, step + 1)
   }
@@ -40,7 +40,7 @@ function mix(state: Words): void {
 
 function finish(state: Words): void {
   for (const [step, by] of [14, 11, 25, 16, 4, 14, 24].entries()) {
-    // The same, from c on: c ^= b; c -= rotate(b).
+    // For c, a and b in rotation: c ^= b; c -= rotate(b).
     const [target, other] = [step + 2, step + 1]
     state[target % 3] = (word(state, target) ^ word(state, other)) - rotate(word(state, other), by)
   }

@@ -1,9 +1,9 @@
 /**
- * The machines of a Citus cluster: which of them holds a row, and which of them do not answer.
+ * The machines of a Citus cluster: the machine of each row, and the machines that do not respond.
  *
- * One machine that is silent would otherwise occupy the whole pool, because each statement for its rows waits for its timeout.
- * So the statements for one machine occupy at most its share of the pool, and after repeated failures they are refused at once,
- * except one at a time that tries whether the machine is back.
+ * Each statement for a row on a silent machine waits for its timeout. Without a limit, such statements would occupy the whole pool. The
+ * statements for one machine therefore occupy at most the machine's share of the pool. After repeated failures one statement at a time is
+ * sent to the machine, and the others are refused at once.
  */
 import { hashText } from './hash-text.ts'
 import { Queue } from './queue.ts'
@@ -14,7 +14,7 @@ import { Queue } from './queue.ts'
  */
 export type Place = { table: string; key?: string }
 
-/** One shard of a table: the machine that holds it, and the first hash that belongs to the shard. */
+/** One shard of a table: its machine, and the first hash of its range. */
 export type Shard = { table: string; from: number; machine: string }
 
 export const READ_SHARDS = `
@@ -25,7 +25,7 @@ export const READ_SHARDS = `
   WHERE shardminvalue IS NOT NULL AND pg_table_is_visible(logicalrelid)
   ORDER BY 1, 2`
 
-/** So many failures without a success in between, and the machine is away. */
+/** A machine is away after this many failures without a success in between. */
 const AWAY_AFTER = 3
 
 class Machine {
@@ -54,7 +54,7 @@ class Machine {
 export class Machines {
   readonly #poolSize: number
   readonly #machines = new Map<string, Machine>()
-  /** for statements that need every machine, which a single silent one holds up */
+  /** for statements that need every machine: one silent machine delays them all */
   readonly #all: Machine
   #shards = new Map<string, Shard[]>()
 
@@ -63,7 +63,7 @@ export class Machines {
     this.#all = new Machine(share(poolSize, 4))
   }
 
-  /** Takes over where the shards are now. `shards` are in the order of their tables and hashes. */
+  /** Replaces the list of shards. `shards` are in the order of their tables and hashes. */
   update(shards: readonly Shard[]): void {
     this.#shards = Map.groupBy(shards, ({ table }) => table)
     const names = new Set(shards.map(({ machine }) => machine))
@@ -73,7 +73,7 @@ export class Machines {
     }
   }
 
-  /** The machine of a row, or all of them together if no key is given; undefined for a table that is not distributed. */
+  /** The machine of a row; all machines as one if no key is given; undefined for a table that is not distributed. */
   of(table: string, key: string | undefined): Machine | undefined {
     if (!this.#shards.has(table)) return undefined
     return key === undefined ? this.#all : this.#machines.get(this.nameOf(table, key) ?? '')

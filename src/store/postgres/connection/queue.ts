@@ -2,16 +2,16 @@
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 
 /**
- * A statement that waits longer is refused before it is sent. It leaves the rest of the caller's patience to the statement
- * itself, so that a row that changes is a row that is acknowledged, even if the database is overloaded.
+ * A statement that waits longer is refused before the statement is sent. The rest of the time until the caller's deadline remains for the
+ * statement itself, so that also an overloaded database acknowledges each row that it changes.
  */
 const WAIT_AT_MOST_MS = 1500
 
 type Waiting = { start: () => void; timer: NodeJS.Timeout }
 
-/** Lets a limited number of holders in at a time; the others wait in order. */
+/** Admits a limited number of holders at a time. The other callers wait in order. */
 export class Queue {
-  /** During an outage: one holder at a time. Other callers are refused at once. */
+  /** true during an outage: the queue admits one holder at a time, and other callers are refused at once */
   admitsOne = false
   readonly #limit: number
   readonly #waiting = new Set<Waiting>()
@@ -21,12 +21,12 @@ export class Queue {
     this.#limit = limit
   }
 
-  /** Whether there are neither holders nor waiting callers. */
+  /** Whether the queue has no holder. Then no caller waits either. */
   get isEmpty(): boolean {
     return this.#holders === 0
   }
 
-  /** Resolves when the caller may go on; undefined if it may at once. Rejects with `StoreUnavailable` if that takes too long. */
+  /** Resolves when the caller is admitted; undefined if the caller is admitted at once. Rejects with `StoreUnavailable` after `WAIT_AT_MOST_MS`. */
   enter(): Promise<void> | undefined {
     if (this.admitsOne && this.#holders > 0) throw new StoreUnavailable('PostgreSQL does not work at the moment')
     if (this.#holders < this.#limit) {
@@ -48,7 +48,7 @@ export class Queue {
     })
   }
 
-  /** To be called once by each caller that was let in. */
+  /** Each admitted caller calls this function once. */
   leave(): void {
     this.#holders--
     const [next] = this.#waiting
@@ -59,7 +59,7 @@ export class Queue {
   }
 }
 
-/** Runs a task when each of these queues has let it in, one after the other. */
+/** Enters these queues one after the other, and runs a task when all of them have admitted the task. */
 export async function passThrough<Result>([first, ...others]: readonly Queue[], task: () => Promise<Result>): Promise<Result> {
   if (!first) return task()
   const waiting = first.enter()
@@ -72,8 +72,8 @@ export async function passThrough<Result>([first, ...others]: readonly Queue[], 
 }
 
 /**
- * One statement at a time for each row: a row that another transaction has locked occupies one connection of this
- * node, however many requests need the row.
+ * Runs one statement at a time for each row. If another transaction has locked the row, the row occupies one connection of this process,
+ * however many requests need the row.
  */
 export class RowQueues {
   readonly #queues = new Map<string, Queue>()

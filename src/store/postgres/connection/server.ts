@@ -1,4 +1,4 @@
-/** The PostgreSQL server in use, out of those that the settings name: a pool of connections, each of them checked. */
+/** The PostgreSQL server in use, one of the servers in the settings: a pool of connections. Each new connection is checked. */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'
@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { failureOf, NotSent } from './errors.ts'
 import { askEveryMachine, type Reply } from './every-machine.ts'
 
-/** Where the database is. The same shape as the setting `GRANTOR_DATABASE_URL` is read into. */
+/** The address of the database. Has the shape of the parsed setting `GRANTOR_DATABASE_URL`. */
 export type PostgresAddress = {
   /** a name, an IP address, or the folder of a Unix socket */
   servers: readonly { host: string; port: number }[]
@@ -17,30 +17,30 @@ export type PostgresAddress = {
   user?: string | undefined
   password?: string | undefined
   database: string
-  /** null for no TLS; `require` encrypts without a check of the certificate */
+  /** null: no TLS. `require` encrypts without a check of the certificate */
   tls: { verify: 'require' | 'verify-ca' | 'verify-full'; rootCert?: string; cert?: string; key?: string } | null
   target: 'any' | 'read-write'
-  /** connections that a node opens at most */
+  /** the maximum number of connections of one process */
   poolSize: number
   connectTimeoutMs: number
   statementTimeoutMs: number
   applicationName: string
 }
 
-/** `migration`: one connection, without limits of time, to the server that takes writes. */
+/** `migration`: one connection, without time limits, to the server that accepts writes. */
 export type Purpose = 'store' | 'migration'
 
 /**
- * A statement uses the time at which it began. If it waited for a lock for longer than `LATE_BY_AT_MOST`, the change of the lock's holder
- * would seem to be in the future.
+ * A change has the time at which its statement began, before any wait for a lock. If the wait were longer than `LATE_BY_AT_MOST`, the change of
+ * the transaction that held the lock would seem to be in the future.
  */
 const STATEMENT_TIMEOUT_AT_MOST_MS = (LATE_BY_AT_MOST - 1) * 1000
-/** How much longer than the statement timeout a server may be silent before its connection is closed. */
+/** A connection is closed if the server sends nothing for this time after the statement timeout. */
 const SILENCE_MS = 500
 
 /**
- * Connects to all servers at once and returns the pool of the first that is fit; the others are closed. Throws `NotSent`
- * with the reason of the last server if none is fit.
+ * Connects to all servers at once. Returns the pool of the first server that passes the checks, and closes the others. If no server passes,
+ * throws `NotSent` with the error of the last server.
  */
 export async function findServer(address: PostgresAddress, purpose: Purpose = 'store'): Promise<Server> {
   const tls = address.tls && readTls(address.tls)
@@ -82,18 +82,18 @@ export async function queryUnchecked(
   }
 }
 
-/** A client of the pool. The caller releases it: with `true` the connection is closed, otherwise it is used again. */
+/** A client of the pool. The caller must release the client. With `true` the connection is closed; otherwise the pool uses the connection again. */
 type Checked = CheckedClient & { release(close?: boolean): void }
 
 export class Server {
   readonly since = performance.now()
-  /** Whether rows lie on several machines: known once a connection was opened. */
+  /** Whether the tables are distributed over several machines. true until a connection was opened. */
   distributed = true
-  /** Whether it has Citus's list of shards, which says on which machine each row is. */
+  /** Whether the server has Citus's list of shards with the machine of each shard. */
   hasShards = false
-  /** Whether its commits wait for a synchronous standby. */
+  /** Whether commits on this server wait for a synchronous standby. */
   isReplicated = true
-  /** Identifies the running server: a promoted standby behind the same name is another one. */
+  /** Identifies the running server: a promoted standby at the same address has another value. */
   instance = ''
   readonly #pool: pg.Pool
   readonly #size: number
@@ -113,10 +113,10 @@ export class Server {
       max: this.#size,
       idleTimeoutMillis: 0,
       connectionTimeoutMillis: address.connectTimeoutMs,
-      // For every connection, not only the first.
+      // Runs for every new connection.
       onConnect: async (client: CheckedClient) => {
         const state = await checkFitness(client, target, settingsOf(address, options.purpose))
-        // The same name may also lead to a replica, which returns grants as active that have ended since.
+        // The same address may also lead to a replica. A replica can be behind, and return a grant as active after the grant ended.
         if (state.read_only && this.#takesWrites)
           throw new StoreUnavailable('this connection leads to a server that takes no writes')
         this.#takesWrites = !state.read_only
@@ -131,7 +131,7 @@ export class Server {
     this.#pool.on('error', () => undefined)
   }
 
-  /** Runs statements over one connection: those of a transaction, or several without values in one text. */
+  /** Runs statements over one connection: the statements of a transaction, or several statements without values in one text. */
   async use<Result>(task: (session: Session) => Promise<Result>): Promise<Result> {
     const client = await this.acquire()
     const query: Session['query'] = async (text, values) => (await client.query(text, values && [...values])).rows as never
@@ -146,8 +146,8 @@ export class Server {
   }
 
   /**
-   * Rejects with `NotSent` if a machine of the cluster is forgetful. A machine that does not answer is not judged: it changes no rows until
-   * it answers, and is checked again then.
+   * Rejects with `NotSent` if a machine of the cluster is forgetful. A machine that does not respond is ignored: no row on this machine can
+   * be changed until the machine responds, and a later check reads its settings.
    */
   async checkMachines(): Promise<void> {
     const replies = await this.use(({ query }) => query<Reply>(FIND_FORGETFUL)).catch((error: unknown) => {
@@ -158,11 +158,11 @@ export class Server {
     if (found) throw new NotSent(forgetful(`the PostgreSQL at ${found.host}:${found.port}`))
   }
 
-  /** Resolves with a connection that is fit. Rejects with `NotSent`, also if there is none before the deadline. */
+  /** Resolves with a connection that passed the checks. Rejects with `NotSent`, also if no connection is free before the deadline. */
   acquire(deadline = Number.POSITIVE_INFINITY): Promise<Checked> {
     return new Promise((resolve, reject) => {
       let isLate = false
-      // The bounds are those of a timer. A caller that waited for its turn may come after its deadline.
+      // A timer accepts 0 to 2^31 - 1 ms. The deadline may have passed while the statement was queued.
       const left = Math.max(0, Math.min(deadline - performance.now(), 2 ** 31 - 1))
       const timer = setTimeout(() => {
         isLate = true
@@ -182,13 +182,13 @@ export class Server {
     return this.#open.size > 0
   }
 
-  /** Opens no connection for a second, after the server refused one: it has no room for more, or the password was changed. */
+  /** Opens no connection for a second. Called after the server refused one (`max_connections`, or a changed password). */
   openNoMore(): void {
     this.#pool.options.max = Math.max(1, this.#open.size)
     setTimeout(() => (this.#pool.options.max = this.#size), 1000).unref()
   }
 
-  /** Closes idle connections now and the others when their statement has ended. */
+  /** Closes idle connections at once, and each other connection when its statement has ended. */
   close(): Promise<void> {
     this.#closing ??= this.#pool.end()
     return this.#closing
@@ -203,10 +203,10 @@ function clientOptions(
     host,
     port,
     user: address.user ?? userInfo().username,
-    // A function: pg looks for an empty password in the environment and in a file.
+    // A function, because `pg` replaces an empty password by one from the environment or from a file.
     password: () => address.password ?? '',
     database: address.database,
-    // With `ssl` and `sslnegotiation` set, pg does not read PGSSLMODE and PGSSLNEGOTIATION.
+    // If `ssl` and `sslnegotiation` are set, `pg` does not read PGSSLMODE and PGSSLNEGOTIATION.
     ssl: tls ?? false,
     sslnegotiation: 'postgres',
     keepAlive: true,
@@ -220,14 +220,14 @@ function clientOptions(
 /**
  * The settings of a connection.
  *
- * - If a node disappears in the middle of a message, its statement keeps its locks: no statement timeout runs before the Sync that ends the
- *   message. The settings for TCP end the statement if the network is gone, and `transaction_timeout` (PostgreSQL 17 or newer) ends it
- *   if a proxy still acknowledges every packet.
+ * - If a node stops in the middle of a message, its statement keeps its locks: the statement timeout starts with the Sync that ends the
+ *   message. The settings for TCP end the statement if the network is lost. `transaction_timeout` (PostgreSQL 17 or newer) ends the
+ *   statement if a proxy still acknowledges every packet.
  * - `enable_seqscan`: each statement finds its rows through an index. Without this setting, PostgreSQL reads a table of a few thousand rows
  *   as a whole for a statement over many rows, and keeps that plan while the table grows
  *   (docs/decisions/0044-batches-of-one-turn-and-index-scans.md).
- * - `jit`: up to PostgreSQL 17, a statement that has no index to use counts as very expensive because of `enable_seqscan`, and would be
- *   compiled to machine code each time.
+ * - `jit`: up to PostgreSQL 17, `enable_seqscan = off` makes the estimated cost of a statement without a usable index very high.
+ *   PostgreSQL would compile such a statement to machine code at each execution.
  */
 function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, string> {
   if (purpose === 'migration') return { lock_timeout: '10000' }
@@ -247,7 +247,7 @@ function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, 
 const statementTimeoutOf = ({ statementTimeoutMs }: PostgresAddress) => Math.min(statementTimeoutMs, STATEMENT_TIMEOUT_AT_MOST_MS)
 
 class CheckedClient extends pg.Client {
-  /** Set when a commit did not wait for its standby. */
+  /** true if a commit did not wait for its standby */
   unreplicated = false
   /** see `Server` */
   instance = ''
@@ -257,7 +257,7 @@ class CheckedClient extends pg.Client {
     super(options)
     const { user = '', database = '', application_name = '' } = options
     this.#startup = { user, database, application_name }
-    // An error without a listener would end the process. The statement that is under way gets it as well.
+    // An `error` event without a listener would end the process. The running statement is rejected with the same error.
     this.on('error', () => undefined)
     this.on('notice', ({ routine }) => (this.unreplicated ||= routine === 'SyncRepWaitForLSN'))
     const connection = this.connection as unknown as { attachListeners(stream: Socket): void }
@@ -268,13 +268,13 @@ class CheckedClient extends pg.Client {
     }
   }
 
-  /** Overrides pg, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
+  /** Overrides `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
   getStartupConf(): Record<string, string> {
     return this.#startup
   }
 }
 
-/** pg throws in an event listener at bytes that it cannot read, which would end the process. */
+/** If `pg` cannot parse what it received, it throws in an event listener. That would end the process. */
 function catchUnreadable(stream: Socket): void {
   for (const read of stream.listeners('data') as ((bytes: Buffer) => void)[]) {
     stream.off('data', read)
@@ -283,19 +283,19 @@ function catchUnreadable(stream: Socket): void {
       try {
         read(bytes)
       } catch (error) {
-        // Only the kind of error: its message may quote what was read.
+        // Only the name of the error: the message may quote the received bytes.
         stream.destroy(new Error(`unreadable bytes from PostgreSQL (${error instanceof Error ? error.name : 'thrown'})`))
       }
     })
   }
 }
 
-/** Whether a server acknowledges before it has stored, or without its synchronous standby: a promotion would forget what it acknowledged. */
+/** Whether a server acknowledges a commit before the commit is on its disk or on its synchronous standby. Such a commit can be lost. */
 const IS_FORGETFUL = `
   current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
     current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '')`
 
-/** On Citus: which machines are forgetful. */
+/** Reads which machines of a Citus cluster are forgetful. */
 export const FIND_FORGETFUL = askEveryMachine(`SELECT ${IS_FORGETFUL}`)
 
 const forgetful = (server: string) =>
@@ -310,7 +310,7 @@ type State = {
   other_engine: boolean
 }
 
-/** Applies the settings of a connection. Refuses a server that takes no writes, and one that is forgetful. */
+/** Applies the settings of a connection. Refuses a server that is read-only, if writes are needed, and a server that is forgetful. */
 async function checkFitness(
   client: pg.ClientBase,
   target: PostgresAddress['target'],
@@ -336,7 +336,7 @@ async function checkFitness(
 
 const INT8: number = pg.types.builtins.INT8
 
-/** Reads bigint as a number: all values stay far below 2^53. Other types are read by pg. */
+/** Parses bigint as a number, because all values are far below 2^53. `pg` parses the other types. */
 function parserOf(type: number, format: 'text' = 'text'): unknown {
   return type === INT8 ? Number : pg.types.getTypeParser(type, format)
 }
@@ -345,7 +345,7 @@ function readTls({ verify, rootCert, cert, key }: NonNullable<PostgresAddress['t
   return {
     minVersion: 'TLSv1.2',
     rejectUnauthorized: verify !== 'require',
-    // `verify-ca` trusts the issuer of the certificate, whatever name the certificate has.
+    // `verify-ca` checks the issuer of the certificate, but not the host name.
     ...(verify === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
     ...(rootCert === undefined ? {} : { ca: readFile(rootCert) }),
     ...(cert === undefined ? {} : { cert: readFile(cert) }),

@@ -1,4 +1,4 @@
-/** Lets all callers that need the same task share its runs. */
+/** Runs a task once for all callers that need the task at about the same time. */
 
 export class SharedRuns {
   readonly #every: number
@@ -11,8 +11,8 @@ export class SharedRuns {
   }
 
   /**
-   * Resolves after a run of the task `key` that began after the call. The calls of one turn of the event loop share a run, and the calls
-   * that are made until the next run share that one. If a run fails, the calls that wait for the next one fail with it.
+   * Resolves after a run of the task `key` that began after the call. The calls of one iteration of the event loop share a run. The calls
+   * that are made while a run is in progress share the next run. If a run fails, the calls that wait for the next run fail as well.
    */
   run(key: string, task: () => Promise<unknown>): Promise<void> {
     const next = this.#next.get(key) ?? this.#runNext(key, task)
@@ -29,7 +29,7 @@ export class SharedRuns {
     const run = task()
     const current = Promise.all([run, new Promise((resolve) => setTimeout(resolve, this.#every).unref())])
     this.#current.set(key, current)
-    // The callers of this run get its failure.
+    // The callers of this run receive its failure through `run`.
     current.catch(() => undefined).finally(() => this.#current.delete(key))
     await run
   }

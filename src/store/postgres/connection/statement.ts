@@ -1,14 +1,19 @@
-/** Statements with named values, as SQLite has them, compiled to PostgreSQL's numbered ones. */
-import type { Clock } from './connection.ts'
+/** Compiles statements with named values, in SQLite's syntax, to PostgreSQL's numbered values. */
 import { written } from './values.ts'
+
+/**
+ * The clock for the time of a change. `database`: the database's clock replaces the caller's `at`, so that nodes with different clocks use
+ * the same time. `given`: the caller's `at`, for tests with a fake clock.
+ */
+export type Clock = 'database' | 'given'
 
 export type Named = Readonly<Record<string, unknown>>
 
-// The start of the statement, which is the same for all rows. Citus does not allow a function in an update whose value may differ from
-// row to row. A statement that waited for a lock uses the time at which it began, before the wait; `LATE_BY_AT_MOST` allows for that.
+// The time at which the statement began, which is the same for all rows. In an update, Citus does not allow a function whose value may differ
+// from row to row. A statement that waits for a lock uses the time before the wait. `LATE_BY_AT_MOST` allows for the difference.
 const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint'
 
-/** `valuesOf` puts named values in the order of the text. A name that is missing is a defect. */
+/** `valuesOf` returns the named values in the order of the text. Throws if a name has no value, which is a defect of the caller. */
 export function compile(sql: string, clock: Clock): { text: string; valuesOf: (named: Named) => unknown[] } {
   const names: string[] = []
   const text = sql.replace(/(?<!:):(\w+)/g, (_, name: string) => {
@@ -36,8 +41,8 @@ type Texts = readonly (string | null)[]
 export type ColumnType = 'text' | 'bigint' | 'boolean' | 'jsonb'
 
 /**
- * Compiles a statement over many rows, whose parameters are the columns of the relation `input`. A statement that begins
- * with a comma adds relations of its own to the WITH clause.
+ * Compiles a statement over many rows. The parameters are the columns of the relation `input`. A statement that begins with a comma adds
+ * relations to the WITH clause.
  */
 export function compileForMany(
   sql: string,

@@ -1,4 +1,4 @@
-/** How values are sent to PostgreSQL. */
+/** Converts values to the form in which they are sent to PostgreSQL. */
 
 /** Columns for lists and objects are JSON; JSON writes numbers and booleans as PostgreSQL does. */
 export function written(value: unknown): string | Buffer | null {

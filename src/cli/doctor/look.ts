@@ -1,0 +1,51 @@
+/** What users see of the platform. The settings themselves are checked with all others. */
+import { readLogoFile } from '../../config/look.ts'
+import { accentColors, contrastOf, SURFACES } from '../../look/accent.ts'
+import { call, printable, reasonOf } from './call.ts'
+import { type Found, ok, type Site, unchecked, wrong } from './check.ts'
+
+export async function checkLook({ settings }: Site): Promise<Found[]> {
+  const { platformName, accentColor, logoFile } = settings
+  const found = [
+    ok(
+      platformName === undefined
+        ? 'the pages have the name Grantor: GRANTOR_PLATFORM_NAME is not set'
+        : `the pages have the name ${platformName}`,
+    ),
+  ]
+  if (accentColor !== undefined) found.push(judgeAccent(accentColor))
+  if (logoFile !== undefined) found.push(...(await checkLogo(logoFile, settings)))
+  return found
+}
+
+function judgeAccent(color: string): Found {
+  const { dark } = accentColors(color)
+  const onLight = contrastOf(color, SURFACES.light.ground)
+  const onDark = contrastOf(dark.accent, SURFACES.dark.paperHead)
+  return ok(
+    `${color} has a contrast of ${onLight.toFixed(1)}:1; the dark scheme uses ${dark.accent}, with ${onDark.toFixed(1)}:1`,
+  )
+}
+
+async function checkLogo(file: string, { authUrl, loginUrl }: Site['settings']): Promise<Found[]> {
+  const reading = readLogoFile(file)
+  if ('fault' in reading) return [wrong(reading.fault, 'Let the servers read a PNG or WebP: docs/operating/branding.md.')]
+  const { type, width, height, bytes, hash } = reading.logo
+  const facts = ok(`the logo has ${width} × ${height} pixels and ${bytes.length} bytes (${type})`)
+  const served = await Promise.all([authUrl, loginUrl].map((origin) => checkServed(`${origin}/logos/${hash}`, origin)))
+  return [facts, ...served.filter((each) => each !== null)]
+}
+
+/** Both servers read the file at their start. */
+async function checkServed(url: string, origin: string): Promise<Found | null> {
+  try {
+    const { status } = await call(url)
+    if (status === 200) return null
+    return wrong(
+      `${origin} does not serve this logo (${status})`,
+      'Set GRANTOR_LOGO_FILE for both servers, and restart both after a change.',
+    )
+  } catch (error) {
+    return unchecked(`${origin} does not answer (${printable(reasonOf(error))})`, 'See the checks of the URLs.')
+  }
+}

@@ -1,0 +1,94 @@
+/** The command of a list: its records as a table or as JSON, printed page by page. */
+import { subjectOf } from '../../operations/all.ts'
+import type { Members } from '../../operations/members/member.ts'
+import { type Call, type CommandWords, type Listed, type Operation, perform } from '../../operations/operation.ts'
+import { type CommandEnvironment, type OptionSpecs, UsageError } from '../terminal/command.ts'
+import { growingColumns } from '../terminal/print.ts'
+import { cellText } from './print.ts'
+
+/** A list is read this many records at a time. */
+const PAGE = 500
+
+type Given = { limit?: string; all?: boolean; json?: boolean }
+
+export function listOptions({ subject }: Operation, { stream }: CommandWords): OptionSpecs {
+  if (!stream) return {}
+  const { noun } = subjectOf(subject)
+  return {
+    limit: { value: 'N', words: `The maximum number of ${noun}s: 100 unless given.` },
+    ...(stream.hasAll && { all: { words: `All ${noun}s, without a limit.` } }),
+  }
+}
+
+/** How many records are wanted. */
+export function limitFrom({ subject }: Operation, { stream }: CommandWords, { limit: text, all }: Given): number {
+  if (!stream) return Number.POSITIVE_INFINITY
+  if (all && text !== undefined) throw new UsageError('--limit and --all contradict each other; give one of them')
+  if (all) return Number.POSITIVE_INFINITY
+  const value = /^\d{1,9}$/.test(text ?? '100') ? Number(text ?? '100') : 0
+  if (value >= 1) return value
+  const forAll = stream.hasAll ? `; for all ${subjectOf(subject).noun}s: --all` : ''
+  throw new UsageError(`--limit must be a whole number from 1 to 999999999, not "${text}"${forAll}`)
+}
+
+type List = { operation: Operation; words: CommandWords; given: Given; atMost: number; environment: CommandEnvironment }
+
+export async function printList({ operation, words, given, atMost, environment }: List, call: Call): Promise<void> {
+  const pages = pagesOf(operation as Operation<never, Listed>, words, call, atMost)
+  const lines = given.json ? jsonLines(pages, words) : tableLines(pages, operation)
+  for await (const page of lines) {
+    for (const line of page) environment.print(line)
+    if (environment.isRead?.() === false) return
+  }
+}
+
+/** A page is read when the one before it was printed. */
+async function* pagesOf(
+  operation: Operation<never, Listed>,
+  { records }: CommandWords,
+  call: Call,
+  atMost: number,
+): AsyncGenerator<Members[]> {
+  if (records) {
+    yield await records(call)
+    return
+  }
+  let after: unknown
+  for (let left = atMost; left > 0 && after !== null; ) {
+    const { items, next = null } = (await perform(operation, { ...call, page: { limit: Math.min(left, PAGE), after } })).output
+    if (items.length > 0) yield items
+    left -= items.length
+    after = next
+  }
+}
+
+async function* tableLines(pages: AsyncGenerator<Members[]>, { subject }: Operation): AsyncGenerator<string[]> {
+  const { displays = [], empty } = subjectOf(subject)
+  const shown = displays.filter(({ column }) => column !== undefined)
+  const table = growingColumns(shown.map(({ column }) => column ?? ''))
+  let isEmpty = true
+  for await (const page of pages) {
+    isEmpty &&= page.length === 0
+    if (!isEmpty) yield table(page.map((record) => shown.map((display) => cellText(display.shown(record)))))
+  }
+  if (isEmpty) yield [empty?.terminal ?? 'There is nothing.']
+}
+
+/** One object on each line, one array with one record on each line, or one array on one line. */
+async function* jsonLines(pages: AsyncGenerator<Members[]>, { stream }: CommandWords): AsyncGenerator<string[]> {
+  const all: Members[] = []
+  // A line of an array is printed when it is known whether a comma follows.
+  let last = '['
+  const withComma = (record: Members): string => {
+    const line = last === '[' ? last : `${last},`
+    last = JSON.stringify(record)
+    return line
+  }
+  for await (const page of pages) {
+    if (stream?.json === 'array') yield page.map(withComma)
+    else if (stream) yield page.map((record) => JSON.stringify(record))
+    else all.push(...page)
+  }
+  if (!stream) yield [JSON.stringify(all)]
+  else if (stream.json === 'array') yield [last === '[' ? '[]' : `${last}\n]`]
+}

@@ -1,0 +1,88 @@
+/** The layout of every page of the console. */
+import { type Html, html } from '../pages/html.ts'
+import { ICON, scriptElement, styleElement } from '../pages/inline.ts'
+import { shortAddress } from '../pages/words.ts'
+
+/** What every page of the console shows: who is signed in, and where. */
+export type Frame = {
+  operator: { id: string; role: string }
+  /** the grant of the session */
+  grantId: string
+  signOutToken: string
+  /** of this page */
+  path: string
+  mayReadAudit: boolean
+}
+
+export type Page = {
+  title: string
+  content: Html
+  /** seconds; the page refreshes itself */
+  refresh?: number | undefined
+}
+
+const PLACES = [
+  ['/console', 'Overview'],
+  ['/console/clients', 'Clients'],
+  ['/console/resources', 'Resources'],
+  ['/console/wallet', 'Wallets'],
+  ['/console/keys', 'Keys'],
+  ['/console/operators', 'Operators'],
+  ['/console/audit', 'Audit'],
+  ['/console/webhooks', 'Webhooks'],
+  ['/console/look', 'Look'],
+] as const
+
+/** A whole page. It is wider than the pages for users, because operators compare rows. The pages before the sign-in have no frame. */
+export function consolePage({ title, content, refresh }: Page, frame?: Frame): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} · Grantor console</title>
+<link rel="icon" href="${ICON}">
+${styleElement('console')}
+${
+  refresh !== undefined &&
+  html`<noscript><meta http-equiv="refresh" content="${refresh}"></noscript>
+${scriptElement('console')}`
+}
+</head>
+<body class="console">
+<a class="skip" href="#page">Skip to the content</a>
+${bar(frame)}
+<main id="page" tabindex="-1"${refresh !== undefined && html` data-refresh="${refresh}"`}>
+${content}
+</main>
+</body>
+</html>
+`.toString()
+}
+
+function bar(frame: Frame | undefined): Html {
+  return html`<header class="bar">
+<p class="brand"><img src="${ICON}" alt="" width="24" height="24"><span>Grantor console</span></p>
+${
+  frame &&
+  html`<nav aria-label="Console"><ul>${PLACES.filter(([path]) => path !== '/console/audit' || frame.mayReadAudit).map(
+    ([path, name]) =>
+      html`<li><a href="${path}"${isHere(path, frame.path) && html` aria-current="${path === frame.path ? 'page' : 'true'}"`}>${name}</a></li>`,
+  )}</ul></nav>
+<form method="post" action="/console/sign-out" class="who">
+<input type="hidden" name="form_token" value="${frame.signOutToken}">
+<span><code>${shortAddress(frame.operator.id)}</code> <span class="role">${frame.operator.role}</span></span>
+<button class="button quiet small" id="sign-out">Sign out</button>
+</form>`
+}
+</header>`
+}
+
+function isHere(path: string, present: string): boolean {
+  if (path === '/console') return present === path
+  const ofGrants = path === '/console/wallet' && /^\/console\/(grants|sessions)\//.test(present)
+  const ofJobs = path === '/console/clients' && present.startsWith('/console/jobs')
+  return present === path || present.startsWith(`${path}/`) || ofGrants || ofJobs
+}

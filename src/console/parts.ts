@@ -1,0 +1,116 @@
+/** Pieces that the pages of the console share. */
+import { visibleText } from '../oauth/visible-text.ts'
+import type { Shown } from '../operations/members/member.ts'
+import { number } from '../operations/words.ts'
+import { type Fillable, type Html, html } from '../pages/html.ts'
+import { displayName } from '../pages/words.ts'
+import { fromNow } from './times.ts'
+
+const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
+
+/** "20 Dec 2026, 14:03:21 UTC". Epoch seconds. */
+export function moment(at: number): Html {
+  return html`<time datetime="${new Date(at * 1000).toISOString()}">${MOMENT.format(at * 1000)} UTC</time>`
+}
+
+/** A registered name has at most 80 characters, and an operator compares whole names. */
+const LONGEST_NAME = 80
+
+/** A name that an operator or a client chose, isolated from the text around it. */
+export function named(name: string, otherwise: string): Html {
+  return html`<bdi>${displayName(name, LONGEST_NAME) || otherwise}</bdi>`
+}
+
+/** A value that may contain invisible characters, such as one from the audit trail. */
+export function exact(value: string): Html {
+  return html`<code>${visibleText(value) === value ? value : JSON.stringify(value)}</code>`
+}
+
+/** The same for a text in which invisible characters are unlikely. */
+export function readable(value: string): Fillable {
+  return visibleText(value) === value ? value : exact(value)
+}
+
+export function titleRow(title: Html | string, actions: Html | false = false): Html {
+  return html`<div class="title-row"><h1>${title}</h1>${actions && html`<p class="page-actions">${actions}</p>`}</div>`
+}
+
+/** A message about a change that was made. */
+export function doneMessage(done: string | undefined): Html | false {
+  return done !== undefined && html`<p class="message" role="status">${done}</p>`
+}
+
+export type Column<Row> = { name: string; cell: (row: Row) => Fillable; kind?: 'number' | 'main' }
+
+/** A table whose rows become cards on a narrow screen. */
+export function table<Row>(caption: string, given: (Column<Row> | false)[], rows: Row[], empty: string): Html {
+  if (rows.length === 0) return html`<p class="lead empty">${empty}</p>`
+  const columns = given.filter((column) => column !== false)
+  return html`<table>
+<caption class="visually-hidden">${caption}</caption>
+<thead><tr>${columns.map(({ name, kind }) => html`<th scope="col"${kind === 'number' && html` class="number"`}>${name}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (
+      row,
+    ) => html`<tr>${columns.map(({ name, cell, kind }) => html`<td data-label="${name}"${kind && html` class="${kind}"`}><div>${cell(row)}</div></td>`)}</tr>
+`,
+  )}</tbody>
+</table>`
+}
+
+export type Fact = [name: string, value: Fillable]
+
+export function facts(list: (Fact | false)[]): Html {
+  return html`<dl class="console-facts">${list
+    .filter((each) => each !== false)
+    .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+function lines(values: readonly string[], none = 'none'): Html {
+  if (values.length === 0) return html`<span class="none">${none}</span>`
+  return html`<ul class="plain">${values.map((value) => html`<li>${exact(value)}</li>`)}</ul>`
+}
+
+export function link(path: string, label: Fillable, id?: string): Html {
+  return html`<a href="${path}"${id !== undefined && html` id="${id}"`}>${label}</a>`
+}
+
+export function buttonLink(path: string, label: string, kind: 'main' | 'quiet' | 'danger' = 'quiet'): Html {
+  return html`<a class="button small${kind === 'main' ? '' : ' quiet'}${kind === 'danger' ? ' danger' : ''}" href="${path}">${label}</a>`
+}
+
+export function nextLink(path: string | null, label: string): Html | false {
+  return path !== null && html`<p class="after"><a href="${path}" rel="next">${label}</a></p>`
+}
+
+export function tag(text: string, tone: 'good' | 'plain' | 'warn' = 'plain'): Html {
+  return html`<span class="tag ${tone}">${text}</span>`
+}
+
+export function section(title: string, content: Html, id?: string): Html {
+  return html`<section class="block"${id !== undefined && html` id="${id}"`}><h2>${title}</h2>${content}</section>`
+}
+
+/** A path below `/console`, with each part encoded. */
+export function pathTo(...parts: string[]): string {
+  return `/console/${parts.map(encodeURIComponent).join('/')}`
+}
+
+/** A value on a page with all facts of a record. */
+export function shownFact(shown: Shown): Fillable {
+  if (typeof shown === 'object' && shown !== null && 'time' in shown) return moment(shown.time)
+  return shownCell(shown, 0)
+}
+
+/** A value in a table. A time is shown relative to now. */
+export function shownCell(shown: Shown, now: number): Fillable {
+  if (shown === null) return '–'
+  if (typeof shown === 'string') return shown
+  if (typeof shown === 'number') return number(shown)
+  if ('exact' in shown) return exact(shown.exact)
+  if ('lines' in shown) return lines(shown.lines, shown.none)
+  if ('words' in shown) return lines(shown.words, shown.none)
+  if ('time' in shown) return fromNow(shown.time, now)
+  const { state, tone, since = null } = shown
+  return html`${tag(state, tone)}${since !== null && html` since ${moment(since)}`}`
+}

@@ -1,0 +1,19 @@
+/** What an operator should know about a client that can be registered: what may not work. */
+import type { Client } from '../model/records.ts'
+import { type TextFacts, textWarnings } from './longest-text.ts'
+import { scopesOfNoResource } from './scopes-at.ts'
+
+/** One sentence each. */
+export function clientWarnings(facts: TextFacts, client: Client): string[] {
+  return [...scopeWarnings(facts, client), ...textWarnings(facts, client)]
+}
+
+/** A request for such a scope is refused (`scope_of_no_resource`), so the client would fail only at its first sign-in. */
+function scopeWarnings(facts: TextFacts, client: Client): string[] {
+  const scopes = scopesOfNoResource(facts, client, client.scopes)
+  if (scopes.length === 0) return []
+  const which = scopes.length === 1 ? `the scope ${scopes[0]}` : `the scopes ${scopes.join(', ')}`
+  return [
+    `No resource of this client has ${which}, so every request for ${scopes.length === 1 ? 'this scope' : 'one of these'} is refused. Add the resource to the client, or the scope to a resource.`,
+  ]
+}

@@ -1,0 +1,112 @@
+/** How long the text is that a wallet signs for a client, at most. Some hardware wallets sign no long text. */
+import { DEVICE_CODE_GRANT } from '../../oauth/grant-types.ts'
+import { withLongestPort } from '../../oauth/redirect-uri.ts'
+import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
+import { composeConsentText } from '../../wallet/consent-text.ts'
+import { type Capability, encodeRecap, translateRecap } from '../../wallet/recap.ts'
+import { shortTemplateOf } from '../../wallet/short-consent.ts'
+import { clientKindOf } from '../model/client-kind.ts'
+import type { ServiceSettings } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+import { portRuleOf } from '../model/redirect-rules.ts'
+import type { OpenResources, Resources } from '../model/resources.ts'
+import { textIdOf } from '../model/text-id.ts'
+import { type KnownResources, mayRequest, scopesAt } from './scopes-at.ts'
+
+/** In bytes, which are also characters. Some hardware wallets sign no longer text. */
+export const SIGNED_BY_EVERY_WALLET = 1024
+
+export type TextFacts = {
+  resources: Resources
+  settings: KnownResources['settings'] & Pick<ServiceSettings, 'loginUrl' | 'chainIds'>
+}
+
+/** One line if some wallets cannot sign the longest text of the client. */
+export function textWarnings(facts: TextFacts, client: Client): string[] {
+  const length = longestText(facts, client)
+  if (length <= SIGNED_BY_EVERY_WALLET) return []
+  const [long, limit] = [length, SIGNED_BY_EVERY_WALLET].map((bytes) => bytes.toLocaleString('en'))
+  return [
+    `The longest text that a wallet signs for this client has ${long} bytes. Some hardware wallets sign at most ${limit}. A request with fewer scopes or resources has a shorter text.`,
+  ]
+}
+
+/**
+ * The length of the longest text, in bytes: with every scope and resource that one request can name, with a key (RFC 9449), which any
+ * request can name, and on another screen. 0 for a client for which no wallet signs.
+ */
+export function longestText(facts: TextFacts, client: Client): number {
+  const capability = largestLength(facts, client)
+  if (capability === 0) return 0
+  return Math.max(0, ...partiesOf(client).map((parties) => lengthWithout(facts, client, parties) + capability))
+}
+
+type Parties = { redirectUri?: string; userCode?: string }
+
+const USER_CODE = 'BBBB-BBBB'
+
+function partiesOf(client: Client): Parties[] {
+  const uris = portRuleOf(client) === 'exact' ? client.redirectUris : client.redirectUris.map(withLongestPort)
+  return [
+    ...(client.grantTypes.includes('authorization_code')
+      ? uris.flatMap((redirectUri) => [{ redirectUri }, { redirectUri, userCode: USER_CODE }])
+      : []),
+    ...(client.grantTypes.includes(DEVICE_CODE_GRANT) ? [{ userCode: USER_CODE }] : []),
+  ]
+}
+
+const LEAST: Capability = { scopes: ['a'], resources: ['a:a'], abilities: 'joined' }
+
+/** The length of a text except for its capability. */
+function lengthWithout({ settings }: TextFacts, client: Client, parties: Parties): number {
+  const text = composeConsentText({
+    ...LEAST,
+    ...parties,
+    template: shortTemplateOf(parties) ?? 0,
+    domain: new URL(settings.loginUrl).host,
+    address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    chainId: Math.max(...settings.chainIds),
+    nonce: 'a'.repeat(22),
+    issuedAt: 0,
+    until: 0,
+    requestId: '',
+    clientName: client.name,
+    clientId: textIdOf(client.id),
+    keyThumbprint: 'a'.repeat(43),
+  })
+  return (text?.length ?? 0) - lengthOf(LEAST)
+}
+
+function lengthOf(capability: Capability): number {
+  return translateRecap(capability).length + encodeRecap(capability).length
+}
+
+/** The same for all clients of a kind. A client that registers itself must not cause the work each time. */
+const ofOpenResources = new WeakMap<OpenResources, number>()
+
+/** The length of the largest capability that a request of the client can name; 0 if there is none. */
+function largestLength(facts: TextFacts, client: Client): number {
+  const { resources, settings } = facts
+  const kind = clientKindOf(client)
+  if (kind === 'registered') return lengthOfPairs(facts, client, [settings.defaultResource, ...client.resources])
+  const open = resources.openTo(kind)
+  const length =
+    ofOpenResources.get(open) ?? lengthOfPairs(facts, client, [settings.authUrl, ...open.resources.map(({ uri }) => uri)])
+  ofOpenResources.set(open, length)
+  return length
+}
+
+function lengthOfPairs(facts: TextFacts, client: Client, uris: readonly string[]): number {
+  const pairs = uris
+    .filter((uri) => mayRequest(facts, client, uri))
+    .map((uri) => [uri, scopesAt(facts, client, uri, scopesToAsk(facts, client, uri))] as const)
+    .filter(([, scopes]) => scopes.length > 0)
+  if (pairs.length === 0) return 0
+  return lengthOf({ ...LEAST, resources: pairs.map(([uri]) => uri), scopesByResource: Object.fromEntries(pairs) })
+}
+
+/** The list of all open scopes is long, so only those of the resource are examined for a client that is not registered. */
+function scopesToAsk({ resources }: TextFacts, client: Client, uri: string): readonly string[] {
+  if (clientKindOf(client) === 'registered') return client.scopes
+  return [...STANDARD_SCOPES, ...(resources.find(uri)?.scopes ?? []).map(({ name }) => name)]
+}

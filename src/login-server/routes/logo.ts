@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify'
+import { addLogoRoute } from '../../ops/http/logo-route.ts'
+import { LOGO_PATH, type Look } from '../../pages/look.ts'
+import { notFound } from '../refusal.ts'
+import { onlyMethods } from './only-methods.ts'
+
+/** `GET /logos/HASH`: the logo of the platform, which this server has in memory. */
+export function addPlatformLogoRoute(server: FastifyInstance, { look }: { look: Look | undefined }): void {
+  onlyMethods(server, `${LOGO_PATH}/:hash`, ['GET'])
+  addLogoRoute(server, {
+    path: `${LOGO_PATH}/:hash`,
+    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo : null),
+    refuse: () => {
+      throw notFound()
+    },
+  })
+}

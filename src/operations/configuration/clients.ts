@@ -1,0 +1,177 @@
+/**
+ * The clients of a configuration. An entry with a `client_id` means the client with this id. An entry without one
+ * means the only client with its name, or a new client.
+ */
+import { randomUUID } from 'node:crypto'
+import { clientFaults } from '../../domain/clients/client-faults.ts'
+import { setClientLogo } from '../../domain/clients/client-logo.ts'
+import { signingFaults } from '../../domain/clients/profile-signing.ts'
+import { type ClientRegistration, clientOf, hasSecret, rotateClientSecret } from '../../domain/clients/register-client.ts'
+import { deleteClient } from '../../domain/consent/end-grants.ts'
+import { isClientId } from '../../domain/model/client-id.ts'
+import { sumOf } from '../../domain/model/pages.ts'
+import type { Client } from '../../domain/model/records.ts'
+import type { Store } from '../../domain/model/store.ts'
+import { CLIENT_LOGO, type Logo, logoUri, readLogoUri } from '../../look/logo.ts'
+import { clientMembers } from '../members/client-members.ts'
+import { byKey, type Members } from '../members/member.ts'
+import { warningsOf } from '../service.ts'
+import {
+  ChangedMeanwhile,
+  type Claim,
+  type Entry,
+  type KeepSecret,
+  type Kind,
+  requireSame,
+  type Step,
+  sectionOf,
+} from './section.ts'
+
+/** The store accepts more, one by one. A file of this length is read and compared in seconds. */
+const CLIENTS_AT_MOST = 10_000
+/** A plan counts this many grants of a client, and calls the rest more. */
+const COUNTED_AT_MOST = 10_000
+
+const kind: Kind<Client> = {
+  noun: 'client',
+  members: clientMembers,
+  atMost: CLIENTS_AT_MOST,
+  events: { create: 'client_created', change: 'client_changed', delete: 'client_deleted' },
+  list: (store) => store.clients.listClients(),
+  compare: (a, b) => (`${a.name}\n${a.id}` < `${b.name}\n${b.id}` ? -1 : 1),
+  naming: ({ id, name }) => ({ id, name, act: { client_id: id } }),
+  claims: claimsOf,
+  after: clientOfEntry,
+  faults: (after, _before, { keys, at }) => [...clientFaults(after), ...signingFaults(after, keys, at)],
+  async exported(members, { id, logo }, store) {
+    if (logo === null) return members
+    const { bytes = null } = (await store.clients.readClientLogo(id)) ?? {}
+    const { logo: _, ...others } = members
+    return bytes === null ? others : { ...others, logo: logoUri({ type: logo.type, bytes }) }
+  },
+  async effects(step, { service, store }) {
+    if (step.action !== 'delete') {
+      const secretsRemoved = step.action === 'change' ? step.before.secrets.length - step.after.secrets.length : 0
+      return { newSecret: lacksSecret(step.after), secretsRemoved, warnings: await warningsOf(service, step.after) }
+    }
+    const unended = await store.grants.countUnendedGrants({ clientId: step.before.id }, COUNTED_AT_MOST + 1)
+    return { grantsEnded: { count: Math.min(unended, COUNTED_AT_MOST), isMore: unended > COUNTED_AT_MOST } }
+  },
+  carryOut({ store }) {
+    // The names are read once, when the first client is created. To read them for each client would take minutes.
+    let names: Promise<ReadonlySet<string>> | undefined
+    return async (step, at, keepSecret) => {
+      switch (step.action) {
+        case 'create':
+          // The entry has no client id, so it would mean a client that has its name.
+          if (step.entry.members.client_id === undefined && (await (names ??= readNames(store))).has(step.after.name))
+            throw new ChangedMeanwhile('a client of this name was registered meanwhile')
+          await create(store, step.after, { at, keepSecret })
+          await changeLogo(store, step.after.id, logoOf(step.entry.members))
+          return 0
+        case 'change':
+          await change(store, step, { at, keepSecret })
+          if (step.before.logo?.hash !== step.after.logo?.hash) await changeLogo(store, step.after.id, logoOf(step.entry.members))
+          return 0
+        case 'delete':
+          return remove(store, step.before, at)
+      }
+    }
+  },
+}
+export const clientSection = sectionOf(kind)
+
+/** The client that each entry means. */
+function claimsOf(entries: readonly Entry[], stored: readonly Client[]): Claim<Client>[] {
+  const byId = new Map(stored.map((client) => [client.id, client]))
+  const byName = Map.groupBy(stored, ({ name }) => name)
+  const ids = new Set(entries.map(({ members }) => members.client_id))
+  const taken = new Map<unknown, string>()
+  return entries.map((entry) => {
+    const { client_id: id, name } = entry.members as { client_id?: string; name: string }
+    // A client that another entry names by its id is not a namesake.
+    const namesakes = (byName.get(name.trim()) ?? []).filter((client) => !ids.has(client.id))
+    const key = id ?? `name ${name.trim()}`
+    const other = taken.get(key)
+    taken.set(key, entry.place)
+    const before = (id === undefined ? namesakes[0] : byId.get(id)) ?? null
+    if (other !== undefined)
+      return { entry, before, fault: `${other} means the same client. Entries of the same name need a client_id.` }
+    if (id !== undefined && !isClientId(id))
+      return { entry, before, fault: 'client_id must be a UUID in lower case. Leave it out for a new client.' }
+    if (id === undefined && namesakes.length > 1)
+      return { entry, before, fault: `${namesakes.length} clients are named ${JSON.stringify(name)}: add the client_id.` }
+    return { entry, before }
+  })
+}
+
+/** The client as the entry describes it. The secrets and the time of the registration are those of the store. */
+function clientOfEntry(members: Members, before: Client | null, at: number): Client {
+  const { id = randomUUID(), disabledAt: isDisabled = false, logo: _, ...given } = byKey(clientMembers, members)
+  const registration = { type: 'confidential', redirectUris: [], ...given } as unknown as ClientRegistration
+  const client = clientOf(registration, { id: before?.id ?? (id as string), createdAt: before?.createdAt ?? at })
+  const secrets = before && hasSecret(client.authMethod) ? before.secrets : []
+  const logo = logoOf(members)
+  return {
+    ...client,
+    secrets,
+    logo: logo && { hash: logo.hash, type: logo.type },
+    disabledAt: isDisabled === true ? (before?.disabledAt ?? at) : null,
+  }
+}
+
+/** The reader of the file has checked the picture. */
+function logoOf({ logo }: Members): Logo | null {
+  const read = typeof logo === 'string' ? readLogoUri(logo, CLIENT_LOGO) : null
+  return read !== null && 'logo' in read ? read.logo : null
+}
+
+/** After the record, as a change of its own: the bytes and the record's part of the logo change together. A repeated plan completes it. */
+async function changeLogo(store: Store, id: string, logo: Logo | null): Promise<void> {
+  if (logo === null && (await store.clients.readClient(id))?.logo === null) return
+  if ((await setClientLogo(store, id, { logo })) === null) throw new ChangedMeanwhile('it was deleted meanwhile')
+}
+
+function lacksSecret({ authMethod, secrets }: Client): boolean {
+  return hasSecret(authMethod) && secrets.length === 0
+}
+
+async function readNames({ clients }: Store): Promise<ReadonlySet<string>> {
+  return new Set((await clients.listClients()).map(({ name }) => name))
+}
+
+type Carrying = { at: number; keepSecret: KeepSecret }
+
+/** The client with the secret that it lacks. The secret is kept before the client is stored. */
+function withSecret(client: Client, { at, keepSecret }: Carrying): { client: Client; isNew: boolean } {
+  if (!lacksSecret(client)) return { client, isNew: false }
+  const { client: complete, secret } = rotateClientSecret(client, 0, at)
+  keepSecret({ kind: 'client', id: client.id, name: client.name, secret })
+  return { client: complete, isNew: true }
+}
+
+async function create({ clients }: Store, after: Client, carrying: Carrying): Promise<void> {
+  const { client } = withSecret({ ...after, createdAt: carrying.at }, carrying)
+  if ((await clients.insertClient({ ...client, logo: null })) === 'taken')
+    throw new ChangedMeanwhile('it was registered meanwhile')
+}
+
+/** Secrets that were rotated after the plan are kept. */
+async function change({ clients }: Store, { before, after }: Extract<Step<Client>, { action: 'change' }>, carrying: Carrying) {
+  const { client, isNew } = withSecret(after, carrying)
+  const changed = await clients.changeClient(before.id, (present) => {
+    requireSame(clientMembers, before, present)
+    if (isNew && present.secrets.length > 0) throw new ChangedMeanwhile('it got a secret meanwhile')
+    const secrets = !isNew && hasSecret(after.authMethod) ? present.secrets : client.secrets
+    return { ...present, ...client, logo: present.logo, createdAt: present.createdAt, secrets }
+  })
+  if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
+}
+
+async function remove(store: Store, before: Client, at: number): Promise<number> {
+  const disabled = await store.clients.changeClient(before.id, (present) => {
+    requireSame(clientMembers, before, present)
+    return { ...present, disabledAt: present.disabledAt ?? at }
+  })
+  return disabled ? sumOf(deleteClient(store, disabled.id, at)) : 0
+}

@@ -1,0 +1,61 @@
+/** The resources of a configuration. A resource is found by its URI. */
+import { RESOURCES_AT_MOST } from '../../domain/model/operator-store.ts'
+import type { Resource } from '../../domain/model/records.ts'
+import { resourceFaults } from '../../domain/resources/resource-faults.ts'
+import { byKey } from '../members/member.ts'
+import { resourceMembers } from '../members/resource-members.ts'
+import { resourceOf } from '../resources.ts'
+import { ChangedMeanwhile, type Claim, type Entry, requireSame, sectionOf } from './section.ts'
+
+export const resourceSection = sectionOf<Resource>({
+  noun: 'resource',
+  members: resourceMembers,
+  atMost: RESOURCES_AT_MOST,
+  isLimited: true,
+  events: { create: 'resource_created', change: 'resource_changed', delete: 'resource_deleted' },
+  list: (store) => store.resources.listResources(),
+  naming: ({ uri, name }) => ({ id: uri, name, act: { resource: uri } }),
+  claims: claimsOf,
+  after: (members, before, at) => resourceOf({ ...byKey(resourceMembers, members), createdAt: before?.createdAt ?? at }),
+  faults: resourceFaults,
+  carryOut:
+    ({ store: { resources } }) =>
+    async (step, at) => {
+      switch (step.action) {
+        case 'create': {
+          const outcome = await resources.insertResource({ ...step.after, createdAt: at })
+          if (outcome === 'taken') throw new ChangedMeanwhile('it was registered meanwhile')
+          if (outcome === 'full') throw new ChangedMeanwhile('other resources were registered meanwhile')
+          break
+        }
+        case 'change': {
+          const changed = await resources.changeResource(step.before.uri, (present) => {
+            requireSame(resourceMembers, step.before, present)
+            return { ...step.after, createdAt: present.createdAt }
+          })
+          if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
+          break
+        }
+        case 'delete':
+          // No client may request the resource from the moment at which it was compared, so the deletion takes effect in one step.
+          await resources.changeResource(step.before.uri, (present) => {
+            requireSame(resourceMembers, step.before, present)
+            return { ...present, openTo: [] }
+          })
+          await resources.deleteResource(step.before.uri)
+      }
+      return 0
+    },
+})
+
+function claimsOf(entries: readonly Entry[], stored: readonly Resource[]): Claim<Resource>[] {
+  const byUri = new Map<unknown, Resource>(stored.map((resource) => [resource.uri, resource]))
+  const places = new Map<unknown, string>()
+  return entries.map((entry) => {
+    const { resource: uri } = entry.members
+    const other = places.get(uri)
+    places.set(uri, entry.place)
+    const fault = other === undefined ? undefined : `The resource is named twice, also in ${other}.`
+    return { entry, before: byUri.get(uri) ?? null, fault }
+  })
+}

@@ -1,0 +1,65 @@
+/** The webhooks of a configuration. A webhook is found by its id, or by its address. */
+import { randomUUID } from 'node:crypto'
+import { isClientId } from '../../domain/model/client-id.ts'
+import { WEBHOOKS_AT_MOST, type Webhook } from '../../domain/model/webhook-store.ts'
+import { byKey } from '../members/member.ts'
+import { webhookMembers } from '../members/webhook-members.ts'
+import { detailsOf, newWebhook, webhookFaults } from '../webhooks.ts'
+import { ChangedMeanwhile, type Claim, type Entry, requireSame, sectionOf } from './section.ts'
+
+type Given = Pick<Webhook, 'id' | 'url' | 'events'>
+
+export const webhookSection = sectionOf<Given>({
+  noun: 'webhook',
+  members: webhookMembers,
+  atMost: WEBHOOKS_AT_MOST,
+  isLimited: true,
+  events: { create: 'webhook_created', change: 'webhook_changed', delete: 'webhook_deleted' },
+  list: (store) => store.webhooks.listWebhooks(),
+  naming: (webhook) => ({ id: webhook.id, name: webhook.url, act: { details: detailsOf(webhook) } }),
+  claims: claimsOf,
+  after: (members, before) =>
+    ({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) }) as unknown as Given,
+  faults: (after, _before, { service }) => [
+    ...webhookFaults(service, after),
+    ...(isClientId(after.id) ? [] : ['webhook_id must be a UUID in lower case. Leave it out for a new webhook.']),
+  ],
+  effects: ({ action }) => ({ newSecret: action === 'create' }),
+  carryOut:
+    ({ service }) =>
+    async (step, _at, keepSecret) => {
+      const { webhooks } = service.store
+      switch (step.action) {
+        case 'create': {
+          const { webhook, secret } = await newWebhook(service, step.after)
+          keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
+          if ((await webhooks.insertWebhook(webhook)) !== 'inserted')
+            throw new ChangedMeanwhile('other webhooks were added meanwhile')
+          break
+        }
+        case 'change': {
+          const changed = await webhooks.changeWebhook(step.before.id, (present) => {
+            requireSame(webhookMembers, step.before, present)
+            return { ...present, ...step.after }
+          })
+          if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
+          break
+        }
+        case 'delete':
+          await webhooks.deleteWebhook(step.before.id)
+      }
+      return 0
+    },
+})
+
+function claimsOf(entries: readonly Entry[], stored: readonly Given[]): Claim<Given>[] {
+  const seen = new Set<unknown>()
+  return entries.map((entry) => {
+    const { webhook_id: id, url } = entry.members
+    const before = stored.find((webhook) => (id === undefined ? webhook.url === url : webhook.id === id)) ?? null
+    const key = before?.id ?? id ?? url
+    const fault = seen.has(key) || (!before && seen.has(url)) ? 'The webhook is named twice.' : undefined
+    seen.add(key).add(url)
+    return { entry, before, fault }
+  })
+}

@@ -1,0 +1,86 @@
+import type { ClientPlace } from '../../oauth/redirect-uri.ts'
+import { type Html, html } from '../html.ts'
+import type { Reader } from '../languages.ts'
+import { layout, slip } from '../layout.ts'
+import { appHeading, permissions, type Scope } from '../parts.ts'
+import { translationOf } from '../signed-text.ts'
+import { symbol } from '../symbols.ts'
+import { day } from '../times.ts'
+import { appTitle, fill, fillPlain } from '../words.ts'
+
+/** One signed consent, for its owner: its content, the text byte for byte, and how to check it without this service. */
+export type ReceiptView = ClientPlace & {
+  /** As in the page's address, `/account/receipts/{id}`. */
+  id: string
+  clientName: string
+  scopes: Scope[]
+  resources: string[]
+  /** Epoch seconds. */
+  issuedAt: number
+  /** Epoch seconds. */
+  until: number
+  withdrawn: boolean
+  /** Exactly as it was signed. */
+  message: string
+  signature: string
+  chainId: number
+  /** `0xf39F…2266`. */
+  walletShort: string
+  /** Epoch seconds. */
+  now: number
+}
+
+export function receiptPage(receipt: ReceiptView, reader: Reader): string {
+  const words = reader.texts.account.receipt
+  const app = appTitle(receipt, reader.texts)
+  const file = `grantor-receipt-${receipt.id}.json`
+  return layout({
+    reader,
+    hasChooser: true,
+    title: fillPlain(words.title, { app }),
+    slip: slip({
+      head: html`${appHeading({ sentence: words.title, app, place: receipt }, reader)}
+<p class="lead">${words.intro}</p>
+${permissions({ scopes: receipt.scopes, app, some: words.allowed, none: words.allowedNothing }, reader)}
+<dl class="facts">
+${receipt.resources.length > 0 && fact(words.resources, html`${receipt.resources.map((resource) => html`<code>${resource}</code> `)}`)}
+${fact(words.wallet, html`<code class="account">${receipt.walletShort}</code>${reader.texts.comma}${chainName(receipt.chainId, reader)}`)}
+${fact(words.signed, day(receipt.issuedAt, reader))}
+${fact(words.until, day(receipt.until, reader))}
+${fact(words.state, state(receipt, reader))}
+</dl>`,
+      body: html`<h2>${words.text}</h2>
+<p>${words.textHint}</p>
+<pre class="paper" id="message" role="group" aria-label="${words.text}" lang="en" tabindex="0">
+${receipt.message}</pre>
+${translationOf(receipt.message, reader)}
+<h2>${words.signature}</h2>
+<p class="paper" id="signature">${receipt.signature}</p>
+<p class="actions"><a class="button" id="download" href="/account/receipts/${encodeURIComponent(receipt.id)}.json" download="${file}">${words.download}</a></p>
+<details class="fold">
+<summary>${words.check}</summary>
+<ol>
+<li>${words.checkFile}</li>
+<li>${words.checkCommand}<br><code>grantor verify-receipt ${file}</code></li>
+<li>${fill(words.checkPage, { page: html`<code>docs/verify-receipt.html</code>` })}</li>
+</ol>
+</details>
+<p class="after"><a href="/account" id="back">${words.back}</a></p>`,
+    }),
+  })
+}
+
+function state({ withdrawn, until, now }: ReceiptView, reader: Reader): Html {
+  const words = reader.texts.account.receipt
+  if (withdrawn) return html`${symbol('stop')} ${words.withdrawn}`
+  if (until <= now) return html`${symbol('wait')} ${fill(words.over, { day: day(until, reader) })}`
+  return html`${symbol('done')} ${words.living}`
+}
+
+function chainName(chainId: number, { texts }: Reader): string {
+  return chainId === 1 ? texts.account.ethereum : fillPlain(texts.account.chain, { id: String(chainId) })
+}
+
+function fact(name: string, value: Html): Html {
+  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`
+}

@@ -1,0 +1,139 @@
+/**
+ * The languages of the pages. Each page function receives a `Reader`, so that concurrent requests in different languages share no
+ * state.
+ */
+import { parseForm, queryOf } from '../oauth/form.ts'
+import { acceptedLocale, chooseUiLocale, isUiLocale, type UiLocale } from '../oauth/ui-locales.ts'
+import { type Look, type LookReply } from './look.ts'
+import { arabic } from './texts/arabic.ts'
+import { chinese } from './texts/chinese.ts'
+import { english, type Texts } from './texts/english.ts'
+import { french } from './texts/french.ts'
+import { german } from './texts/german.ts'
+import { japanese } from './texts/japanese.ts'
+import { korean } from './texts/korean.ts'
+import { portuguese } from './texts/portuguese.ts'
+import { spanish } from './texts/spanish.ts'
+import { turkish } from './texts/turkish.ts'
+import { vietnamese } from './texts/vietnamese.ts'
+
+export type Language = {
+  /** BCP 47 */
+  tag: string
+  /** What its readers call it. */
+  name: string
+  dir: 'ltr' | 'rtl'
+  texts: Texts
+  day: Intl.DateTimeFormat
+  relative: Intl.RelativeTimeFormat
+  number: Intl.NumberFormat
+  plural: Intl.PluralRules
+  duration: { second: Intl.NumberFormat; minute: Intl.NumberFormat }
+}
+
+/** The language of one request. */
+export type Reader = Language & {
+  /** Path and query of the request, to which the chooser leads; absent if the request cannot be repeated. */
+  url?: string | undefined
+  /** The look of the operator; if absent, that of Grantor. */
+  look?: Look | undefined
+}
+
+/** `intl`: the locale for dates and numbers, if it is not `tag`. A day is in UTC, because the server does not know the reader's time zone. */
+export function defineLanguage(given: Pick<Language, 'tag' | 'name' | 'texts'> & { dir?: 'rtl'; intl?: string }): Language {
+  const { tag, name, texts, dir = 'ltr', intl = tag } = given
+  const duration = (unit: string) => new Intl.NumberFormat(intl, { style: 'unit', unit, unitDisplay: 'long' })
+  return {
+    tag,
+    name,
+    dir,
+    texts,
+    day: new Intl.DateTimeFormat(intl, { dateStyle: 'long', timeZone: 'UTC' }),
+    relative: new Intl.RelativeTimeFormat(intl, { numeric: 'auto' }),
+    number: new Intl.NumberFormat(intl),
+    plural: new Intl.PluralRules(intl),
+    duration: { second: duration('second'), minute: duration('minute') },
+  }
+}
+
+export const ENGLISH = defineLanguage({ tag: 'en', name: 'English', intl: 'en-GB', texts: english })
+
+export const languages: Record<UiLocale, Language> = {
+  en: ENGLISH,
+  es: defineLanguage({ tag: 'es', name: 'Español', texts: spanish }),
+  pt: defineLanguage({ tag: 'pt', name: 'Português', texts: portuguese }),
+  fr: defineLanguage({ tag: 'fr', name: 'Français', texts: french }),
+  de: defineLanguage({ tag: 'de', name: 'Deutsch', texts: german }),
+  tr: defineLanguage({ tag: 'tr', name: 'Türkçe', texts: turkish }),
+  vi: defineLanguage({ tag: 'vi', name: 'Tiếng Việt', texts: vietnamese }),
+  ja: defineLanguage({ tag: 'ja', name: '日本語', texts: japanese }),
+  ko: defineLanguage({ tag: 'ko', name: '한국어', texts: korean }),
+  'zh-Hans': defineLanguage({ tag: 'zh-Hans', name: '简体中文', intl: 'zh-CN', texts: chinese }),
+  ar: defineLanguage({ tag: 'ar', name: 'العربية', dir: 'rtl', intl: 'ar-u-nu-latn', texts: arabic }),
+}
+
+/** The reply to a request, as Fastify has it. */
+export type ReaderReply = LookReply & {
+  request: {
+    method: string
+    url: string
+    protocol: string
+    headers: { cookie?: string | undefined; 'accept-language'?: string | undefined }
+  }
+  header(name: string, value: string): unknown
+}
+
+/**
+ * The language of a page: the choice of the user on this host, then `ui_locales` (OpenID Connect Core §3.1.2.1), then
+ * `Accept-Language`. The choice comes first: otherwise the chooser would have no effect in a login that names `ui_locales`. Also sets
+ * `Content-Language`, and the cookie that keeps a choice. The cookie has a language and nothing else.
+ *
+ * @param uiLocale the language that the authorization request named, if it is not in the URL
+ */
+export function readerOf(reply: ReaderReply, uiLocale?: UiLocale): Reader {
+  const { method, url, headers, protocol } = reply.request
+  const chosen = chosenIn(url)
+  const requested =
+    chosen ?? cookieOf(headers.cookie) ?? uiLocalesIn(url) ?? uiLocale ?? acceptedLocale(headers['accept-language'])
+  const language = languages[requested ?? 'en']
+  reply.header('content-language', language.tag)
+  reply.header('vary', 'Accept-Language, Cookie')
+  if (chosen) reply.header('set-cookie', languageCookie(chosen, protocol))
+  return { ...language, url: method === 'GET' && !COMPLETES.test(url) ? url : undefined, look: reply.look }
+}
+
+/** A request that completes a login: a second one would have another result. */
+const COMPLETES = /^\/login\/[a-z/-]*complete\b/
+
+const COOKIE = 'grantor_language'
+/** Seconds. */
+const COOKIE_LIFETIME = 365 * 86_400
+const COOKIES_AT_MOST = 200
+
+/** A sibling host may set this cookie too, and gains nothing: so its name needs no prefix. */
+function languageCookie(chosen: UiLocale, protocol: string): string {
+  const secure = protocol === 'https' ? '; Secure' : ''
+  return `${COOKIE}=${chosen}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${COOKIE_LIFETIME}${secure}`
+}
+
+function cookieOf(field = ''): UiLocale | null {
+  for (const pair of field.split(';', COOKIES_AT_MOST)) {
+    const [name, value] = pair.trim().split('=', 2)
+    if (name === COOKIE) return isUiLocale(value) ? value : null
+  }
+  return null
+}
+
+function chosenIn(url: string): UiLocale | null {
+  const chosen = parameterOf(url, 'lang')
+  return isUiLocale(chosen) ? chosen : null
+}
+
+function uiLocalesIn(url: string): UiLocale | null {
+  return chooseUiLocale(parameterOf(url, 'ui_locales'))
+}
+
+function parameterOf(url: string, name: string): string | null {
+  if (!url.includes(`${name}=`)) return null
+  return parseForm(queryOf(url)).get(name)?.[0]?.text ?? null
+}

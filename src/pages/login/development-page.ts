@@ -1,0 +1,84 @@
+import { type Html, html } from '../html.ts'
+import type { Reader } from '../languages.ts'
+import { layout, slip } from '../layout.ts'
+import { hasChoice, type LoginRequest, placeOf } from '../login-request.ts'
+import { texts } from '../texts/texts.ts'
+import { fill, fillPlain, shortAddress } from '../words.ts'
+import { loginHead } from './login-head.ts'
+
+/** The development login: plain forms whose ids never change, so that a tool can rely on them. */
+export type DevelopmentAccount = { address: string; label: string }
+
+export type RefusedDevelopment = { address: string; problem: 'wrong_address' | 'needs_signature' }
+
+const words = texts.development
+const PROBLEMS = { wrong_address: words.wrongAddress, needs_signature: words.needsSignature }
+
+/** The first step, part of the login page: `#address` and `#sign-in`. */
+export function developmentForm(
+  form: {
+    request: LoginRequest
+    loginChallenge: string
+    accounts: readonly DevelopmentAccount[]
+    refused?: RefusedDevelopment | undefined
+  },
+  reader: Reader,
+): Html {
+  const { request, accounts, refused } = form
+  const app = placeOf(request, reader.texts)
+  return html`<section class="development" lang="en" dir="ltr" aria-labelledby="development-title">
+<h2 id="development-title">${words.title}</h2>
+<p>${words.explain}</p>
+<form method="post" action="/login/development">
+<input type="hidden" name="login_challenge" value="${form.loginChallenge}">
+<label for="address">${words.address}</label>
+<p class="hint" id="address-hint">${words.addressHint}</p>
+${refused && html`<p class="field-problem" id="address-problem">${fill(PROBLEMS[refused.problem], { app })}</p>`}
+<input class="code" id="address" name="address" list="development-accounts" value="${refused?.address}" placeholder="${accounts[0] && shortAddress(accounts[0].address)}" maxlength="64" autocapitalize="off" spellcheck="false" aria-describedby="address-hint${refused && ' address-problem'}"${refused && html` aria-invalid="true"`}>
+<datalist id="development-accounts">
+${accounts.map(({ address, label }) => html`<option value="${address}">${shortAddress(address)} · ${label}</option>`)}
+</datalist>
+${hasChoice(request) && html`<noscript><p class="fine">${words.noScript}</p></noscript>`}
+<button class="button" id="sign-in">${words.signIn}</button>
+</form>
+</section>`
+}
+
+/** The second step, a page of its own: `#approve` and `#deny`. */
+export function developmentApprovalPage(
+  step: {
+    loginChallenge: string
+    request: LoginRequest
+    /** Epoch seconds. */
+    now: number
+    address: string
+    /** The scopes that are on; if absent, all requested scopes. */
+    chosen?: readonly string[] | undefined
+  },
+  reader: Reader,
+): string {
+  const { loginChallenge, request, address, chosen } = step
+  const challenge = html`<input type="hidden" name="login_challenge" value="${loginChallenge}">`
+  const account = html`<code class="account">${shortAddress(address)}</code>`
+  return layout({
+    reader,
+    title: fillPlain(reader.texts.purpose[request.purpose].title, { app: placeOf(request, reader.texts) }),
+    slip: slip({
+      head: loginHead({ ...step, scopes: 'listed' }, reader),
+      body: html`<section class="development" lang="en" dir="ltr" aria-labelledby="approve-title">
+<h2 id="approve-title">${fill(words.approveTitle, { account })}</h2>
+<p>${words.approveExplain}</p>
+<form method="post" action="/login/development-wallet">
+${challenge}
+<input type="hidden" name="address" value="${address}">
+${chosen && html`<input type="hidden" name="scope" value="${chosen.join(' ')}">`}
+<button class="button" id="approve">${words.approve}</button>
+</form>
+<form method="post" action="/login/deny">
+${challenge}
+<button class="button quiet" id="deny">${words.deny}</button>
+</form>
+</section>`,
+    }),
+  })
+}

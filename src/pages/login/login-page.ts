@@ -1,0 +1,154 @@
+import { type Html, html } from '../html.ts'
+import { scriptElement, styleElement } from '../inline.ts'
+import type { Reader } from '../languages.ts'
+import { layout, slip } from '../layout.ts'
+import { hasChoice, type LoginRequest, placeOf } from '../login-request.ts'
+import { noticeContent } from '../notice-page.ts'
+import { translationBox } from '../signed-text.ts'
+import { fill, fillPlain } from '../words.ts'
+import { byHandForm } from './by-hand.ts'
+import { type DevelopmentAccount, developmentForm, type RefusedDevelopment } from './development-page.ts'
+import { loginHead, NO_SCRIPT_FORM } from './login-head.ts'
+import { phonePanel } from './phone-panel.ts'
+import { type WalletConnect, walletConnectDialog, walletConnectStyle } from './walletconnect.ts'
+
+export type { DevelopmentAccount } from './development-page.ts'
+
+export type Login = {
+  loginChallenge: string
+  request: LoginRequest
+  /** Epoch seconds. */
+  now: number
+  /** The page of a smart wallet's own window, if the operator offers one. */
+  walletWindow?: string | undefined
+  /** If the operator offers WalletConnect. */
+  walletConnect?: WalletConnect | undefined
+  /** Only if a development wallet is configured. */
+  developmentAccounts?: readonly DevelopmentAccount[] | undefined
+  /** The scopes that are on in a form that is shown again with a problem; if absent, all of them. */
+  chosen?: readonly string[] | undefined
+  /** The text that the user entered by hand and that is not an address. */
+  refusedAddress?: string | undefined
+  /** The same for the development form, with the reason. */
+  refusedDevelopment?: RefusedDevelopment | undefined
+}
+
+/**
+ * The login form: the app, its request, and the ways to sign.
+ *
+ * Nothing is preselected, and no wallet receives a request before a click. The script (`browser/login.js`) shows the
+ * wallets of this browser. Without script, and for wallets elsewhere, the user can sign by hand.
+ */
+export function loginPage(login: Login, reader: Reader): string {
+  const { texts } = reader
+  const { request, loginChallenge, refusedAddress } = login
+  const words = texts.purpose[request.purpose]
+  const app = placeOf(request, texts)
+  return layout({
+    reader,
+    hasChooser: true,
+    title: fillPlain(words.title, { app }),
+    extras: html`<noscript>${styleElement('noScript')}</noscript>${walletWindow(login)}${login.walletConnect && walletConnectStyle()}`,
+    script: 'login',
+    slip: slip({
+      head: loginHead({ ...login, scopes: 'switches' }, reader),
+      body: html`<div id="login" data-challenge="${loginChallenge}" data-chain-ids="${request.chainIds.join(' ')}" data-seconds-left="${secondsLeft(login)}" data-locale="${reader.number.resolvedOptions().locale}">
+${chooseSection(login, app, reader)}
+${reviewSection(reader)}
+${dock(reader)}
+<div id="other-ways">
+${phonePanel(request, reader)}
+<details class="fold needs-script" id="by-hand"${refusedAddress !== undefined && html` open`}>
+<summary>${texts.byHand.title}</summary>
+<p>${texts.byHand.explain}</p>
+${byHandForm({ prefix: 'by-hand', loginChallenge, refusedAddress, expected: request.loginHint }, reader)}
+</details>
+${login.developmentAccounts && developmentForm({ ...login, accounts: login.developmentAccounts, refused: login.refusedDevelopment }, reader)}
+</div>
+<form class="cancel" method="post" action="/login/deny">
+<input type="hidden" name="login_challenge" value="${loginChallenge}">
+<button class="quiet-link" id="cancel">${fill(words.cancel, { app })}</button>
+</form>
+</div>
+${scriptWords(login, app, reader)}
+${login.walletConnect && walletConnectDialog(login.walletConnect, request, reader)}`,
+    }),
+  })
+}
+
+/** Smart wallets are contracts, and sign in only on the home chain. Without a home chain their window is not offered. */
+function walletWindow({ walletWindow: url, request: { homeChainId } }: Login): Html | undefined {
+  if (url === undefined || homeChainId === undefined) return undefined
+  return html`<meta name="wallet-window" content="${url}" data-chain-id="${homeChainId}">${scriptElement('walletWindow')}`
+}
+
+function chooseSection({ request, loginChallenge, refusedAddress, chosen }: Login, app: string, reader: Reader): Html {
+  const { texts } = reader
+  const words = texts.noWallet
+  // An empty field with the name of the switches: if no switch is on, the form must not look like a request for all
+  // scopes
+  const choice = hasChoice(request) ? { id: NO_SCRIPT_FORM, noneLeft: chosen?.length === 0 } : undefined
+  return html`<section id="choose" aria-labelledby="choose-title">
+<h2 id="choose-title" class="needs-script" tabindex="-1">${texts.login.choose}</h2>
+<noscript>
+<h2>${texts.login.noScriptTitle}</h2>
+<p>${texts.login.noScript}</p>
+${byHandForm({ prefix: 'no-script', loginChallenge, refusedAddress, choice, expected: request.loginHint }, reader)}
+</noscript>
+<p id="looking" class="fine needs-script">${texts.login.looking}</p>
+<ul id="wallets" class="wallets" hidden></ul>
+<div id="no-wallet" class="help" hidden>
+<h3>${words.title}</h3>
+<p class="off-phone">${words.what}</p>
+<ul>
+<li class="off-phone">${words.extension}</li>
+${request.resumeUrl ? html`<li class="off-phone">${words.phone}</li>` : html`<li>${fill(words.noPhone, { app })}</li>`}
+<li>${words.none} <a href="https://ethereum.org/wallets/find-wallet/" target="_blank" rel="noopener noreferrer">${words.find}</a></li>
+</ul>
+</div>
+</section>`
+}
+
+/** The script fills in the exact text and the account. */
+function reviewSection(reader: Reader): Html {
+  const words = reader.texts.review
+  return html`<section id="review" aria-labelledby="review-title" hidden>
+<h2 id="review-title" tabindex="-1">${words.title}</h2>
+<p class="signer"><label for="account">${words.account}</label> <select id="account" class="code" hidden></select><output id="account-name" class="code"></output></p>
+<pre id="message" class="paper" aria-label="${words.textLabel}" role="group" lang="en" tabindex="0"></pre>
+<p class="fine">${words.explain}</p>
+${translationBox({}, reader)}
+</section>`
+}
+
+/** The messages, and the buttons for the text to sign. The stylesheet keeps both in view at the bottom of the window. */
+function dock({ texts }: Reader): Html {
+  return html`<div class="dock">
+<div id="progress" class="message" role="status"></div>
+<div id="problem" class="message problem" role="alert"></div>
+<p class="actions" id="sign-actions" hidden>
+<button type="button" class="button" id="sign"></button>
+<button type="button" class="button quiet" id="back">${texts.review.back}</button>
+</p>
+</div>`
+}
+
+/** The script's texts, and the notices for a login that ends while its page is open. Inert until the script reads them. */
+function scriptWords({ request, loginChallenge, walletConnect }: Login, app: string, reader: Reader): Html {
+  const { texts } = reader
+  const { sign, again } = texts.review
+  const words = Object.entries({ ...texts.script, sign, again, ...(walletConnect && texts.walletConnect.script) })
+  const ended = { clientName: app, clientHost: request.clientHost, clientScheme: request.clientScheme }
+  const goOnHere = request.crossDevice && { retryUrl: `/login?login_challenge=${encodeURIComponent(loginChallenge)}` }
+  return html`<template id="words">
+${words.map(([key, sentence]) => html`<p data-word="${key}">${sentence.replaceAll('{app}', app)}</p>`)}
+</template>
+<template id="ended-expired">${noticeContent({ kind: request.purpose === 'cross_device' ? 'cross_device_expired' : 'expired', ...ended }, reader)}</template>
+<template id="ended-already_used">${noticeContent({ kind: 'already_used', ...ended }, reader)}</template>
+<template id="ended-continued_elsewhere">${noticeContent({ kind: 'continued_elsewhere', ...ended }, reader)}</template>
+<template id="ended-signed_on_other_device">${noticeContent({ kind: 'signed_on_other_device', ...ended, ...goOnHere }, reader)}</template>`
+}
+
+function secondsLeft({ request, now }: Login): number {
+  return Math.max(0, request.expiresAt - now)
+}

@@ -1,0 +1,88 @@
+/**
+ * The translation that stands beside a text to sign. The text itself is printable ASCII and English, because wallets show other characters
+ * in different ways. The translation is made from the fields of the text, so a text that this service does not compose has none.
+ */
+import { readAccountPurpose } from '../wallet/account-message.ts'
+import { isOnThisDevice, publisherOf } from '../wallet/consent-message.ts'
+import { type Consent, readConsent } from '../wallet/read-consent.ts'
+import { type Html, html } from './html.ts'
+import type { Language } from './languages.ts'
+import { fillPlain, shortAddress } from './words.ts'
+
+/** One paragraph per statement of the text; empty in English, and for a text that cannot be read. */
+export function translateSignedText(message: string, language: Language): string[] {
+  const { tag, texts } = language
+  if (tag === 'en') return []
+  const words = texts.signedText
+  const consent = readConsent(message)
+  const purpose = consent ? null : readAccountPurpose(message)
+  const [domain, address] = consent ? [consent.domain, consent.address] : readFirstLines(message)
+  const statements = consent ? translateConsent(consent, language) : purpose ? [words[purpose]] : []
+  if (statements.length === 0) return []
+  const wants = fillPlain(words.wants, { host: leftToRight(domain), account: leftToRight(shortAddress(address)) })
+  return [wants, ...statements, words.noTransfer, words.otherLines]
+}
+
+/** The same as a part of a page. */
+export function translationOf(message: string, language: Language): Html | false {
+  const paragraphs = translateSignedText(message, language)
+  if (paragraphs.length === 0) return false
+  return translationBox({ body: html`${paragraphs.map((each) => html`<p>${each}</p>\n`)}` }, language)
+}
+
+/** Without `body`, the script of the page adds the paragraphs and shows the box. */
+export function translationBox({ body }: { body?: Html }, { tag, texts }: Language): Html | false {
+  if (tag === 'en') return false
+  return html`<section class="help" id="translation" aria-labelledby="translation-title"${!body && html` hidden`}>
+<h3 id="translation-title">${texts.signedText.title}</h3>
+<div id="translated">${body}</div>
+<p class="fine">${texts.signedText.counts}</p>
+</section>`
+}
+
+function readFirstLines(message: string): [domain: string, address: string] {
+  const [first = '', second = ''] = message.split('\n', 2)
+  return [first.split(' ', 1)[0] ?? '', second]
+}
+
+function translateConsent(consent: Consent, language: Language): string[] {
+  const { texts, day } = language
+  const { userCode, shownBy, grants, until, clientName } = consent
+  const words = texts.signedText
+  const isUnregistered = publisherOf(consent.clientId) !== null
+  return [
+    fillPlain(words.allow, { app: isolate(nameApp(consent, language)), day: day.format(until * 1000) }),
+    ...grants.map(({ resource, scopes }) => `${leftToRight(resource)}: ${leftToRight(scopes.join(', '))}`),
+    ...(isUnregistered && clientName ? [fillPlain(texts.unregistered.callsItself, { name: isolate(clientName) })] : []),
+    ...(userCode === undefined
+      ? []
+      : [fillPlain(shownBy === 'browser' ? words.toBrowser : words.toDevice, { code: leftToRight(userCode) })]),
+    ...(isUnregistered && shownBy !== 'device' ? [`${nameDestination(consent, language)}${texts.stop.trim()}`] : []),
+  ]
+}
+
+function nameApp({ clientId, clientName, clientHost, clientScheme, shownBy }: Consent, { texts }: Language): string {
+  const publisher = publisherOf(clientId)
+  if (publisher === '') return texts.signedText.selfRegistered
+  if (publisher !== null) return fillPlain(texts.signedText.appOf, { host: leftToRight(publisher) })
+  if (shownBy === 'device') return clientName || leftToRight(clientId)
+  const place =
+    clientScheme === null ? leftToRight(clientHost) : fillPlain(texts.onDevice, { scheme: leftToRight(`${clientScheme}:`) })
+  return clientName ? `${isolate(clientName)} (${place})` : place
+}
+
+function nameDestination({ redirectUri, clientHost, clientScheme, shownBy }: Consent, { texts }: Language): string {
+  const { answerTo, answerToScheme, answerToThisMachine } = texts.unregistered
+  if (clientScheme !== null) return fillPlain(answerToScheme, { scheme: leftToRight(`${clientScheme}:`) })
+  if (shownBy === 'browser' && clientHost === '') return texts.signedText.answerToThatDevice
+  return isOnThisDevice(redirectUri) ? answerToThisMachine : fillPlain(answerTo, { host: leftToRight(clientHost) })
+}
+
+/** With the isolates of Unicode (UAX #9): the script of the page inserts the paragraphs as text. */
+function leftToRight(text: string): string {
+  return `\u2066${text}\u2069`
+}
+
+function isolate(text: string): string {
+  return `\u2068${text}\u2069`
+}

@@ -1,0 +1,108 @@
+/** Records on PostgreSQL. A change that raises the revision does so in the same statement. */
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Change, Records } from '../record-stores.ts'
+import { type RecordTable, type Row, statementsOf } from '../record-tables.ts'
+import type { Connection, Kind } from './connection/connection.ts'
+import { PROBE, preparingConfirmation, raising } from './revision.ts'
+
+/** If the answer to a change is lost, the change is recognised by its id, unless this many other changes came after it. */
+const ATTEMPTS_AT_MOST = 50
+
+export function createRecords(connection: Connection): Records {
+  const confirm = preparingConfirmation(connection)
+  return {
+    insert(table) {
+      const insert = prepareWrite(connection, table, 'once', statementsOf(table).insert)
+      return async (item) => ((await insert(table.rowOf(item))) ? 'inserted' : 'taken')
+    },
+    insertBounded(table) {
+      const text = statementsOf(table)
+      const insert = prepareWrite(connection, table, 'once', text.insertNumbered)
+      const read = connection.prepare('read', text.read)
+      const count = connection.prepare<{ rows: number }>('read', `SELECT count(*) AS rows FROM ${table.name}`)
+      return async (item) => {
+        const row = table.rowOf(item)
+        for (;;) {
+          if (await insert(row)) return 'inserted'
+          if ((await read(row)).length > 0) return 'taken'
+          const [counted] = await count()
+          if ((counted?.rows ?? 0) >= (table.atMost ?? 0)) return 'full'
+        }
+      }
+    },
+    change: (table) => prepareChange(connection, table),
+    remove(table) {
+      const remove = prepareWrite(connection, table, 'once', statementsOf(table).remove)
+      return async (key) => {
+        if (await remove({ [table.key]: key })) return 'deleted'
+        await confirm()
+        return 'unknown'
+      }
+    },
+    read(table) {
+      const read = connection.prepare<Row>('read', statementsOf(table).read)
+      return async (key) => {
+        const [row] = await read({ [table.key]: key })
+        return row ? table.itemOf(row) : null
+      }
+    },
+    list(table) {
+      const list = connection.prepare<Row>('read', statementsOf(table).list)
+      return async () => (await list()).map(table.itemOf)
+    },
+    page(table) {
+      const page = connection.prepare<Row>('read', statementsOf(table).page)
+      return async (of) => (await page(of)).map(table.itemOf)
+    },
+  }
+}
+
+/** Prepares a statement that changes at most one row. The result is whether a row changed. */
+function prepareWrite<Item>(
+  connection: Connection,
+  { key, listedAs }: RecordTable<Item>,
+  kind: Kind,
+  sql: string,
+): (row: Row) => Promise<boolean> {
+  const ask = connection.prepare(kind, listedAs ? raising(sql) : `${sql} RETURNING ${key}`)
+  return async (row) => (await ask({ ...row, listedAs: listedAs?.(String(row[key])) })).length > 0
+}
+
+function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): Change<Item> {
+  const columns = table.remembersAttempts ? [...table.columns, 'attempts'] : table.columns
+  const text = statementsOf({ ...table, columns })
+  const read = connection.prepare<Row & { attempts?: string }>('read', text.read)
+  const write = prepareWrite(connection, table, 'move', text.changeIfUnchanged)
+  const checkWritable = connection.prepare('move', PROBE)
+  const confirm = preparingConfirmation(connection)
+  return async (key, change) => {
+    const attempt = randomUUID()
+    let mine: Item | null = null
+    for (;;) {
+      const [row] = await read({ [table.key]: key })
+      const item = row ? table.itemOf(row) : null
+      const attempts = (row?.attempts ?? '').split(' ')
+      // The change of this call is stored already: only the answer was lost.
+      const isDone: boolean = table.remembersAttempts
+        ? attempts.includes(attempt)
+        : mine !== null && isDeepStrictEqual(item, mine)
+      const changed: Item | null = item && !isDone ? change(item) : null
+      if (!row || !changed) {
+        // A server that takes no writes may have returned an old row.
+        if (!isDone) await checkWritable()
+        await confirm()
+        return isDone ? item : null
+      }
+      const after = table.rowOf(changed)
+      const attemptsAfter = [attempt, ...attempts].slice(0, ATTEMPTS_AT_MOST).join(' ')
+      if (await write({ ...after, attempts: attemptsAfter, ...parametersBefore(row) })) return changed
+      mine = table.itemOf(after)
+    }
+  }
+}
+
+/** The values with which `changeIfUnchanged` compares the row. */
+function parametersBefore(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [`before_${column}`, value]))
+}

@@ -1,0 +1,159 @@
+/**
+ * The tables whose rows are read and changed whole: what operators registered, the keys, and the small lists. Each is described once for
+ * both engines, with its statements, which are the same on both.
+ */
+import { RESOURCES_CHANGED } from '../domain/model/changes.ts'
+import { parseClientRecord } from '../domain/model/client-record.ts'
+import { type ClientWithLogo, type KeyRecord, RESOURCES_AT_MOST, type SmallLists } from '../domain/model/operator-store.ts'
+import type { Client, Resource } from '../domain/model/records.ts'
+import { type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
+
+/** The values of a row, by the names of the columns in camel case. */
+export type Row = Readonly<Record<string, unknown>>
+
+export type RecordTable<Item> = {
+  name: string
+  key: string
+  columns: readonly string[]
+  /** the columns by which the list is sorted */
+  order: string
+  rowOf(item: Item): Row
+  itemOf(row: Row): Item
+  /** if the number of rows is bounded: the most rows */
+  atMost?: number
+  /** if a change raises the revision: what the revision lists for the record with this key */
+  listedAs?: (key: string) => string
+  /** Whether PostgreSQL stores the ids of the latest changes in a column `attempts`. */
+  remembersAttempts?: true
+}
+
+type Description<Item, Columns> = Omit<RecordTable<Item>, 'key' | 'columns' | 'rowOf' | 'itemOf'> & {
+  columns: Readonly<Record<keyof Columns, 'key' | 'value'>>
+  rowOf(item: Item): Columns
+  itemOf(row: Columns): Item
+}
+
+/** A column that is missing in `columns` does not compile. */
+function recordTable<Item, Columns extends Row>({ columns, ...table }: Description<Item, Columns>): RecordTable<Item> {
+  const names = Object.keys(columns)
+  const key = names.find((name) => columns[name] === 'key') ?? ''
+  return { ...table, key, columns: names, itemOf: (row) => table.itemOf(row as Columns) }
+}
+
+export const CLIENTS = recordTable<Client, { id: string; record: string; createdAt: number }>({
+  name: 'clients',
+  columns: { id: 'key', record: 'value', createdAt: 'value' },
+  order: 'created_at, id',
+  rowOf: (client) => ({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt }),
+  itemOf: ({ record }) => parseClientRecord(record),
+  listedAs: (id) => id,
+})
+
+/** The same rows with the bytes of the logo, which the lists and the requests of clients do not read. */
+export const CLIENT_LOGOS = recordTable<
+  ClientWithLogo,
+  { id: string; record: string; createdAt: number; logo: Uint8Array | null }
+>({
+  ...CLIENTS,
+  columns: { id: 'key', record: 'value', createdAt: 'value', logo: 'value' },
+  rowOf: ({ client, bytes }) => ({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt, logo: bytes }),
+  // PostgreSQL returns a `Buffer`.
+  itemOf: ({ record, logo }) => ({ client: parseClientRecord(record), bytes: logo && new Uint8Array(logo) }),
+})
+
+export const RESOURCES = recordTable<Resource, { uri: string; record: string }>({
+  name: 'resources',
+  columns: { uri: 'key', record: 'value' },
+  order: 'uri',
+  rowOf: (resource) => ({ uri: resource.uri, record: JSON.stringify(resource) }),
+  itemOf: ({ record }) => JSON.parse(record) as Resource,
+  atMost: RESOURCES_AT_MOST,
+  listedAs: () => RESOURCES_CHANGED,
+})
+
+/** The material is stored as it is passed: wrapped. */
+export const KEYS = recordTable<KeyRecord, KeyRecord>({
+  name: 'keys',
+  columns: {
+    id: 'key',
+    kind: 'value',
+    number: 'value',
+    algorithm: 'value',
+    wrapped: 'value',
+    createdAt: 'value',
+    startsAt: 'value',
+    retiredAt: 'value',
+  },
+  order: 'kind, number',
+  rowOf: (key) => key,
+  // PostgreSQL returns a `Buffer`.
+  itemOf: ({ wrapped, ...key }) => ({ ...key, wrapped: wrapped && new Uint8Array(wrapped) }),
+  listedAs: (id) => id,
+})
+
+export const WEBHOOKS = recordTable<StoredWebhook, Omit<StoredWebhook, 'events'> & { events: string | string[] }>({
+  name: 'webhooks',
+  columns: {
+    id: 'key',
+    url: 'value',
+    secret: 'value',
+    events: 'value',
+    createdAt: 'value',
+    cursor: 'value',
+    failingSince: 'value',
+    nextAt: 'value',
+    pausedAt: 'value',
+  },
+  order: 'created_at, id',
+  rowOf: ({ events, ...webhook }) => ({ ...webhook, events: JSON.stringify(events) }),
+  // PostgreSQL returns JSON parsed.
+  itemOf: ({ events, ...webhook }) => ({
+    ...webhook,
+    events: typeof events === 'string' ? (JSON.parse(events) as string[]) : events,
+  }),
+  atMost: WEBHOOKS_AT_MOST,
+})
+
+/** A list is one record, so that a rule about the whole list holds if several changes race. */
+export type SmallList = { name: keyof SmallLists; items: SmallLists[keyof SmallLists][] }
+
+export const LISTS = recordTable<SmallList, { name: SmallList['name']; items: string }>({
+  name: 'lists',
+  columns: { name: 'key', items: 'value' },
+  order: 'name',
+  rowOf: ({ name, items }) => ({ name, items: JSON.stringify(items) }),
+  itemOf: ({ name, items }) => ({ name, items: JSON.parse(items) as SmallList['items'] }),
+  remembersAttempts: true,
+})
+
+/** The statements of a table, with `:names` in place of values. */
+export function statementsOf<Item>({ name, key, columns, order, atMost = 0 }: RecordTable<Item>) {
+  const values = columns.filter((column) => column !== key)
+  const given = columns.map((column) => `:${column}`).join(', ')
+  const into = `INSERT INTO ${name} (${columns.map(inSql).join(', ')}`
+  const read = `SELECT ${columns.map((column) => (inSql(column) === column ? column : `${inSql(column)} AS "${column}"`)).join(', ')} FROM ${name}`
+  const change = `UPDATE ${name} SET ${values.map((column) => `${inSql(column)} = :${column}`).join(', ')} WHERE ${key} = :${key}`
+  return {
+    insert: `${into}) VALUES (${given}) ON CONFLICT DO NOTHING`,
+    // Takes the lowest free number. If another insert takes this number or this key first, no row is inserted.
+    insertNumbered: `
+      ${into}, number)
+      SELECT ${given}, min(used.number) + 1
+      FROM (SELECT 0 AS number UNION ALL SELECT number FROM ${name}) AS used
+      WHERE NOT EXISTS (SELECT 1 FROM ${name} WHERE ${name}.number = used.number + 1)
+      HAVING min(used.number) < ${atMost}
+      ON CONFLICT DO NOTHING`,
+    change,
+    changeIfUnchanged: `
+      ${change}
+        AND (${values.map(inSql).join(', ')}) IS NOT DISTINCT FROM (${values.map((column) => `:before_${column}`).join(', ')})`,
+    remove: `DELETE FROM ${name} WHERE ${key} = :${key}`,
+    read: `${read} WHERE ${key} = :${key}`,
+    list: `${read} ORDER BY ${order}`,
+    page: `${read} WHERE ${key} > :after ORDER BY ${key} LIMIT :limit`,
+  }
+}
+
+function inSql(column: string): string {
+  return column.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -1,0 +1,11 @@
+/** `grantor/testing`: a real Grantor for the tests of an app, and a wallet for its browser. */
+
+export type { TestClock } from './clock.ts'
+export type { Faults, FaultyEndpoint } from './faults.ts'
+export type { InstalledTestWallet, PlaywrightPage, TestWalletOptions, WalletAnswer } from './install-test-wallet.ts'
+export { installTestWallet } from './install-test-wallet.ts'
+export type { ClientEntry, ResourceEntry, TestClient } from './records.ts'
+export { startTestGrantor } from './start.ts'
+export type { TestGrantor, TestGrantorOptions, TokenRequest } from './test-grantor.ts'
+export type { TokenResponse } from './token-for.ts'
+export type { TestWallet } from './wallets.ts'

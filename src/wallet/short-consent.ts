@@ -1,0 +1,135 @@
+/**
+ * The short texts with which a wallet consents (ERC-4361 with an ERC-5573 ReCap). Some hardware wallets sign at most 1,024 bytes
+ * (docs/decisions/0055-short-texts.md). Template 10 is for every kind of app. Template 11 gives access to a device (RFC 8628). Template
+ * 12 gives access to a browser on another screen. Both name the code that the device or the other screen shows.
+ *
+ * Unlike the older texts, a short text names each party once, has no Request ID, names the client and its key in one URI, and writes
+ * the scopes of a resource as one ability. In templates 11 and 12, the authorized party (`URI`) is the client itself.
+ */
+
+import { type ConsentFields, hostOf, isOnThisDevice, privateUseScheme, publisherOf } from './consent-message.ts'
+import { checkForm, forms } from './message-grammar.ts'
+import { composeLines, writeApp, writeDay, writeHost } from './message-lines.ts'
+import { transliterateName } from './plain-words.ts'
+import { encodeRecap, translateRecap } from './recap.ts'
+
+/** The numbers among the templates of `consent-message.ts`. Like those, these templates are never edited. */
+export const SHORT_TEMPLATE = 10
+export const SHORT_DEVICE_TEMPLATE = 11
+export const TWO_SCREENS_TEMPLATE = 12
+
+export type ShortConsentFields = Omit<ConsentFields, 'clientHost' | 'redirectUri' | 'requestId'> & {
+  /** In templates 10 and 12: the redirect URI of the request. Template 12 names only its host or scheme. */
+  redirectUri?: string | undefined
+  /** In templates 11 and 12: the code as the device, or the other screen, shows it: `WDJB-MJHT`. */
+  userCode?: string | undefined
+}
+
+/**
+ * @returns null if the template is not one of these, or is not for these fields.
+ * @throws RangeError if a field does not fit the grammar: a defect.
+ */
+export function composeShortConsent(fields: ShortConsentFields): string | null {
+  if (fields.template !== shortTemplateOf(fields)) return null
+  const party = writeParty(fields)
+  const capability = { ...fields, abilities: 'joined' } as const
+  const { domain, address, chainId, nonce, issuedAt, until, redirectUri = '' } = fields
+  const isToApp = fields.template === SHORT_TEMPLATE
+  return composeLines({
+    domain,
+    address,
+    chainId,
+    nonce,
+    issuedAt,
+    expiresAt: until,
+    statement: `${writePlainWords(fields)} ${translateRecap(capability)}`,
+    uri: isToApp ? redirectUri : party,
+    resources: [...(isToApp ? [party] : []), encodeRecap(capability)],
+  })
+}
+
+/** The template that has exactly these fields; undefined if none has. */
+export function shortTemplateOf({
+  redirectUri,
+  userCode,
+}: Pick<ShortConsentFields, 'redirectUri' | 'userCode'>): number | undefined {
+  if (userCode === undefined) return redirectUri === undefined ? undefined : SHORT_TEMPLATE
+  return redirectUri === undefined ? SHORT_DEVICE_TEMPLATE : TWO_SCREENS_TEMPLATE
+}
+
+/** The client, and as a fragment the thumbprint of its key (RFC 7638), if the tokens are bound to one. No client id has a fragment. */
+function writeParty({ clientId, keyThumbprint: key }: ShortConsentFields): string {
+  const client =
+    publisherOf(clientId) === null
+      ? `urn:uuid:${checkForm('clientId', clientId, forms.uuid)}`
+      : checkForm('clientId', clientId, forms.absoluteUri)
+  return key === undefined ? client : `${client}#${checkForm('keyThumbprint', key, forms.sha256)}`
+}
+
+/** Names the app, its host or scheme, the end, and who gets the access, and states that signing transfers nothing. */
+function writePlainWords(fields: ShortConsentFields): string {
+  const { until, userCode, redirectUri } = fields
+  const reader = redirectUri === undefined ? 'device' : 'browser'
+  return [
+    `Allow ${writeClient(fields)} until ${writeDay('until', until)}.`,
+    ...(userCode === undefined
+      ? []
+      : [`Gives access to the ${reader} that shows the code ${checkForm('userCode', userCode, forms.userCode)}.`]),
+    ...(publisherOf(fields.clientId) === null || redirectUri === undefined
+      ? []
+      : [`Answers go to ${writeDestination(redirectUri, userCode)}.`]),
+    'No gas, no transfer.',
+  ].join(' ')
+}
+
+/** The name of an app that no operator registered is the app's own, so the host of its metadata document, which is proved, stands first. */
+function writeClient({ clientId, clientName, redirectUri }: ShortConsentFields): string {
+  const name = transliterateName(clientName)
+  const publisher = publisherOf(clientId)
+  if (publisher !== null) {
+    const app = publisher === '' ? 'an app that registered itself' : `the app of ${writeHost(publisher)}`
+    return name === '' ? app : `${app} (calls itself '${name}')`
+  }
+  if (redirectUri === undefined) return name === '' ? `the app with the id ${clientId}` : writeApp(clientName)
+  const scheme = privateUseScheme(redirectUri)
+  return `${writeApp(clientName)} ${scheme === null ? `at ${writeHost(hostOf(redirectUri))}` : `(an app that opens ${scheme}: links)`}`
+}
+
+function writeDestination(redirectUri: string, userCode: string | undefined): string {
+  const scheme = privateUseScheme(redirectUri)
+  if (scheme !== null) return `an app that opens ${scheme}: links`
+  if (!isOnThisDevice(redirectUri)) return writeHost(hostOf(redirectUri))
+  return userCode === undefined ? 'a program on this device' : PROGRAM_ELSEWHERE
+}
+
+const PROGRAM_ELSEWHERE = 'a program on that device'
+/** In a text that was read: the redirect URI of a program whose address the text does not name. */
+export const SOME_PROGRAM = 'http://127.0.0.1/'
+
+/** A redirect URI with which template 12 has these words for the app's place. The text does not contain the redirect URI of its request. */
+export function redirectUriFor(words: string): string {
+  const scheme = /^an app that opens (.*): links$/.exec(words)?.[1]
+  if (scheme !== undefined) return `${scheme}:/`
+  if (words === PROGRAM_ELSEWHERE) return SOME_PROGRAM
+  // A host never ends with the default port of its scheme.
+  return `${words.endsWith(':443') ? 'http' : 'https'}://${words}/`
+}
+
+const line = '[^\\n]*'
+const word = '[^ \\n]*'
+/** A pattern that matches every text of these templates; `read-consent.ts` composes the text again and compares. */
+export const SHORT_CONSENT_FORM = `^${[
+  `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
+  `(?<address>${line})`,
+  '',
+  `Allow (?:(?:the app of ${word}|an app that registered itself)(?: \\(calls itself '(?<ownName>[^'\\n]*)'\\))?|the app with the id ${word}|(?:'(?<clientName>[^'\\n]*)'|the app)(?: at (?<host>${word})| \\((?<opener>an app that opens ${word}: links)\\))?) until ${word}\\.(?: Gives access to the (?<shownBy>device|browser) that shows the code (?<userCode>${word})\\.)?(?: Answers go to (?<destination>a program on th(?:is|at) device|an app that opens ${word}: links|${word})\\.)? No gas, no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
+  '',
+  `URI: (?<uri>${line})`,
+  'Version: 1',
+  `Chain ID: (?<chainId>${line})`,
+  `Nonce: (?<nonce>${line})`,
+  `Issued At: (?<issuedAt>${line})`,
+  `Expiration Time: (?<until>${line})`,
+  'Resources:',
+  `(?:- (?<party>(?!urn:recap:)${line})\\n)?- urn:recap:${line}`,
+].join('\\n')}$`

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { exact, named, pathTo, table } from '../../../src/console/parts.ts'
+import { plot } from '../../../src/console/plot.ts'
+import { counted } from '../../../src/operations/words.ts'
+import { scripts } from '../../../src/pages/inline.ts'
+
+test('Numbers of grants are written in words that a person reads: one, many with separators, and a bound', () => {
+  expect(counted(1, 'grant')).toBe('1 grant')
+  expect(counted(0, 'grant')).toBe('0 grants')
+  expect(counted(1204, 'grant')).toBe('1,204 grants')
+  expect(counted(10_000, 'grant', 10_000)).toBe('10,000 or more grants')
+})
+
+test('A value with invisible characters is shown with its escapes, so that two values never look the same', () => {
+  expect(exact('notes').toString()).toBe('<code>notes</code>')
+  expect(exact('no\u202etes').toString()).not.toBe(exact('notes').toString())
+})
+
+test('The parts of a path are encoded, so that an id cannot lead to another page', () => {
+  expect(pathTo('clients', '../keys')).toBe('/console/clients/..%2Fkeys')
+  expect(pathTo('resources', 'https://a.example/?x#y', 'change')).toBe(
+    '/console/resources/https%3A%2F%2Fa.example%2F%3Fx%23y/change',
+  )
+})
+
+test('A plot has a gap where a value is missing, and its text is escaped', () => {
+  const drawn = plot({
+    lines: [{ name: 'a', values: [0, 5, null, 10] }],
+    summary: '<b>"',
+    format: String,
+    empty: 'Nothing.',
+  }).toString()
+  expect(drawn.match(/M\d/g)?.length).toBe(4)
+  expect(drawn).toContain('aria-label="&lt;b&gt;&quot;"')
+  expect(plot({ lines: [{ name: 'a', values: [0, 0] }], summary: '', format: String, empty: 'Nothing.' }).toString()).toBe(
+    '<p class="lead empty">Nothing.</p>',
+  )
+})
+
+test('A table without rows has a sentence in place of the rows, and each cell of other tables has a label for narrow screens', () => {
+  const columns = [{ name: 'Name', cell: (row: string) => row }]
+  expect(table('T', columns, [], 'Nothing.').toString()).toBe('<p class="lead empty">Nothing.</p>')
+  expect(table('T', columns, ['<i>'], '').toString()).toContain('<td data-label="Name"><div>&lt;i&gt;</div></td>')
+})
+
+test('The script of the console has less than 30 kB', () => {
+  expect(scripts.console.length).toBeLessThan(30_000)
+})
+
+test('The console shows the whole of the longest name that a client can have', () => {
+  expect(named('n'.repeat(80), 'client').toString()).toBe(`<bdi>${'n'.repeat(80)}</bdi>`)
+})

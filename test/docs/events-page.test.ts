@@ -1,0 +1,24 @@
+/** docs/reference/events.md names every event of the audit log. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { eventsPage } from '../../scripts/events-page.ts'
+import { auditEvents } from '../../src/domain/model/audit-events.ts'
+
+// After a change of the table, this command writes the page: npx vitest run test/docs/events-page -u
+test('The page docs/reference/events.md equals the page that the table of audit events generates', async () => {
+  await expect(eventsPage()).toMatchFileSnapshot('../../docs/reference/events.md')
+})
+
+test('Every meaning in the table of audit events starts as a sentence and ends with a full stop', () => {
+  for (const { means } of Object.values(auditEvents)) expect(means).toMatch(/^[A-Z].*\.$/)
+})
+
+test('Every event in the table of audit events is used by the source code', () => {
+  const src = new URL('../../src/', import.meta.url)
+  const code = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('audit-events.ts'))
+    .map((path) => readFileSync(new URL(path, src), 'utf8'))
+    .join('')
+  const isUsed = (name: string) => code.includes(`'${name}'`) || name.startsWith('audit_trail_')
+  expect(Object.keys(auditEvents).filter((name) => !isUsed(name))).toEqual([])
+})

@@ -1,0 +1,27 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+const foldersOf = (pattern: string) => [...new Set(globSync(pattern, { cwd: ROOT }).map((file) => dirname(file)))].toSorted()
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+
+test('Every folder with code in src, bench and scripts has a README.md', () => {
+  const folders = foldersOf('{src,bench,scripts}/**/*.{ts,js}')
+  expect(folders.length).toBeGreaterThan(50)
+  expect(folders.filter((folder) => !existsSync(join(ROOT, folder, 'README.md')))).toEqual([])
+})
+
+test('Each README.md of src has 5 to 20 lines', () => {
+  const pages = globSync('src/**/README.md', { cwd: ROOT }).map(
+    (page) => [page, read(page).trimEnd().split('\n').length] as const,
+  )
+  expect(pages.filter(([, lines]) => lines < 5 || lines > 20)).toEqual([])
+})
+
+test.each(['src/domain', 'src/store', 'src/pages', 'src/ops', 'src/cli'])('%s/README.md names each of its folders', (folder) => {
+  const page = read(`${folder}/README.md`)
+  const names = globSync(`${folder}/*/`, { cwd: ROOT }).map((path) => path.split('/').at(-1))
+  expect(names.length).toBeGreaterThan(1)
+  expect(names.filter((name) => !page.includes(`[${name}](${name})`))).toEqual([])
+})

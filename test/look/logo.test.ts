@@ -1,0 +1,111 @@
+/** The check of a logo, byte for byte. */
+import { deflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PLATFORM_LOGO, readLogo } from '../../src/look/logo.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { assemblePng, pixelsOf, pngHeader, pngLogo, webpLogo } from '../support/logos.ts'
+import { gif, jpeg } from '../support/pictures.ts'
+
+let browser: Browser
+let page: Page
+beforeAll(async () => {
+  browser = await launchBrowser()
+  page = await browser.newPage()
+})
+afterAll(() => browser.close())
+
+function logoOf(bytes: Buffer) {
+  const read = readLogo(bytes, PLATFORM_LOGO)
+  if ('fault' in read) throw new Error(read.fault)
+  return read.logo
+}
+function faultOf(bytes: Buffer): string {
+  const read = readLogo(bytes, PLATFORM_LOGO)
+  return 'fault' in read ? read.fault : ''
+}
+
+test('A PNG keeps its pixels, and loses its texts, places and times', async () => {
+  const secret = Buffer.from('GPS 52.5 13.4')
+  const given = pngLogo({ width: 200, height: 40, more: ['tEXt', 'eXIf', 'tIME'].map((type) => ({ type, data: secret })) })
+  const logo = logoOf(given)
+  expect(logo).toMatchObject({ type: 'image/png', width: 200, height: 40 })
+  expect(logo.bytes.includes(secret)).toBe(false)
+  expect(await pixelsOf(page, logo.type, logo.bytes)).toBe(await pixelsOf(page, logo.type, given))
+})
+
+test.each([
+  ['lossy', { alpha: 1, quality: 0.5 }],
+  ['lossy with transparency', { alpha: 0.5, quality: 0.5 }],
+  ['lossless', { alpha: 0.5, quality: 1 }],
+])('A WebP keeps its pixels, and loses its colour profile: %s', async (_, options) => {
+  const given = await webpLogo(page, options)
+  const logo = logoOf(given)
+  expect(logo).toMatchObject({ type: 'image/webp', width: 48, height: 32 })
+  expect(given.includes('ICCP')).toBe(true)
+  expect(logo.bytes.includes('ICCP')).toBe(false)
+  expect(await pixelsOf(page, logo.type, logo.bytes)).toBe(await pixelsOf(page, logo.type, given))
+})
+
+test('The check of a logo that was checked before changes nothing', async () => {
+  for (const given of [pngLogo(), await webpLogo(page), await webpLogo(page, { alpha: 0.5 })]) {
+    const { bytes, hash } = logoOf(given)
+    expect(logoOf(bytes)).toMatchObject({ bytes, hash })
+  }
+})
+
+const pixels = deflateSync(Buffer.alloc(64 * (1 + 64 * 4)))
+
+test.each([
+  ['a text', Buffer.from('not a picture'), 'neither a PNG nor a WebP'],
+  ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'neither a PNG nor a WebP'],
+  ['a GIF', gif(), 'neither a PNG nor a WebP'],
+  ['a JPEG', jpeg(), 'neither a PNG nor a WebP'],
+  ['an empty file', Buffer.alloc(0), 'neither a PNG nor a WebP'],
+  ['a side of 15 pixels', pngLogo({ width: 15 }), '15 × 64 pixels'],
+  ['a side of 1,025 pixels', pngLogo({ width: 1025 }), '1025 × 64 pixels'],
+  ['65,537 bytes', Buffer.concat([pngLogo(), Buffer.alloc(65_536)]), 'a logo has at most 65536'],
+  ['bytes after the end', Buffer.concat([pngLogo(), Buffer.from('<script>')]), 'damaged'],
+  ['an animation', pngLogo({ more: [{ type: 'acTL', data: Buffer.alloc(8) }] }), 'animated'],
+  ['an unknown critical chunk', pngLogo({ more: [{ type: 'ABCD', data: Buffer.alloc(8) }] }), 'damaged'],
+  ['interlacing', assemblePng({ header: pngHeader({ interlace: 1 }), pixels }), 'interlaced'],
+  ['a bit depth that does not exist', assemblePng({ header: pngHeader({ depth: 3 }), pixels }), 'damaged'],
+  ['indexed pixels without a palette', assemblePng({ header: pngHeader({ colorType: 3 }), pixels }), 'palette'],
+  ['too few pixels', assemblePng({ header: pngHeader({ height: 65 }), pixels }), 'do not fill'],
+  ['too many pixels', assemblePng({ header: pngHeader({ height: 63 }), pixels }), 'do not fill'],
+  ['pixels that cannot be inflated', assemblePng({ header: pngHeader({}), pixels: Buffer.from('pixels') }), 'do not fill'],
+  ['an unknown filter', assemblePng({ header: pngHeader({}), pixels: deflateSync(Buffer.alloc(64 * 257, 5)) }), 'do not fill'],
+])('A file that is no logo is refused with its fault: %s', (_, bytes, fault) => {
+  expect(faultOf(bytes)).toContain(fault)
+})
+
+test('A PNG in which one byte was changed is refused', () => {
+  const given = pngLogo()
+  fc.assert(
+    fc.property(fc.nat(given.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
+      const changed = Buffer.from(given)
+      changed.writeUInt8(changed.readUInt8(at) ^ change, at)
+      expect(faultOf(changed)).not.toBe('')
+    }),
+  )
+})
+
+test('A PNG or a WebP that was cut off is refused', async () => {
+  for (const given of [pngLogo(), await webpLogo(page), await webpLogo(page, { quality: 1 })])
+    fc.assert(fc.property(fc.nat(given.length - 1), (length) => faultOf(given.subarray(0, length)) !== ''))
+})
+
+test('A WebP with another size in its extended header, with an animation, or with two pictures is refused', async () => {
+  const given = await webpLogo(page)
+  const wider = Buffer.from(given)
+  wider.writeUIntLE(99, 24, 3)
+  const animated = Buffer.from(given)
+  animated.writeUInt8(animated.readUInt8(20) | 2, 20)
+  const picture = given.subarray(given.indexOf('VP8 '))
+  const twice = Buffer.concat([given, picture])
+  twice.writeUInt32LE(twice.length - 8, 4)
+  expect(faultOf(wider)).toContain('damaged')
+  expect(faultOf(animated)).toContain('animated')
+  expect(faultOf(twice)).toContain('damaged')
+})

@@ -1,0 +1,104 @@
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { afterEach, expect, test } from 'vitest'
+import { logRequests, newRequestId } from '../../../src/ops/http/request-log.ts'
+import { createLogger } from '../../../src/ops/log/logger.ts'
+import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
+import { capturedLog } from '../log/captured-log.ts'
+
+let server: FastifyInstance
+afterEach(() => server.close())
+
+async function serverWith(log: ReturnType<typeof capturedLog>, metrics = createMetrics()): Promise<string> {
+  const logger: FastifyBaseLogger = createLogger({ level: 'info', destination: log.destination })
+  server = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+  })
+  logRequests(server, metrics)
+  server.post('/grants/:id', () => 'fine')
+  server.get('/health/live', () => 'fine')
+  return server.listen({ host: '127.0.0.1', port: 0 })
+}
+
+test('A request is logged as one line with method, route pattern, status, duration and request id, and without path, query, body or cookie', async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/grants/secret-id?code=c0de`, {
+    method: 'POST',
+    body: 'token=t0ken',
+    headers: { cookie: 'session=s3ssion' },
+  })
+  const lines = log.lines().filter(({ msg }) => msg === 'request')
+  expect(lines).toEqual([
+    expect.objectContaining({
+      method: 'POST',
+      route: '/grants/:id',
+      status: 200,
+      ms: expect.any(Number),
+      reqId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    }),
+  ])
+  expect(log.text()).not.toMatch(/secret-id|c0de|t0ken|s3ssion/)
+})
+
+test('A request id that a client sends is not used, so that clients cannot write to the log', async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/grants/1`, {
+    method: 'POST',
+    headers: { 'x-request-id': 'chosen-by-caller', 'request-id': 'chosen-by-caller' },
+  })
+  expect(log.text()).not.toContain('chosen-by-caller')
+})
+
+test('A request to an unknown path is logged with the route "unmatched", without its path', async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/nowhere/at/all`)
+  expect(log.lines().at(-1)).toMatchObject({ route: 'unmatched', status: 404 })
+  expect(log.text()).not.toContain('/nowhere/at/all')
+})
+
+test('A health check is not logged at level info', async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/health/live`)
+  expect(log.text()).not.toContain('/health/live')
+})
+
+test('Requests are counted in the metrics by route pattern, method and status', async () => {
+  const metrics = createMetrics()
+  const url = await serverWith(capturedLog(), metrics)
+  await fetch(`${url}/grants/1`, { method: 'POST' })
+  await fetch(`${url}/grants/2`, { method: 'POST' })
+  expect(await metrics.render()).toContain(
+    'grantor_request_duration_seconds_count{route="/grants/:id",method="POST",status="200"} 2',
+  )
+})
+
+test('Each line of the logger of a request has the request id, at every level and in child loggers', async () => {
+  const log = capturedLog()
+  const logger: FastifyBaseLogger = createLogger({ level: 'trace', destination: log.destination })
+  server = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => 'the-request',
+  })
+  server.get('/', (request) => {
+    for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) request.log[level]({ n: 1 }, 'said')
+    request.log.child({ more: true }).info('said')
+    request.log.silent('not said')
+    request.log.level = 'error'
+    request.log.info('not said')
+    return request.log.level
+  })
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  expect(await (await fetch(url)).text()).toBe('error')
+  expect(log.text()).not.toContain('not said')
+  const lines = log.lines().filter(({ msg }) => msg === 'said')
+  expect(lines.map(({ level }) => level)).toEqual(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'info'])
+  for (const line of lines.slice(0, 6)) expect(line).toMatchObject({ reqId: 'the-request', n: 1 })
+  expect(lines.at(-1)).toMatchObject({ reqId: 'the-request', more: true })
+})

@@ -1,0 +1,37 @@
+/** A step of the schema stays as it is once databases may have taken the step. */
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { MIGRATIONS as ON_POSTGRES } from '../../src/store/postgres/migrations.ts'
+import { MIGRATIONS as ON_SQLITE } from '../../src/store/sqlite/migrations.ts'
+
+/** The hash of each step that is in the main branch, without its comments and line breaks. A new step adds a line; no line changes. */
+const LANDED = {
+  'SQLite 17': 'waYMq6L4-8TD9na-jX0YRP1agnlliLXVa5tUV9Y7kf0',
+  'PostgreSQL 17': 'wtLZKeFRgi0EUj8nw3JxWv5-QE_JzFHfmv7iEeIm3a8',
+  'SQLite 18': '1VTlUKvg5HOeKum3xShmUzbi9KYALaCAsdvHyOSrY28',
+  'PostgreSQL 18': 'fG4hcy6S8QZ4h6wQfE5dAgpr5cGaL-5kIEeORCGUm6Y',
+  'SQLite 19': 'H8yx5qbpFgqG30Z3IZ-VZ55jjqQvgcs6XrTg2RASHlM',
+  'PostgreSQL 19': 'ezwKTqBa6G9bA37SxU2bSQKw5dr7LjTcQqK0s6ndZv0',
+}
+
+test('No step of the schema that is in the main branch has changed, on either engine', () => {
+  const found = { ...hashesOf('SQLite', ON_SQLITE), ...hashesOf('PostgreSQL', ON_POSTGRES) }
+  expect(found, 'Databases have taken this step. Leave it as it was, and add a new step.').toEqual(LANDED)
+})
+
+function hashesOf(engine: string, steps: typeof ON_SQLITE): Record<string, string> {
+  return Object.fromEntries(
+    steps.map(({ number, name, oldest, sql }) => {
+      const statements = sql
+        .replace(/^\s*--.*$/gm, '')
+        .replace(/\s+/g, ' ')
+        .trim()
+      return [
+        `${engine} ${number}`,
+        createHash('sha256')
+          .update(JSON.stringify([number, name, oldest, statements]))
+          .digest('base64url'),
+      ]
+    }),
+  )
+}
