@@ -1,0 +1,37 @@
+/** What makes access tokens invalid before their `exp`, in the order in which a node can read it. */
+
+/** `at`: when it happened, in epoch seconds. */
+export type Ending =
+  /** The grant ended, and with it all its access tokens. */
+  | { kind: 'grant'; grantId: string; resources: string[]; at: number }
+  /** One access token of a grant was revoked. `resources` are those of the grant. */
+  | { kind: 'token'; jti: string; resources: string[]; at: number }
+  /** A token without a grant was revoked; `hash` is `hashOfUse` of the client id and the `jti`. */
+  | { kind: 'client_token'; hash: string; at: number }
+  /** A client was disabled or deleted, or may no longer have tokens of its own; `hash` is `hashOfClient`. */
+  | { kind: 'client'; hash: string; at: number }
+
+/** Where a read ended. Only the store that returned the place reads it. */
+export type EndingPlace = { readonly instance: string }
+
+export type EndingsRead = {
+  endings: Ending[]
+  /** the place for the next read */
+  place: EndingPlace
+  /** true if more endings can be read at once, from `place` on */
+  hasMore: boolean
+}
+
+export interface EndingStore {
+  /**
+   * Reads the endings that were committed after `place`; null for all endings whose `at` is at most `within` seconds ago. An ending may be
+   * returned more than once.
+   *
+   * No ending is skipped: every ending that was acknowledged before the first call of a read, whose pages end with `hasMore: false`, is
+   * returned by this read or by an earlier one, however late its transaction was committed.
+   *
+   * `place.instance` changes if the server was started again or another server took over, because a server that was behind may have lost
+   * endings that this node has read. The caller then starts again without a place.
+   */
+  readEndings(place: EndingPlace | null, of: { within: number; limit: number }): Promise<EndingsRead>
+}
