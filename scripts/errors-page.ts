@@ -76,6 +76,7 @@ const WHERE: Record<Endpoint, string> = {
   device: '`/device`',
   token: '`/oauth/token`',
   introspect: '`/oauth/introspect`',
+  endings: '`/oauth/endings`',
   revoke: '`/oauth/revoke`',
   userinfo: '`/oauth/userinfo`',
   'login-api': 'login API',

@@ -74,6 +74,10 @@ export const importRules: readonly ImportRule[] = [
     ours: 'oauth look wallet keys domain/model domain/consent domain/tokens domain/authorization',
     others: 'node:crypto',
   }),
+  rule('src/domain/endings', 'the feed of endings that resource servers read', {
+    ours: 'keys domain/model',
+    others: 'node:crypto',
+  }),
   rule('src/domain/audit', 'the audit trail: its lines, its chain of hashes, signed heads, retention, and the check of a chain', {
     ours: 'wallet keys domain/model',
     others: 'node:crypto',
@@ -132,9 +136,9 @@ export const importRules: readonly ImportRule[] = [
   rule('src/http', 'the HTTP server of the authorization server, with one file per endpoint', {
     ours: `
       oauth domain/model domain/clients domain/resources domain/consent domain/tokens domain/authorization domain/login
-      domain/account pages pages/login pages/account pages/device pages/texts ops/http ops/metrics ops/process
+      domain/account domain/endings pages pages/login pages/account pages/device pages/texts ops/http ops/metrics ops/process
     `,
-    others: 'fastify node:crypto node:https',
+    others: 'fastify node:crypto node:https node:stream node:timers/promises',
   }),
   rule(
     'src/operations',
@@ -189,8 +193,8 @@ export const importRules: readonly ImportRule[] = [
   rule('src/cli/compose', 'the composition: from settings to the store, the keys and the servers', {
     ours: `
       cli/terminal config ops/http ops/log ops/metrics ops/process wallet chain outbound keys domain/consent
-      domain/model domain/clients domain/resources domain/account domain/audit domain/maintenance domain/operators
-      operations store/sqlite store/postgres http admin console login-server telemetry pages
+      domain/model domain/clients domain/resources domain/account domain/endings domain/audit domain/maintenance
+      domain/operators operations store/sqlite store/postgres http admin console login-server telemetry pages
     `,
     others: 'any',
   }),

@@ -34,7 +34,16 @@ export function formParameters<Single extends ParameterName, Many extends Parame
   single: readonly Single[],
   many: readonly Many[] = [],
 ): Parameters<Single, Many> {
-  const { values, faults } = takeParameters(formOf(request), single, many)
+  return parametersOf(formOf(request), single, many)
+}
+
+/** The same for a form that is already read, such as a query. */
+export function parametersOf<Single extends ParameterName, Many extends ParameterName = never>(
+  form: Form,
+  single: readonly Single[],
+  many: readonly Many[] = [],
+): Parameters<Single, Many> {
+  const { values, faults } = takeParameters(form, single, many)
   const [fault] = faults
   if (fault) throw parameterRefusal(fault)
   return values

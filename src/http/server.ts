@@ -12,6 +12,7 @@ import { authorizeRoutes } from './routes/authorize.ts'
 import { crossDeviceRoutes } from './routes/cross-device.ts'
 import { deviceRoutes } from './routes/device.ts'
 import { deviceAuthorizationRoute } from './routes/device-authorization.ts'
+import { endingsRoutes } from './routes/endings.ts'
 import { healthRoutes } from './routes/health.ts'
 import { introspectRoute } from './routes/introspect.ts'
 import { loginApiRoutes } from './routes/login-api.ts'
@@ -82,6 +83,7 @@ export function createAuthServer(service: Service): FastifyInstance {
   tokenRoute(server, service)
   introspectRoute(server, service)
   revokeRoute(server, service)
+  endingsRoutes(server, service)
   userinfoRoute(server, service)
   logoutRoutes(server, service)
   void server.register(async (scope) => loginApiRoutes(scope, service))

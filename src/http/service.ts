@@ -1,6 +1,8 @@
 /** The dependencies of the routes. */
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
+import type { EndingFeed } from '../domain/endings/feed.ts'
+import type { FeedReaders } from '../domain/endings/feed-readers.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { RateLimit } from '../ops/http/rate-limit.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
@@ -25,6 +27,7 @@ import type { Look } from '../pages/look.ts'
  * - `registrations`: clients that register themselves, by network
  * - `client_fetches`: fetches of metadata documents and keys of clients that are not registered, by network
  * - `host_fetches`: the same, by the host that is called
+ * - `feed_reads`: requests for the feed of endings, by client
  */
 export type Limited =
   | 'failures'
@@ -45,9 +48,11 @@ export type Limited =
   | 'host_fetches'
   | 'uses'
   | 'registrations'
+  | 'feed_reads'
 
 export type Service = {
   deps: Deps
+  endings: { feed: EndingFeed; readers: FeedReaders }
   /** shared with the login server alone; two while the secret is being changed */
   loginSecrets: readonly string[]
   limits: RateLimit<Limited>

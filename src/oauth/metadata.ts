@@ -36,6 +36,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     token_endpoint: `${issuer}/oauth/token`,
     introspection_endpoint: `${issuer}/oauth/introspect`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
+    // docs/reference/feed.md
+    endings_endpoint: `${issuer}/oauth/endings`,
     jwks_uri: `${issuer}/oauth/jwks`,
     scopes_supported: facts.scopes,
     response_types_supported: ['code'],

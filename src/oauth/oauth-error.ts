@@ -87,6 +87,13 @@ export const invalidGrant = (reason: ReasonOf<'invalid_grant'>): OAuthError => n
 export const unauthorizedClient = (reason: ReasonOf<'unauthorized_client'>): OAuthError =>
   new OAuthError({ error: 'unauthorized_client', reason })
 
+export const notAResourceServer = (): OAuthError =>
+  new OAuthError({
+    error: 'unauthorized_client',
+    reason: 'not_a_resource_server',
+    description: 'The client is not the client of a resource server.',
+  })
+
 export const unsupportedGrantType = (): OAuthError =>
   new OAuthError({ error: 'unsupported_grant_type', reason: 'grant_type_unknown' })
 
@@ -186,6 +193,9 @@ export const tooManyPushed = (retryAfter: number): OAuthError =>
 
 export const tooManyRevocations = (retryAfter: number): OAuthError =>
   overLimit('revoked_too_often', 'Too many tokens were revoked. Wait and try again.', retryAfter)
+
+export const tooManyReaders = (retryAfter: number): OAuthError =>
+  overLimit('feed_reads', 'Too many readers of the feed. Wait and try again.', retryAfter)
 
 export const storeUnavailable = (): OAuthError =>
   new OAuthError({

@@ -17,6 +17,7 @@ export type Endpoint =
   | 'device'
   | 'token'
   | 'introspect'
+  | 'endings'
   | 'revoke'
   | 'userinfo'
   | 'login-api'
@@ -56,6 +57,7 @@ export type ParameterName =
   | 'code_challenge_method'
   | 'code_verifier'
   | 'confirmation'
+  | 'cursor'
   | 'decision'
   | 'device_code'
   | 'dpop_jkt'
@@ -88,6 +90,7 @@ export type ParameterName =
   | 'token'
   | 'token_type_hint'
   | 'user_code'
+  | 'wait'
 
 const AT_REQUEST = ['authorize', 'par'] as const
 const AT_REQUEST_OR_DEVICE = [...AT_REQUEST, 'device-authorization'] as const
@@ -154,6 +157,8 @@ export const oauthErrors = {
       ],
       two_client_auth_methods: ['clients', 'The client authenticated in more than one way.', 'Send credentials in one way only.'],
       client_id_mismatch: ['clients', '`client_id` in the body is not the client of the `Authorization` header.'],
+      cursor_malformed: ['endings', '`cursor` is not a cursor of the feed.'],
+      wait_malformed: ['endings', '`wait` is not a number of seconds from 0 to 30.'],
       token_malformed: ['userinfo', 'The access token was sent twice, or is not a token.'],
       verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code stays valid.'],
       verifier_without_challenge: ['token', '`code_verifier` was sent, but the authorization request had no `code_challenge`.'],
@@ -298,6 +303,11 @@ export const oauthErrors = {
     act: 'Let the operator register the grant type for the client.',
     reasons: {
       grant_type_not_registered: [AT_REQUEST_OR_TOKEN, 'The client is not registered for this grant type.'],
+      not_a_resource_server: [
+        'endings',
+        'The client is no resource server. Only a resource server may read the feed of endings.',
+        'Let the operator register the client of the API with its resource: `--resource-server`.',
+      ],
     },
   },
   unsupported_grant_type: {
@@ -587,6 +597,7 @@ export const oauthErrors = {
         LIMIT,
       ],
       pushed_too_often: [['par', 'device-authorization'], 'Status 429: too many pushed requests.', LIMIT],
+      feed_reads: ['endings', 'Status 429: too many requests for the feed, or too many open connections, of one client.', LIMIT],
       revoked_too_often: ['revoke', 'Status 429: too many revocations of tokens without a grant by one client.', LIMIT],
       registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
       client_fetches: [

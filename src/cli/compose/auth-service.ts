@@ -38,6 +38,7 @@ import { composeAccountNames, type ReadName } from './account-names.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 import { composeClientCalls } from './client-calls.ts'
 import { countEvents } from './counted-events.ts'
+import { composeEndings } from './endings.ts'
 import { ownResources } from './own-resources.ts'
 import { fetchCounts } from './rate-limits.ts'
 import { watchedKeys } from './watched-keys.ts'
@@ -63,6 +64,8 @@ export type AuthServiceRuntime = {
   store: Store
   /** epoch seconds */
   now: () => number
+  /** the same with a fraction; `now` if absent */
+  clock?: (() => number) | undefined
   logger: Logger
   /** writes one line of the audit log */
   logAudit: (event: LoggedEvent<AuditEventName>) => void
@@ -97,9 +100,12 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, ownResources(adminUrl))
   const clients = composeClients(settings, { store, keys, fetch: calls.documents, resources, counts, now })
+  const { clock = now, logger } = runtime
+  const endings = composeEndings({ store, keys, settings: settings.service, clock, logger, metrics })
   const remembered: Remembered = {
     async forget(changed) {
       clients.forget(changed)
+      endings.feed.forget(changed)
       await resources.renew(changed)
     },
   }
@@ -136,9 +142,9 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keeping = { store, keys, trail, recordCounts, issuer, now, log: logAudit }
   const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays })
-  const { server, admin } = await composeServers(settings, runtime, { deps, keyKeeping })
+  const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping })
   const workers = composeJobWorkers(store, deps)
-  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks, ...workers }
+  return { server, admin, deps, endings, upkeep, bounds, deliveries, trail, keepTrail, webhooks, ...workers }
 }
 
 function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
@@ -155,19 +161,19 @@ function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
   return { workOnJobs: createJobWorker('jobs', work), workOnEndings: createJobWorker('endings', work) }
 }
 
-type ServerParts = { deps: Deps; keyKeeping: KeyKeeping }
+type ServerParts = { deps: Deps; endings: ReturnType<typeof composeEndings>; keyKeeping: KeyKeeping }
 
-async function composeServers(settings: AuthServiceSettings, runtime: AuthServiceRuntime, { deps, keyKeeping }: ServerParts) {
+async function composeServers(settings: AuthServiceSettings, runtime: AuthServiceRuntime, { deps, endings, keyKeeping }: ServerParts) {
   const { loginSecrets, trustedProxies, adminUrl } = settings
   const { store, now, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
   const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
   const parts = { deps, loginSecrets, logger, look, tracing, trustedProxies, tls }
   if (adminUrl === null)
-    return { server: createAuthServer({ ...parts, readClientLogo, limits, metrics, isStopping }), admin: null }
+    return { server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics, isStopping }), admin: null }
   // The console shows the requests of the auth service. Without the console, they are not counted a second time.
   const live = createLiveState(now)
   return {
-    server: createAuthServer({ ...parts, readClientLogo, limits, metrics: live.observe(metrics), isStopping }),
+    server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics: live.observe(metrics), isStopping }),
     admin: await composeAdmin({ ...parts, store, keyKeeping, adminUrl, metrics, live, isDevelopment: settings.allowLoopback }),
   }
 }

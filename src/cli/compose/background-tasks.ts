@@ -1,6 +1,7 @@
 /** The tasks that a node repeats beside its requests. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { WebhookSender } from '../../domain/audit/webhooks.ts'
+import type { EndingFeed } from '../../domain/endings/feed.ts'
 import type { BoundKeeper } from '../../domain/maintenance/bounds.ts'
 import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts'
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
@@ -16,6 +17,7 @@ type BackgroundParts = {
   lifetimes: Lifetimes
   now: () => number
   upkeep: Upkeep
+  endings: { feed: Pick<EndingFeed, 'renew'> }
   bounds: BoundKeeper
   keepTrail: (stopping: AbortSignal) => Promise<void>
   webhooks: WebhookSender
@@ -30,6 +32,7 @@ export function startBackground({
   lifetimes,
   now,
   upkeep,
+  endings,
   bounds,
   keepTrail,
   webhooks,
@@ -52,6 +55,7 @@ export function startBackground({
     repeatEvery(seconds, name, metrics ? countRuns(metrics, name, task) : task, logger)
   return [
     repeat(0.5, 'noticing changes', upkeep.noticeChanges),
+    repeat(0.5, 'reading endings', () => endings.feed.renew()),
     repeat(60, 'keeping keys', upkeep.keepKeys),
     repeat(1, 'keeping bounds', bounds.keep),
     repeat(SWEEP_EVERY, 'cleaning', sweep),

@@ -45,10 +45,10 @@ export async function composeAuthService(settings: Settings<'serve' | 'start'>, 
   // The imports run while the store is opened.
   const composition = import('./auth-service.ts')
   const opening = tracingFor(settings, 'grantor', options)
-  const { store, now } = await openStore(settings, options.now)
+  const { store, now, clock } = await openStore(settings, options.now)
   try {
     const limits = options.limits ?? ownLimits(settings, options.now)
-    return await composeWith(settings, { ...options, ...(await composition), limits, store, now, tracing: await opening })
+    return await composeWith(settings, { ...options, ...(await composition), limits, store, now, clock, tracing: await opening })
   } catch (error) {
     await store.close()
     throw failureOf(error)
@@ -60,11 +60,12 @@ type OnStore = AuthServiceOptions & {
   limits: RateLimit<Limited>
   tracing: Tracing | undefined
   composeOnStore: typeof composeOnStore
+  clock: () => number
 }
 
 async function composeWith(
   settings: Settings<'serve' | 'start'>,
-  { composeOnStore: compose, store, now, logger, metrics, limits, tracing, development = false, tls }: OnStore,
+  { composeOnStore: compose, store, now, clock, logger, metrics, limits, tracing, development = false, tls }: OnStore,
 ) {
   const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
   // Reading the revision also synchronises the clock with the store's clock, if the store has one.
@@ -78,6 +79,7 @@ async function composeWith(
   const { server, admin, deliveries, trail, ...tasks } = await compose(serviceSettings, {
     store: tracing ? await loadTracedStore(store, settings, tracing) : store,
     now,
+    clock,
     logger,
     logAudit: createAuditLog(logger, auditEvents),
     limits,

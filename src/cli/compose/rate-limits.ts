@@ -22,6 +22,9 @@ const WALLETS_OF_NETWORK = 4
 /** Each is a row until the token would have expired. */
 const CLIENT_TOKEN_REVOCATIONS = 6000
 
+/** Connections and single reads of all processes of one API. A failover makes each of them read again. */
+const FEED_READS = 6000
+
 export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
   const { failureLimit, signInLimit, codeLimit, pushLimit, clientPushLimit, assertionLimit } = settings
   return {
@@ -39,6 +42,7 @@ export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
     host_fetches: HOST_FETCHES,
     uses: assertionLimit,
     registrations: REGISTRATIONS,
+    feed_reads: FEED_READS,
     ...LINE_LIMITS,
     network_lines: LINES_PER_SIGN_IN * signInLimit,
   }

@@ -10,18 +10,24 @@ import { keySettings } from './service-settings.ts'
 
 type DatabaseSettings = Pick<Settings<'migrate'>, 'databaseUrl'>
 
-/** Opens the store. `now` is the store's time, if the store has a clock. A database that cannot be used becomes one line with the remedy. */
+/** Opens the store. `now` is the store's time, if the store has a clock; `clock` is the same with a fraction. A database that cannot be used becomes one line with the remedy. */
 export async function openStore(
   { databaseUrl }: DatabaseSettings,
   own: () => number,
-): Promise<{ store: Store; now: () => number }> {
+): Promise<{ store: Store; now: () => number; clock: () => number }> {
   const clock: StoreClock = createStoreClock(own, () => performance.now() / 1000)
   try {
     const store = await openDatabase(databaseUrl, clock)
-    return { store, now: clock.now }
+    return { store, now: clock.now, clock: () => clock.exact() ?? withFraction(own()) }
   } catch (error) {
     throw failureOf(error)
   }
+}
+
+/** Whole seconds of this machine's clock, with their fraction. The clock of a test has none. */
+function withFraction(seconds: number): number {
+  const machine = Date.now() / 1000
+  return Math.floor(machine) === seconds ? machine : seconds
 }
 
 /** For a command: opens the store, uses it with the store's time, and closes it, also after an error. */

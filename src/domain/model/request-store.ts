@@ -4,6 +4,7 @@
  * must never treat that error as an outcome.
  */
 import type { Address } from '../../wallet/address.ts'
+import type { EndingStore } from './ending-store.ts'
 import type { RestorationStore } from './operator-store.ts'
 import type { ReceiptPage, SessionPage, UnendedPage } from './pages.ts'
 import type { EndReason, Grant, Receipt, Session } from './records.ts'
@@ -227,6 +228,7 @@ export interface RequestStore {
   readonly receipts: ReceiptStore
   readonly spent: SpentStore
   readonly pushedRequests: PushedRequestStore
+  readonly endings: EndingStore
   readonly restorations: Pick<RestorationStore, 'readRestoration'>
   /** Increases with every change of a client, a key or a resource, so that each node notices the change within a second. */
   readRevision(): Promise<number>

@@ -9,6 +9,8 @@
 export type StoreClock = {
   /** epoch seconds, whole ones */
   now(): number
+  /** epoch seconds with a fraction; null before the store has returned a time */
+  exact(): number | null
   /** Corrects the clock. `at` is the time that the store returned, in epoch seconds with a fraction; `sentAt` is `elapsed()` when the statement was sent. */
   correct(at: number, sentAt: number): void
   /** seconds on a monotonic clock with any origin */
@@ -20,6 +22,7 @@ export function createStoreClock(own: () => number, elapsed: () => number): Stor
   /** the time of the store's clock when `elapsed` was 0 */
   let origin: number | null = null
   return {
+    exact: () => (origin === null ? null : origin + elapsed()),
     now: () => (origin === null ? own() : Math.floor(origin + elapsed())),
     correct(at, sentAt) {
       // The store read the clock at some moment between sending the statement and now.

@@ -17,6 +17,17 @@ export type KeyTimes = {
   dueAt: number
 }
 
+/** The feed of endings. Ages and delays are in seconds; null while no reader is there. */
+export type FeedState = {
+  entries: number
+  bytes: number
+  readers: number
+  age: number | null
+  slowestAge: number
+  /** from the latest ending to the moment at which this node sent the ending to its readers */
+  delay: number
+}
+
 export type ServiceMetrics = {
   countTokens(grantType: string, client: string): void
   countSignIn(method: string, client: string): void
@@ -31,6 +42,8 @@ export type ServiceMetrics = {
   countSpans(result: 'exported' | 'failed' | 'dropped', spans: number): void
   /** `read` returns the youngest key of each kind; it is called for each scrape */
   watchKeys(read: () => KeyTimes[]): void
+  /** `read` is called for each scrape */
+  watchFeed(read: () => FeedState): void
 }
 
 export function createServiceMetrics(registry: Registry): ServiceMetrics {
@@ -69,6 +82,7 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     },
     countSpans: (result, count) => spans.inc({ result }, count),
     watchKeys: (read) => watchKeys(registry, read),
+    watchFeed: (read) => watchFeed(registry, read),
   }
 }
 
@@ -91,6 +105,31 @@ function watchKeys(registry: Registry, read: () => KeyTimes[]): void {
     name: 'grantor_key_due_timestamp_seconds',
     help: 'When the youngest key must be replaced, by kind. A later key moves this time.',
   })
+}
+
+/** The values of several workers are added, but for ages: there the largest counts. */
+function watchFeed(registry: Registry, read: () => FeedState): void {
+  const gauge = (name: string, help: string, aggregator: 'sum' | 'max') =>
+    new Gauge({ name, help, aggregator, registers: [registry] })
+  const readers = new Gauge({
+    name: 'grantor_feed_readers',
+    help: 'Open connections of readers of the feed of endings.',
+    registers: [registry],
+    collect() {
+      const state = read()
+      readers.set(state.readers)
+      entries.set(state.entries)
+      bytes.set(state.bytes)
+      age.set(state.age ?? 0)
+      slowest.set(state.slowestAge)
+      delay.set(state.delay)
+    },
+  })
+  const entries = gauge('grantor_feed_entries', 'Entries of the feed of endings in memory.', 'sum')
+  const bytes = gauge('grantor_feed_bytes', 'Memory of these entries.', 'sum')
+  const age = gauge('grantor_feed_age_seconds', 'Time since the feed was complete; 0 without readers.', 'max')
+  const slowest = gauge('grantor_feed_slowest_reader_age_seconds', 'The age of the feed at the slowest reader.', 'max')
+  const delay = gauge('grantor_feed_delay_seconds', 'Time from the latest ending until it was sent to the readers.', 'max')
 }
 
 function boundedClients(): (client: string) => string {

@@ -1,0 +1,28 @@
+/** The feed of endings: its log lines and its metrics. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { EndingFeed, type FeedParts } from '../../domain/endings/feed.ts'
+import { FeedReaders } from '../../domain/endings/feed-readers.ts'
+import type { Logger } from '../../ops/log/logger.ts'
+import type { Metrics } from '../../ops/metrics/metrics.ts'
+
+type Parts = Omit<FeedParts, 'nextTurn' | 'note'> & {
+  logger: Pick<Logger, 'warn' | 'info'>
+  metrics: Pick<Metrics, 'watchFeed'> | undefined
+}
+
+export function composeEndings({ logger, metrics, ...parts }: Parts): { feed: EndingFeed; readers: FeedReaders } {
+  const readers = new FeedReaders(parts.clock)
+  const feed = new EndingFeed({
+    ...parts,
+    nextTurn: async () => void (await nextTurn()),
+    note(state, entries) {
+      if (state === 'too_large') logger.warn({ entries }, 'the feed of endings is too large: resource servers use introspection')
+      else logger.info({ entries }, 'the feed of endings is complete again')
+    },
+  })
+  metrics?.watchFeed(() => {
+    const { entries, bytes, age, delay } = feed.facts()
+    return { entries, bytes, age, delay, readers: readers.count, slowestAge: readers.slowestAge(parts.clock()) }
+  })
+  return { feed, readers }
+}

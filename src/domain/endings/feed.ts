@@ -1,0 +1,391 @@
+/**
+ * The feed of endings in one node. While it has readers, the node reads the store twice a second for all of them together, and keeps the
+ * endings of the last lifetime of an access token in memory.
+ *
+ * `until` is the promise of the feed: every ending that was acknowledged before `until` is in the feed. The promise holds because `until` is the time
+ * at which a read of the store begins, and no read skips an ending that was committed before (`EndingStore`).
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type { KeyRing } from '../../keys/key-ring.ts'
+import type { Changed } from '../model/changes.ts'
+import type { ServiceSettings } from '../model/deps.ts'
+import type { Ending, EndingPlace } from '../model/ending-store.ts'
+import type { Store } from '../model/store.ts'
+import { StoreUnavailable } from '../model/store-errors.ts'
+import { ENTRY_LENGTH, Entries } from './entries.ts'
+import { type FeedPlace, writeCursor } from './feed-cursor.ts'
+import { type Added, type EntryKind, type MessageFrame, partsOf, signingKeyIds, signMessage } from './feed-message.ts'
+import { EVERYONE, exchangesOf, Visibility } from './visibility.ts'
+
+export type FeedParts = {
+  store: Pick<Store, 'endings' | 'clients'>
+  keys: KeyRing
+  settings: Pick<ServiceSettings, 'authUrl' | 'defaultResource' | 'lifetimes'>
+  /** epoch seconds with a fraction: the clock of the service */
+  clock: () => number
+  /** resolves in the next turn of the event loop */
+  nextTurn: () => Promise<void>
+  /** Called once when the feed has more entries than it may have, and once when it has fewer again. */
+  note: (state: 'too_large' | 'in_bounds', entries: number) => void
+}
+
+/** The messages after a place, and the place after them. */
+export type Batch = { cursor: string; messages: readonly string[] }
+
+export type FeedFacts = {
+  entries: number
+  bytes: number
+  /** seconds since `until`; null while no reader is there */
+  age: number | null
+  /** seconds from the latest ending until it was in the feed */
+  delay: number
+}
+
+/** Entries in memory, and in a snapshot. With more, readers use introspection. */
+const ENTRIES_AT_MOST = 1_000_000
+const ROWS_AT_ONCE = 5000
+/** Seconds for which an entry is kept after the last token that it can concern has expired. Clocks and rounding differ by less. */
+const SLACK = 60
+/** Milliseconds by which the clock may go back without having been set. */
+const CLOCK_JITTER = 100
+/** Seconds. Entries are forgotten in blocks of this many seconds. */
+const BLOCK = 60
+/** Milliseconds. A feed that is older is not given to a new reader. */
+const STALE_AFTER = 2500
+/** Reads of the store that a reader can miss and still continue from its cursor. */
+const TICKS_AT_MOST = 240
+const LOGGED_AT_MOST = 50_000
+/** Reads of the store after the last reader. Then the node forgets the feed. */
+const IDLE_AT_MOST = 120
+/** Milliseconds. Another node's clock may differ by this much, so a reader that comes from there gets these endings again. */
+const OTHER_NODE = 2000
+/** Readers that are woken in one turn of the event loop, so that other requests run in between. */
+const WOKEN_AT_ONCE = 50
+/** Reads of the store between two reads of the exchanges that clients may make. */
+const EXCHANGES_EVERY = 10
+/** Reads of the store after which a snapshot is made anew. */
+const SNAPSHOTS_FOR = 10
+const SNAPSHOTS_AT_MOST = 4
+const MESSAGES_AT_MOST = 1000
+
+/** One read of the store, in milliseconds. What was committed after `seenBy` is not in `added`. */
+type Tick = { until: number; seenBy: number; added: Added[] }
+
+class State {
+  readonly kinds: Record<EntryKind, Entries> = { ended: new Entries(), clients: new Entries() }
+  readonly visibility = new Visibility()
+  readonly feed: string
+  /** the latest reads, the oldest first. `begin` are the times of the read before them. */
+  ticks: Tick[] = []
+  begin: Omit<Tick, 'added'> = { until: 0, seenBy: 0 }
+  place: EndingPlace | null = null
+  /** entries of a read that is not complete */
+  pending: Added[] = []
+  until = 0
+  keys = ''
+  delay = 0
+  /** From these times on, in milliseconds, a reader may see more than before. Earlier cursors get a snapshot. */
+  readonly widenedAt = new Map<string, number>()
+  /** from a resource and the start of a message to the message, for the present `until` */
+  readonly messages = new Map<string, string>()
+  readonly snapshots = new Map<string, Promise<Batch>>()
+
+  constructor(instance: string, startedAt: string) {
+    this.feed = createHash('sha256').update(`${instance}\0${startedAt}`).digest('base64url').slice(0, 16)
+  }
+
+  get entries(): number {
+    return this.kinds.ended.count + this.kinds.clients.count
+  }
+}
+
+type Waiting = { resource: string; wake: () => void }
+
+export class EndingFeed {
+  readonly #parts: FeedParts
+  readonly #node = randomBytes(6).toString('base64url')
+  #state: State | null = null
+  #renewing: Promise<void> | null = null
+  #waiting: Waiting[] = []
+  #idle = IDLE_AT_MOST
+  #reads = 0
+  #mayExchangesHaveChanged = true
+  #exchangesReadAt = Number.NEGATIVE_INFINITY
+  /** not empty after the clock was set back: cursors of before must not be continued */
+  #clockSetAt = ''
+  #isTooLarge = false
+  #isClosed = false
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts
+  }
+
+  facts(): FeedFacts {
+    const state = this.#state
+    if (!state) return { entries: 0, bytes: 0, age: null, delay: 0 }
+    const { ended, clients } = state.kinds
+    return { entries: state.entries, bytes: ended.bytes + clients.bytes, age: this.#parts.clock() - state.until / 1000, delay: state.delay }
+  }
+
+  /** Notes that clients have changed: they may now exchange tokens for other resources. */
+  forget(changed: Changed): void {
+    if (changed === 'everything' || changed.length > 0) this.#mayExchangesHaveChanged = true
+  }
+
+  /** Reads the store if the feed has readers. To be called twice a second. */
+  async renew(): Promise<void> {
+    if (this.#idle >= IDLE_AT_MOST) this.#state = null
+    else await this.#renewOnce()
+  }
+
+  /**
+   * The messages after the cursor; a snapshot if there is no cursor, or if the feed cannot be continued from there. No message if the reader has
+   * everything. Throws `StoreUnavailable` if the feed is not complete now.
+   */
+  async read(resource: string, cursor: FeedPlace | null): Promise<Batch> {
+    const state = await this.#freshState()
+    const from = cursor && this.#canContinue(state, resource, cursor) ? cursor : null
+    if (from === null) return this.#snapshot(state, resource)
+    const next = this.#cursorOf(state)
+    if (from.until === state.until) return { cursor: next, messages: [] }
+    return { cursor: next, messages: [this.#messageAfter(state, resource, from)] }
+  }
+
+  /** Resolves when the reader can read more, or after about a second, also if the store cannot be read. */
+  async next(resource: string, cursor: string): Promise<void> {
+    this.#idle = 0
+    const state = this.#state
+    if (this.#isClosed) return
+    if (state && cursor !== this.#cursorOf(state)) return
+    await new Promise<void>((wake) => void this.#waiting.push({ resource, wake }))
+  }
+
+  /** Wakes every reader. From now on nobody waits. */
+  close(): void {
+    this.#isClosed = true
+    for (const { wake } of this.#waiting.splice(0)) wake()
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  #cursorOf({ until, feed }: State): string {
+    return writeCursor({ until, feed, node: this.#node })
+  }
+
+  async #freshState(): Promise<State> {
+    this.#idle = 0
+    if (!this.#isFresh()) await this.#renewOnce()
+    if (this.#isTooLarge) throw new StoreUnavailable('the feed of endings is too large')
+    if (!this.#state || !this.#isFresh()) throw new StoreUnavailable('the feed of endings is not complete')
+    return this.#state
+  }
+
+  #isFresh(): boolean {
+    return this.#state !== null && this.#state.until > 0 && this.#parts.clock() * 1000 - this.#state.until <= STALE_AFTER
+  }
+
+  #canContinue(state: State, resource: string, { until, feed, node }: FeedPlace): boolean {
+    if (feed !== state.feed || until > state.until || until < (state.widenedAt.get(resource) ?? 0)) return false
+    return node === this.#node ? until >= state.begin.until : until - OTHER_NODE > state.begin.seenBy
+  }
+
+  /** One message with everything after the place. The readers of one resource at the same place share it. */
+  #messageAfter(state: State, resource: string, { until, node }: FeedPlace): string {
+    const isOwn = node === this.#node
+    const name = `${resource} ${until} ${isOwn}`
+    const known = state.messages.get(name)
+    if (known !== undefined) return known
+    const added = state.ticks
+      .filter((tick) => (isOwn ? tick.until > until : tick.seenBy >= until - OTHER_NODE))
+      .flatMap((tick) => tick.added.filter(({ block, position }) => state.visibility.sees(resource, block.groupAt(position))))
+    const message = signMessage(this.#parts.keys, this.#frame(state, resource), { from: until, added })
+    if (state.messages.size < MESSAGES_AT_MOST) state.messages.set(name, message)
+    return message
+  }
+
+  /** Readers that come at about the same time share one snapshot. They read what followed with their next request. */
+  #snapshot(state: State, resource: string): Promise<Batch> {
+    const known = state.snapshots.get(resource)
+    if (known) return known
+    if (state.snapshots.size >= SNAPSHOTS_AT_MOST) state.snapshots.clear()
+    const made = this.#makeSnapshot(state, resource)
+    state.snapshots.set(resource, made)
+    made.catch(() => state.snapshots.delete(resource))
+    return made
+  }
+
+  async #makeSnapshot(state: State, resource: string): Promise<Batch> {
+    const frame = this.#frame(state, resource)
+    const cursor = this.#cursorOf(state)
+    const { count, parts } = partsOf(state.kinds, (group) => state.visibility.sees(resource, group))
+    const messages: string[] = []
+    for (const added of parts) {
+      if (messages.length > 0) await this.#parts.nextTurn()
+      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 1, count], added }))
+    }
+    return { cursor, messages }
+  }
+
+  #frame(state: State, resource: string): MessageFrame {
+    const { settings, clock } = this.#parts
+    const at = Math.max(Math.floor(clock() * 1000), state.until)
+    const { feed, until } = state
+    return { iss: settings.authUrl, aud: resource, at, feed, until, lifetime: settings.lifetimes.accessToken }
+  }
+
+  #renewOnce(): Promise<void> {
+    this.#renewing ??= this.#renew().finally(() => (this.#renewing = null))
+    return this.#renewing
+  }
+
+  async #renew(): Promise<void> {
+    this.#idle++
+    this.#reads++
+    try {
+      const { state, tick } = await this.#readTick()
+      await this.#wake(this.#waitingFor(state, tick))
+    } catch (error) {
+      await this.#wake(this.#waiting.splice(0))
+      throw error
+    }
+  }
+
+  async #readTick(): Promise<{ state: State; tick: Tick }> {
+    const { clock } = this.#parts
+    const begunAt = Math.floor(clock() * 1000)
+    if (this.#state && begunAt < this.#state.until - CLOCK_JITTER) {
+      // The clock was set back. Cursors are times, so those of before cannot be continued.
+      this.#clockSetAt = String(begunAt)
+      this.#state = null
+    }
+    this.#refuseIfTooLarge(clock())
+    const state = await this.#readStore(clock())
+    await this.#renewExchanges(state)
+    const isFirst = state.until === 0
+    state.until = Math.max(begunAt, state.until + 1)
+    const tick = { until: state.until, seenBy: Math.ceil(clock() * 1000), added: state.pending }
+    state.pending = []
+    if (isFirst) state.begin = tick
+    else state.ticks.push(tick)
+    this.#state = state
+    this.#keepInBounds(state)
+    return { state, tick }
+  }
+
+  async #readStore(at: number): Promise<State> {
+    const { store, settings } = this.#parts
+    const within = settings.lifetimes.accessToken + SLACK
+    let state = this.#state
+    for (;;) {
+      const read = await store.endings.readEndings(state?.place ?? null, { within, limit: ROWS_AT_ONCE })
+      if (state?.place && state.place.instance !== read.place.instance) {
+        state = null
+        continue
+      }
+      state ??= new State(read.place.instance, this.#clockSetAt)
+      for (const ending of read.endings) this.#add(state, ending, at)
+      state.place = read.place
+      if (!read.hasMore) return state
+      if (state.entries > ENTRIES_AT_MOST) {
+        // What was read is kept, so that the next read begins after it.
+        this.#state = state
+        this.#refuseIfTooLarge(at)
+      }
+    }
+  }
+
+  /** Forgets old entries. Throws if the feed still has more entries than it may have. */
+  #refuseIfTooLarge(at: number): void {
+    if (!this.#state) return
+    for (const entries of Object.values(this.#state.kinds)) entries.forget(at)
+    const { entries } = this.#state
+    const isTooLarge = entries > ENTRIES_AT_MOST
+    if (isTooLarge !== this.#isTooLarge) this.#parts.note(isTooLarge ? 'too_large' : 'in_bounds', entries)
+    this.#isTooLarge = isTooLarge
+    if (isTooLarge) throw new StoreUnavailable('the feed of endings is too large')
+  }
+
+  #add(state: State, ending: Ending, at: number): void {
+    const kind: EntryKind = ending.kind === 'client' ? 'clients' : 'ended'
+    const forgetAt = Math.ceil((ending.at + this.#parts.settings.lifetimes.accessToken + SLACK) / BLOCK) * BLOCK
+    if (forgetAt < at) return
+    const group = 'resources' in ending ? state.visibility.groupOf(this.#resourcesOf(ending.resources)) : EVERYONE
+    const place = state.kinds[kind].add(entryOf(ending), { forgetAt, group })
+    if (!place) return
+    state.pending.push({ kind, ...place })
+    state.delay = Math.max(0, at - ending.at)
+  }
+
+  /** A grant without resources is for the default resource. */
+  #resourcesOf(resources: readonly string[]): readonly string[] {
+    return resources.length === 0 ? [this.#parts.settings.defaultResource] : resources
+  }
+
+  async #renewExchanges(state: State): Promise<void> {
+    const isNew = state.until === 0
+    if (!isNew && !(this.#mayExchangesHaveChanged && this.#reads - this.#exchangesReadAt >= EXCHANGES_EVERY)) return
+    this.#mayExchangesHaveChanged = false
+    this.#exchangesReadAt = this.#reads
+    try {
+      const widened = state.visibility.allow(exchangesOf(await this.#parts.store.clients.listClients()))
+      for (const reader of widened) {
+        state.widenedAt.set(reader, state.until + 1)
+        state.snapshots.delete(reader)
+      }
+    } catch (error) {
+      this.#mayExchangesHaveChanged = true
+      throw error
+    }
+  }
+
+  #keepInBounds(state: State): void {
+    let logged = state.ticks.reduce((sum, { added }) => sum + added.length, 0)
+    while (state.ticks.length > TICKS_AT_MOST || logged > LOGGED_AT_MOST) {
+      const oldest = state.ticks.shift()
+      if (!oldest) break
+      state.begin = oldest
+      logged -= oldest.added.length
+    }
+    state.messages.clear()
+    if (this.#reads % SNAPSHOTS_FOR === 0) state.snapshots.clear()
+  }
+
+  /** Takes the readers that can read something new from the list; all of them after every second read, as a sign of life. */
+  #waitingFor(state: State, { added }: Tick): Waiting[] {
+    const keys = signingKeyIds(this.#parts.keys).join(' ')
+    const isForAll = this.#reads % 2 === 0 || keys !== state.keys
+    state.keys = keys
+    if (isForAll) return this.#waiting.splice(0)
+    const groups = new Set(added.map(({ block, position }) => block.groupAt(position)))
+    const hasNews = ({ resource }: Waiting) => [...groups].some((group) => state.visibility.sees(resource, group))
+    const { woken = [], waiting = [] } = Object.groupBy(this.#waiting, (each) => (hasNews(each) ? 'woken' : 'waiting'))
+    this.#waiting = waiting
+    return woken
+  }
+
+  async #wake(woken: readonly Waiting[]): Promise<void> {
+    for (const [index, { wake }] of woken.entries()) {
+      if (index > 0 && index % WOKEN_AT_ONCE === 0) await this.#parts.nextTurn()
+      wake()
+    }
+  }
+}
+
+/** As in docs/reference/feed.md. */
+function entryOf(ending: Ending): Buffer {
+  switch (ending.kind) {
+    case 'grant':
+      return uuidBytes(ending.grantId)
+    case 'token':
+      return uuidBytes(ending.jti)
+    case 'client_token':
+    case 'client':
+      return Buffer.from(ending.hash, 'base64url').subarray(0, ENTRY_LENGTH)
+  }
+}
+
+function uuidBytes(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex')
+}

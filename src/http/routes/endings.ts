@@ -1,0 +1,178 @@
+/**
+ * `/oauth/endings`: the feed of endings for resource servers (docs/reference/feed.md), as a stream of server-sent events or as JSON after
+ * a wait. The caller authenticates as at the introspection endpoint.
+ */
+import { Readable } from 'node:stream'
+import { setTimeout as pauseFor } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Batch, EndingFeed } from '../../domain/endings/feed.ts'
+import { type FeedPlace, readCursor } from '../../domain/endings/feed-cursor.ts'
+import type { FeedReader, FeedReaders } from '../../domain/endings/feed-readers.ts'
+import type { Client } from '../../domain/model/records.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { parseForm, queryOf } from '../../oauth/form.ts'
+import { invalidRequest, notAResourceServer, tooManyReaders } from '../../oauth/oauth-error.ts'
+import { namesMediaType } from '../accept.ts'
+import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
+import { JSON_HEADERS } from '../error-reply.ts'
+import { formParameters, parametersOf } from '../form-body.ts'
+import type { Service } from '../service.ts'
+
+const PATH = '/oauth/endings'
+const EVENT_STREAM = 'text/event-stream'
+const STREAM_HEADERS = {
+  'content-type': EVENT_STREAM,
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  // nginx would collect the events otherwise.
+  'x-accel-buffering': 'no',
+}
+
+const FEED_PARAMETERS = ['cursor', 'wait'] as const
+/** Seconds. */
+const WAIT_AT_MOST = 30
+/** Seconds after which a stream ends, so that readers spread over new nodes. Up to a quarter less, so that they do not come back together. */
+const STREAM_AT_MOST = 600
+/** Milliseconds for which a reader may accept nothing. */
+const UNREAD_AT_MOST = 30_000
+
+type Feed = { feed: EndingFeed; readers: FeedReaders }
+type Reading = { client: Client; resource: string; cursor: FeedPlace | null }
+
+export function endingsRoutes(server: FastifyInstance, service: Service): void {
+  // Otherwise open streams would keep the server from closing.
+  server.addHook('preClose', async () => service.endings.feed.close())
+
+  server.get(PATH, async (request, reply) => {
+    // Credentials in the query are never read (RFC 6749 §2.3.1).
+    const parameters = parametersOf(parseForm(queryOf(request.url)), FEED_PARAMETERS)
+    const none = { client_id: null, client_secret: null, client_assertion: null, client_assertion_type: null }
+    return answer(request, reply, { ...parameters, ...none })
+  })
+  server.post(PATH, async (request, reply) =>
+    answer(request, reply, formParameters(request, [...CREDENTIAL_PARAMETERS, ...FEED_PARAMETERS])),
+  )
+
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    parameters: Record<(typeof CREDENTIAL_PARAMETERS)[number] | (typeof FEED_PARAMETERS)[number], string | null>,
+  ): Promise<FastifyReply> {
+    const credentials = presentedCredentials(request, parameters)
+    return forClient(service, request, credentials, 'authenticated', async (client) => {
+      const { resourceServer: resource } = client
+      if (resource === null) throw notAResourceServer()
+      const cursor = cursorOf(parameters.cursor ?? request.headers['last-event-id'])
+      const wait = waitOf(parameters.wait)
+      const reader = openReader(service, client)
+      const reading = { client, resource, cursor }
+      if (!namesMediaType(request.headers.accept, EVENT_STREAM)) {
+        const batch = await closing(reader, readWithin(service.endings, reading, wait))
+        return reply.headers(JSON_HEADERS).send(batch)
+      }
+      // The first messages decide the status: a feed that is not complete is 503.
+      const first = await service.endings.feed.read(resource, cursor).catch((error: unknown) => {
+        reader.close()
+        throw error
+      })
+      endUnread(request, reply)
+      return reply.headers(STREAM_HEADERS).send(Readable.from(eventsOf(service, reading, { reader, first })))
+    })
+  }
+}
+
+function openReader({ endings: { readers }, deps, limits }: Service, { id }: Client): FeedReader {
+  const verdict = limits.count('feed_reads', id)
+  if (!verdict.allowed) throw tooManyReaders(verdict.retryAfter)
+  const reader = readers.open(id)
+  if (!reader) throw tooManyReaders(RETRY_AFTER)
+  if (readers.mustBeNamed(id)) deps.audit({ event: 'endings_read', client_id: id })
+  return reader
+}
+
+/** Seconds after which a place for another reader may be free. */
+const RETRY_AFTER = 10
+
+async function closing<Result>(reader: FeedReader, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } finally {
+    reader.close()
+  }
+}
+
+/** The first messages with news; without news, what there is after `wait` seconds. */
+async function readWithin({ feed }: Feed, { resource, cursor }: Reading, wait: number): Promise<Batch> {
+  const until = performance.now() + wait * 1000
+  let batch = await feed.read(resource, cursor)
+  while (batch.messages.length === 0 && performance.now() < until && !feed.isClosed) {
+    await Promise.race([feed.next(resource, batch.cursor), pauseFor(until - performance.now(), undefined, { ref: false })])
+    batch = await feed.read(resource, readCursor(batch.cursor))
+  }
+  return batch
+}
+
+/** The events of one reader. The consumer asks for the next event when it has sent the one before, so a slow reader collects nothing. */
+async function* eventsOf(
+  service: Service,
+  { client, resource }: Reading,
+  { reader, first }: { reader: FeedReader; first: Batch },
+): AsyncGenerator<string> {
+  const { feed } = service.endings
+  const endsAt = performance.now() + STREAM_AT_MOST * 1000 * (1 - Math.random() / 4)
+  try {
+    for (let batch: Batch | null = first; batch !== null; ) {
+      for (const [index, message] of batch.messages.entries()) {
+        // Only the last part of a snapshot may be continued.
+        const isLast = index === batch.messages.length - 1
+        yield isLast ? `id: ${batch.cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`
+      }
+      reader.until = readCursor(batch.cursor)?.until ?? 0
+      await feed.next(resource, batch.cursor)
+      if (feed.isClosed || service.isStopping?.() || performance.now() > endsAt || !(await isStillReader(service, client))) return
+      batch = await readOrWait(feed, resource, batch)
+    }
+  } finally {
+    reader.close()
+  }
+}
+
+/** If the store cannot be read, the stream stays open without messages, and the reader notices the age of the feed. */
+async function readOrWait(feed: EndingFeed, resource: string, { cursor }: Batch): Promise<Batch> {
+  try {
+    return await feed.read(resource, readCursor(cursor))
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return { cursor, messages: [] }
+    throw error
+  }
+}
+
+async function isStillReader({ deps }: Service, { id, resourceServer }: Client): Promise<boolean> {
+  const client = await deps.clients.findRegistered(id)
+  return client?.resourceServer === resourceServer
+}
+
+/** Ends the connection of a reader that accepts nothing. */
+function endUnread(request: FastifyRequest, reply: FastifyReply): void {
+  const { socket } = request.raw
+  const end = () => void socket.destroy()
+  socket.setTimeout(UNREAD_AT_MOST, end)
+  reply.raw.once('close', () => {
+    socket.setTimeout(0)
+    socket.off('timeout', end)
+  })
+}
+
+function cursorOf(text: string | string[] | null | undefined): FeedPlace | null {
+  if (text === null || text === undefined || text === '') return null
+  const cursor = typeof text === 'string' ? readCursor(text) : null
+  if (!cursor) throw invalidRequest('cursor_malformed', 'cursor is not one of the feed.')
+  return cursor
+}
+
+function waitOf(text: string | null): number {
+  if (text === null) return 0
+  const wait = /^\d{1,2}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY
+  if (wait > WAIT_AT_MOST) throw invalidRequest('wait_malformed', `wait is a number of seconds from 0 to ${WAIT_AT_MOST}.`)
+  return wait
+}
