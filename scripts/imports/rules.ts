@@ -153,7 +153,7 @@ export const importRules: readonly ImportRule[] = [
   ),
   rule('src/admin', 'the HTTP side of the operations: the admin API, on a listener of its own, and its OpenAPI document', {
     ours: `
-      oauth domain/model domain/consent domain/tokens domain/maintenance domain/operators operations ops/http
+      oauth domain/endings domain/model domain/consent domain/tokens domain/maintenance domain/operators operations ops/http
       ops/metrics pages
     `,
     others: '@fastify/swagger fastify typebox node:http node:https',

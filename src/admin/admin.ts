@@ -1,6 +1,8 @@
 /** What the admin server needs. */
 import type { ServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
+import type { EndingFeed } from '../domain/endings/feed.ts'
+import type { FeedReaders } from '../domain/endings/feed-readers.ts'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
@@ -23,6 +25,8 @@ export type Admin = {
   look?: Look | undefined
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   tracing?: Tracing | undefined
+  /** the feed of endings of this process */
+  endings: { feed: Pick<EndingFeed, 'facts'>; readers: Pick<FeedReaders, 'count'> }
   /** what the console's overview shows of the auth service of this process */
   live: LiveState
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */

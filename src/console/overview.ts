@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import type { Admin } from '../admin/admin.ts'
 import { listKeys } from '../operations/keys.ts'
-import { number } from '../operations/words.ts'
+import { counted, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { jobsTable, readJobViews } from './jobs.ts'
 import { facts, link, section, table, tag, titleRow } from './parts.ts'
@@ -114,7 +114,7 @@ function refusalsTable(refusals: { reason: string; count: number }[]): Html {
   )
 }
 
-function nodeFacts({ store }: Admin, isReachable: boolean, oldestKey: Html | string): Html {
+function nodeFacts({ store, endings }: Admin, isReachable: boolean, oldestKey: Html | string): Html {
   const away = store.machinesAway?.() ?? []
   return facts([
     ['Machine', html`<code>${hostname()}</code>, process <code>${process.pid}</code>`],
@@ -122,7 +122,14 @@ function nodeFacts({ store }: Admin, isReachable: boolean, oldestKey: Html | str
     ['Store', isReachable ? tag('reachable', 'good') : tag('away', 'warn')],
     away.length > 0 && ['Away', html`${away.map((name) => html`<code>${name}</code> `)}`],
     ['Oldest key in use', oldestKey],
+    ['Feed of endings', feedWords(endings)],
   ])
+}
+
+function feedWords({ feed, readers }: Admin['endings']): string {
+  const { entries, age } = feed.facts()
+  if (age === null) return 'no resource server reads it'
+  return `${counted(readers.count, 'reader')}, ${counted(entries, 'ending')}, ${age.toFixed(1)} s old`
 }
 
 const rate = (value: number): string =>

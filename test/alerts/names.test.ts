@@ -7,6 +7,7 @@ import { alerts, metricsIn, panels, queries, watchPage } from './files.ts'
 async function servedNames(): Promise<Set<string>> {
   const metrics = createMetrics()
   metrics.watchKeys(() => [])
+  metrics.watchFeed(() => ({ entries: 0, bytes: 0, readers: 0, age: null, slowestAge: 0, delay: 0 }))
   const pages = [await metrics.render(), await createSummedMetrics(() => 1).render()]
   return new Set(pages.flatMap((page) => [...page.matchAll(/^# HELP (\S+)/gm)].map(([, name = '']) => name)))
 }

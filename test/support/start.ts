@@ -134,6 +134,8 @@ export type Grantor = {
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
   webhooks: WebhookSender
+  /** reads the endings of the store for the feed, as the service does twice a second */
+  renewFeed(): Promise<void>
   /** every row of every table of the SQLite file, when the audit trail has the lines of all events so far */
   rows(): Promise<Rows>
   /** notices changes of other processes at once, which the service otherwise does within a second */
@@ -259,6 +261,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     webhooks,
     workOnJobs,
     workOnEndings,
+    endings,
   } = await composeOnStore(settings, {
     store: tracing ? traceStore(store, tracing, 'sqlite') : store,
     now: clock.now,
@@ -320,6 +323,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     events,
     logLines,
     keepBounds: bounds.keep,
+    renewFeed: () => endings.feed.renew(),
     keepTrail,
     webhooks,
     async rows() {

@@ -163,7 +163,11 @@ function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
 
 type ServerParts = { deps: Deps; endings: ReturnType<typeof composeEndings>; keyKeeping: KeyKeeping }
 
-async function composeServers(settings: AuthServiceSettings, runtime: AuthServiceRuntime, { deps, endings, keyKeeping }: ServerParts) {
+async function composeServers(
+  settings: AuthServiceSettings,
+  runtime: AuthServiceRuntime,
+  { deps, endings, keyKeeping }: ServerParts,
+) {
   const { loginSecrets, trustedProxies, adminUrl } = settings
   const { store, now, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
   const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
@@ -174,7 +178,16 @@ async function composeServers(settings: AuthServiceSettings, runtime: AuthServic
   const live = createLiveState(now)
   return {
     server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics: live.observe(metrics), isStopping }),
-    admin: await composeAdmin({ ...parts, store, keyKeeping, adminUrl, metrics, live, isDevelopment: settings.allowLoopback }),
+    admin: await composeAdmin({
+      ...parts,
+      endings,
+      store,
+      keyKeeping,
+      adminUrl,
+      metrics,
+      live,
+      isDevelopment: settings.allowLoopback,
+    }),
   }
 }
 

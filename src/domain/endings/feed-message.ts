@@ -62,8 +62,7 @@ function selectAll(kinds: Readonly<Record<EntryKind, Entries>>): Selection {
 
 function* visibleIn(selection: Selection, isVisible: (group: number) => boolean): Generator<Added> {
   for (const { kind, block, count } of selection)
-    for (let position = 0; position < count; position++)
-      if (isVisible(block.groupAt(position))) yield { kind, block, position }
+    for (let position = 0; position < count; position++) if (isVisible(block.groupAt(position))) yield { kind, block, position }
 }
 
 /** The entries that a reader may see, in lists of the size of one message; one empty list if there are none. */

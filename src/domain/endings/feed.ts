@@ -124,7 +124,12 @@ export class EndingFeed {
     const state = this.#state
     if (!state) return { entries: 0, bytes: 0, age: null, delay: 0 }
     const { ended, clients } = state.kinds
-    return { entries: state.entries, bytes: ended.bytes + clients.bytes, age: this.#parts.clock() - state.until / 1000, delay: state.delay }
+    return {
+      entries: state.entries,
+      bytes: ended.bytes + clients.bytes,
+      age: this.#parts.clock() - state.until / 1000,
+      delay: state.delay,
+    }
   }
 
   /** Notes that clients have changed: they may now exchange tokens for other resources. */

@@ -66,8 +66,7 @@ export class Visibility {
   /** The resource, and every resource whose tokens can become tokens for it, in any number of exchanges. */
   #reachOf(resource: string): Set<string> {
     const reach = new Set([resource])
-    for (const reached of reach)
-      for (const { from, to } of this.#exchanges) if (to.includes(reached)) reach.add(from)
+    for (const reached of reach) for (const { from, to } of this.#exchanges) if (to.includes(reached)) reach.add(from)
     return reach
   }
 }

@@ -65,7 +65,10 @@ const TABLE = {
     means: 'A client revoked tokens that were revoked before, or whose grants had ended.',
   },
 
-  endings_read: { recorded: true, means: 'A resource server reads the feed of endings. Recorded once an hour for each client and process.' },
+  endings_read: {
+    recorded: true,
+    means: 'A resource server reads the feed of endings. Recorded once an hour for each client and process.',
+  },
 
   key_made: { ...ACT, means: 'A key was made.' },
   key_retired: { ...ACT, means: 'A key was retired.' },

@@ -24,7 +24,7 @@ export type FeedState = {
   readers: number
   age: number | null
   slowestAge: number
-  /** from the latest ending to the moment at which this node sent the ending to its readers */
+  /** from the latest ending to the moment at which this node read the ending */
   delay: number
 }
 
@@ -129,7 +129,7 @@ function watchFeed(registry: Registry, read: () => FeedState): void {
   const bytes = gauge('grantor_feed_bytes', 'Memory of these entries.', 'sum')
   const age = gauge('grantor_feed_age_seconds', 'Time since the feed was complete; 0 without readers.', 'max')
   const slowest = gauge('grantor_feed_slowest_reader_age_seconds', 'The age of the feed at the slowest reader.', 'max')
-  const delay = gauge('grantor_feed_delay_seconds', 'Time from the latest ending until it was sent to the readers.', 'max')
+  const delay = gauge('grantor_feed_delay_seconds', 'Time from the latest ending until this node read it.', 'max')
 }
 
 function boundedClients(): (client: string) => string {
