@@ -1,5 +1,7 @@
 /** The stores of clients, resources, keys, webhooks and lists, over what an engine does with the rows of a table. */
+import { endsTokens, hashOfClient } from '../domain/model/ending-store.ts'
 import type { ClientStore, KeyStore, ListStore, ResourceStore, SmallLists } from '../domain/model/operator-store.ts'
+import type { Client } from '../domain/model/records.ts'
 import type { WebhookStore } from '../domain/model/webhook-store.ts'
 import { CLIENT_LOGOS, CLIENTS, KEYS, LISTS, RESOURCES, type RecordTable, WEBHOOKS } from './record-tables.ts'
 
@@ -22,21 +24,12 @@ export type Records = {
 
 type RecordStores = { clients: ClientStore; resources: ResourceStore; keys: KeyStore; webhooks: WebhookStore; lists: ListStore }
 
-export function createRecordStores(records: Records): RecordStores {
-  const changeClient = records.change(CLIENTS)
-  const changeLogo = records.change(CLIENT_LOGOS)
+/** Stores that tokens of the client with this hash became inactive, for `EndingStore`. */
+export type EndClient = (hash: string) => Promise<void>
+
+export function createRecordStores(records: Records, endClient: EndClient): RecordStores {
   return {
-    clients: {
-      insertClient: records.insert(CLIENTS),
-      replaceClient: async (client) => ((await changeClient(client.id, () => client)) ? 'replaced' : 'unknown'),
-      changeClient,
-      changeClientLogo: async (id, change) => changeLogo(id, ({ client }) => change(client)),
-      readClientLogo: records.read(CLIENT_LOGOS),
-      deleteClient: records.remove(CLIENTS),
-      readClient: records.read(CLIENTS),
-      listClients: records.list(CLIENTS),
-      readClients: records.page(CLIENTS),
-    },
+    clients: createClientStore(records, endClient),
     resources: {
       insertResource: records.insertBounded(RESOURCES),
       changeResource: records.change(RESOURCES),
@@ -47,6 +40,47 @@ export function createRecordStores(records: Records): RecordStores {
     keys: createKeyStore(records),
     webhooks: createWebhookStore(records),
     lists: createListStore(records),
+  }
+}
+
+function createClientStore(records: Records, endClient: EndClient): ClientStore {
+  const changeClient = endingFirst(records.change(CLIENTS), endClient, (client) => client)
+  const changeLogo = endingFirst(records.change(CLIENT_LOGOS), endClient, ({ client }) => client)
+  const [read, remove] = [records.read(CLIENTS), records.remove(CLIENTS)]
+  return {
+    insertClient: records.insert(CLIENTS),
+    replaceClient: async (client) => ((await changeClient(client.id, () => client)) ? 'replaced' : 'unknown'),
+    changeClient,
+    changeClientLogo: async (id, change) => changeLogo(id, ({ client }) => change(client)),
+    readClientLogo: records.read(CLIENT_LOGOS),
+    async deleteClient(id) {
+      if ((await read(id)) !== null) await endClient(hashOfClient(id))
+      return remove(id)
+    },
+    readClient: read,
+    listClients: records.list(CLIENTS),
+    readClients: records.page(CLIENTS),
+  }
+}
+
+/**
+ * Stores the ending of a client before the change that makes tokens of the client inactive. If the process fails in between, the entry is
+ * needless and harmless. In the other order, the feed of endings would lack the change.
+ */
+function endingFirst<Item>(change: Change<Item>, endClient: EndClient, clientOf: (item: Item) => Client): Change<Item> {
+  return async (id, toChange) => {
+    let isStored = false
+    for (;;) {
+      let isDue = false
+      const changed = await change(id, (item) => {
+        const after = toChange(item)
+        isDue = !isStored && after !== null && endsTokens(clientOf(item), clientOf(after))
+        return isDue ? null : after
+      })
+      if (!isDue) return changed
+      await endClient(hashOfClient(id))
+      isStored = true
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import { auditContract } from './contract/audit.ts'
 import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
+import { endingOrderContract } from './contract/ending-order.ts'
 import { endingsContract } from './contract/endings.ts'
 import { listsContract } from './contract/lists.ts'
 import { receiptsContract } from './contract/receipts.ts'
@@ -36,6 +37,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Authorization codes', () => codesContract(subject))
     describe('Refresh tokens', () => refreshContract(subject))
     describe('Ending and listing grants', () => endingsContract(subject))
+    describe('Reading the endings', () => endingOrderContract(subject))
     describe('Revoked access tokens', () => revokedTokensContract(subject))
     describe('Wallets', () => walletsContract(subject))
     describe('Sessions', () => sessionsContract(subject))

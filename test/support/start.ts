@@ -159,13 +159,13 @@ async function openDatabase({ postgres, databasePath }: StartOptions, clock: Tes
   if (databasePath === undefined && process.env.TEST_ENGINE === 'citus') {
     const { address, drop } = await createPostgresDatabase()
     await migratePostgres(address, clock.now())
-    return { store: await openPostgresStore(address, { clock: 'given' }), databasePath: '', remove: drop }
+    return { store: await openPostgresStore(address, { clock: 'given', now: clock.now }), databasePath: '', remove: drop }
   }
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'grantor-test-')) : null
   const path = databasePath ?? join(folder ?? '', 'grantor.sqlite')
   await migrateSqlite(path, clock.now())
   const remove = async () => void (folder && (await rm(folder, { recursive: true, force: true })))
-  return { store: openSqliteStore(path), databasePath: path, remove }
+  return { store: openSqliteStore(path, { now: clock.now }), databasePath: path, remove }
 }
 
 /** The settings of `grantor serve`: the defaults, with those that the test sets. */

@@ -22,7 +22,7 @@ export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): P
   if (url.kind === 'postgres') return (await postgres()).openPostgresStore(url, { storeClock })
   // Opening would create the file, and a mistyped path would then look like an empty database.
   if (!existsSync(url.path)) throw new CommandError(`there is no database at ${url.path}; grantor migrate creates one`)
-  return (await sqlite()).openSqliteStore(url.path)
+  return (await sqlite()).openSqliteStore(url.path, storeClock && { now: storeClock.now })
 }
 
 /** Migrates the database to this version's schema; a missing SQLite file is created. Returns the steps taken. */

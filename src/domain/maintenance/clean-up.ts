@@ -92,5 +92,6 @@ function retentionTimes(lifetimes: Pick<Lifetimes, 'session'>): Record<SweptKind
     spent: USE_KEPT_FOR,
     pushed_requests: PUSHED_REQUEST_KEPT_FOR,
     audit_writers: KEPT_FOR,
+    endings: KEPT_FOR,
   }
 }

@@ -1,4 +1,7 @@
 /** What makes access tokens invalid before their `exp`, in the order in which a node can read it. */
+import { createHash } from 'node:crypto'
+import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
+import type { Client } from './records.ts'
 
 /** `at`: when it happened, in epoch seconds. */
 export type Ending =
@@ -24,8 +27,9 @@ export type EndingsRead = {
 
 export interface EndingStore {
   /**
-   * Reads the endings that were committed after `place`; null for all endings whose `at` is at most `within` seconds ago. An ending may be
-   * returned more than once.
+   * Reads the endings that were committed after `place`; null for all endings whose time is at most `within` seconds before `at`. An ending
+   * may be returned more than once, and older endings may be returned too. A page has about `limit` endings: at most three times as many, and
+   * all revoked tokens of one grant are on one page.
    *
    * No ending is skipped: every ending that was acknowledged before the first call of a read, whose pages end with `hasMore: false`, is
    * returned by this read or by an earlier one, however late its transaction was committed.
@@ -33,5 +37,21 @@ export interface EndingStore {
    * `place.instance` changes if the server was started again or another server took over, because a server that was behind may have lost
    * endings that this node has read. The caller then starts again without a place.
    */
-  readEndings(place: EndingPlace | null, of: { within: number; limit: number }): Promise<EndingsRead>
+  readEndings(place: EndingPlace | null, of: { within: number; limit: number; at: number }): Promise<EndingsRead>
+}
+
+/** The seconds for which an access token lives at most. A revocation of a token without a grant is remembered for as long. */
+export const TOKEN_LIFETIME_AT_MOST = 86_400
+
+/** The hash under which the ending of a client is stored. */
+export function hashOfClient(clientId: string): string {
+  return createHash('sha256').update(clientId).digest('base64url')
+}
+
+/** Whether a change of a client makes tokens of the client inactive: it is disabled, or may no longer have tokens of its own. */
+export function endsTokens(before: Client, after: Client): boolean {
+  return (
+    (before.disabledAt === null && after.disabledAt !== null) ||
+    (hasTokensWithoutUser(before.grantTypes) && !hasTokensWithoutUser(after.grantTypes))
+  )
 }

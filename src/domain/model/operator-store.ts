@@ -68,15 +68,19 @@ export interface KeyStore {
   retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
 }
 
-/** The kinds of rows that are deleted some time after their end. Rows of wallets and clients are kept. */
-export type SweptKind = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests' | 'audit_writers'
+/**
+ * The kinds of rows that are deleted some time after their end. Rows of wallets and clients are kept. `endings`: what SQLite stores for
+ * `EndingStore`; PostgreSQL has no such rows.
+ */
+export type SweptKind = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests' | 'audit_writers' | 'endings'
 
 export interface CleaningStore {
   /**
    * Deletes rows whose end was at least `overFor` seconds ago, the oldest first: at most `limit` rows, or all rows whose end was in the
    * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use or an
    * unspent pushed request is the expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is the
-   * retirement. The end of a writer of the audit trail is its last append. Returns the number of deleted rows.
+   * retirement. The end of a writer of the audit trail is its last append. Of the endings, only the oldest `limit` rows are examined, and the
+   * newest one is kept. Returns the number of deleted rows.
    */
   sweep(kind: SweptKind, of: { overFor: number; limit: number; at: number }): Promise<number>
   /**

@@ -186,8 +186,8 @@ export interface ReceiptStore {
   noteReceiptCheck(wallet: Address, id: string, at: number): Promise<void>
 }
 
-/** What can be spent once: a client assertion (RFC 7523) or a DPoP proof (RFC 9449). `access_token`: a revoked token that has no grant. */
-export type SpentKind = 'assertion' | 'dpop' | 'access_token'
+/** What can be spent once: a client assertion (RFC 7523) or a DPoP proof (RFC 9449). */
+export type SpentKind = 'assertion' | 'dpop'
 
 export interface SpentStore {
   /**
@@ -196,7 +196,13 @@ export interface SpentStore {
    * The use is remembered until one hour after `expiresAt`.
    */
   spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
-  readSpent(kind: SpentKind, hash: string): Promise<boolean>
+  /**
+   * Stores that a token without a grant was revoked, for as long as the token can live. `hash` is a SHA-256 of the client id and the `jti`.
+   * Races and retries end as those of `spend`.
+   */
+  revokeClientToken(token: { hash: string; attemptId: string; at: number }): Promise<SpendOutcome>
+  /** `access_token`: whether a token without a grant was revoked. */
+  readSpent(kind: SpentKind | 'access_token', hash: string): Promise<boolean>
   /** Resolves once a use that was read is durable. For a caller that acknowledges the use. */
   confirmSpent(hash: string): Promise<void>
 }

@@ -73,11 +73,11 @@ async function clientOfGrant(deps: Deps, claims: AccessTokenClaims, grantId: str
   return grant?.clientId ?? claims.client_id
 }
 
-/** A token of the client credentials grant has no grant row. The revocation is stored separately, until one hour after the expiry. */
+/** A token of the client credentials grant has no grant row. The revocation is stored separately, for as long as a token can live. */
 async function endClientToken(
-  { store, audit }: Deps,
+  { store, audit, now }: Deps,
   client: Client,
-  { jti, exp }: AccessTokenClaims,
+  { jti }: AccessTokenClaims,
   admit: () => void,
 ): Promise<Outcome> {
   const hash = hashOfUse(client.id, jti)
@@ -87,7 +87,7 @@ async function endClientToken(
     return 'repeated'
   }
   admit()
-  const reason = await store.spent.spend({ kind: 'access_token', hash, expiresAt: exp, attemptId: randomUUID() })
+  const reason = await store.spent.revokeClientToken({ hash, attemptId: randomUUID(), at: now() })
   if (reason === 'spent_before') return 'repeated'
   audit({ event: 'client_token_revoked', reason, client_id: client.id })
   return 'revoked'

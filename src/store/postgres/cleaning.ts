@@ -2,8 +2,10 @@
 import type { CleaningStore, SweptKind } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection/connection.ts'
 
+type SweptTable = Exclude<SweptKind, 'endings'>
+
 /** The time at which a row expired or ended. */
-const OVER: Record<SweptKind, string> = {
+const OVER: Record<SweptTable, string> = {
   grants: 'coalesce(ended_at, expires_at)',
   sessions: 'coalesce(ended_at, expires_at)',
   receipts: 'expires_at',
@@ -18,7 +20,7 @@ const OVER: Record<SweptKind, string> = {
  * deleting by keys (docs/decisions/0003-cleaning.md), and on Citus each machine deletes its own rows. An expired row stays expired, so
  * nothing changes between the two statements.
  */
-function sweeping(connection: Connection, table: SweptKind): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {
+function sweeping(connection: Connection, table: SweptTable): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {
   const find = connection.prepare<{ first: number; last: number }>(
     'read',
     `SELECT min(over_since) AS first, max(over_since) AS last FROM (
@@ -52,6 +54,7 @@ export function createCleaning(connection: Connection): CleaningStore {
     spent: sweeping(connection, 'spent'),
     pushed_requests: sweeping(connection, 'pushed_requests'),
     audit_writers: sweeping(connection, 'audit_writers'),
+    endings: () => Promise.resolve(0),
   }
   const take = connection.prepare(
     'move',

@@ -27,7 +27,8 @@ const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigin
 const REVOKE_TOKEN = `
   UPDATE grants
   SET revoked_tokens = (SELECT coalesce(jsonb_object_agg(key, value), '{}') ${STILL_REVOKED})
-                       || jsonb_build_object(:jti::text, :expiresAt::bigint)
+                       || jsonb_build_object(:jti::text, :expiresAt::bigint),
+      revoked_at = :at
   WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL AND NOT revoked_tokens ? :jti::text
     AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}
   RETURNING id`

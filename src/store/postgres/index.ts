@@ -11,6 +11,7 @@ import { Coordinator } from './connection/coordinator.ts'
 import { toStoreError } from './connection/errors.ts'
 import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
 import type { Clock } from './connection/statement.ts'
+import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
@@ -19,7 +20,7 @@ import { createRecords } from './records.ts'
 import { createRestorationStore } from './restorations.ts'
 import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
-import { createSpentStore } from './spent.ts'
+import { createSpentStore, endingClients } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
@@ -32,25 +33,30 @@ export { coordinatorProblem, inspectPostgres, type PostgresFacts } from './inspe
  */
 export async function openPostgresStore(
   address: PostgresAddress,
-  { clock = 'database', storeClock }: { clock?: Clock; storeClock?: StoreClock | undefined } = {},
+  { clock = 'database', ...clocks }: { clock?: Clock } & Clocks = {},
 ): Promise<Store> {
-  return storeOn(new Connection(address, clock, await openMigrated(address)), storeClock)
+  return storeOn(new Connection(address, clock, await openMigrated(address)), clocks)
 }
 
+/** `now`: for tests with a fake clock, the time of changes whose callers give none. */
+type Clocks = { storeClock?: StoreClock | undefined; now?: () => number }
+
 /** The store over one connection, which `close` closes. Prepares the statements and sends none. */
-export function storeOn(connection: Connection, storeClock?: StoreClock): Store {
+export function storeOn(connection: Connection, { storeClock, now = () => 0 }: Clocks = {}): Store {
   const revision = connection.prepare<{ number: number; now: number; replicated: boolean }>('read', READ_REVISION)
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
+  const endClient = endingClients(connection)
   const coordinator = new Coordinator(connection)
   return {
     grants: createGrantStore(connection),
     wallets: createWalletStore(connection),
     sessions: createSessionStore(connection),
     receipts: createReceiptStore(connection),
-    ...createRecordStores(createRecords(connection)),
+    ...createRecordStores(createRecords(connection), (hash) => endClient(hash, now())),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
+    endings: createEndingStore(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection, coordinator),

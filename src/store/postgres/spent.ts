@@ -1,4 +1,5 @@
-/** Values that may be used once, on PostgreSQL. */
+/** Values that may be used once, and what ended without a grant, on PostgreSQL. */
+import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection/connection.ts'
 
@@ -14,11 +15,31 @@ export function createSpentStore(connection: Connection): SpentStore {
      RETURNING hash`,
     USE,
   )
+  // The time of a revocation is stored as the expiry less `TOKEN_LIFETIME_AT_MOST`, so that the index on the expiry finds the endings.
+  const revoke = connection.prepare(
+    'move',
+    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, 'access_token', :at + ${TOKEN_LIFETIME_AT_MOST}, :attemptId)
+     ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id
+     RETURNING hash`,
+    USE,
+  )
   const confirm = connection.prepareConfirmation('spent WHERE hash = :hash', USE)
   const find = connection.prepare('read', 'SELECT hash FROM spent WHERE hash = :hash AND kind = :kind', USE)
   return {
     spend: async (use) => ((await spend(use)).length > 0 ? 'spent' : 'spent_before'),
+    revokeClientToken: async (token) => ((await revoke(token)).length > 0 ? 'spent' : 'spent_before'),
     confirmSpent: (hash) => confirm({ hash }),
     readSpent: async (kind, hash) => (await find({ kind, hash })).length > 0,
   }
+}
+
+/** Prepares the change that stores that tokens of a client became inactive. A later ending of the same client renews the time. */
+export function endingClients(connection: Connection): (hash: string, at: number) => Promise<void> {
+  const end = connection.prepare(
+    'move',
+    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, 'client', :at + ${TOKEN_LIFETIME_AT_MOST}, '')
+     ON CONFLICT (hash, kind) DO UPDATE SET expires_at = excluded.expires_at`,
+    USE,
+  )
+  return async (hash, at) => void (await end({ hash, at }))
 }

@@ -2,7 +2,7 @@
 import type { CleaningStore, SweptKind } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection.ts'
 
-const OVER: Record<SweptKind, { key: string; since: string }> = {
+const OVER: Record<Exclude<SweptKind, 'endings'>, { key: string; since: string }> = {
   grants: { key: 'id', since: 'coalesce(ended_at, expires_at)' },
   sessions: { key: 'hash', since: 'coalesce(ended_at, expires_at)' },
   receipts: { key: '(wallet, id)', since: 'expires_at' },
@@ -13,7 +13,7 @@ const OVER: Record<SweptKind, { key: string; since: string }> = {
 }
 
 export function createCleaning(connection: Connection): CleaningStore {
-  const sweeping = (kind: SweptKind) => {
+  const sweeping = (kind: keyof typeof OVER) => {
     const { key, since } = OVER[kind]
     const columns = key.replace(/[()]/g, '')
     return connection.prepareWrite(`
@@ -28,6 +28,11 @@ export function createCleaning(connection: Connection): CleaningStore {
     spent: sweeping('spent'),
     pushed_requests: sweeping('pushed_requests'),
     audit_writers: sweeping('audit_writers'),
+    // The newest row stays: SQLite gives a new row the highest number and one, and no number may be used twice.
+    endings: connection.prepareWrite(`
+      DELETE FROM endings WHERE seq IN (
+        SELECT seq FROM (SELECT seq, at FROM endings ORDER BY seq LIMIT :limit)
+        WHERE at <= :at - :overFor AND seq < (SELECT max(seq) FROM endings))`),
   }
   const take = connection.prepareWrite(`
     INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :at + :lifetime)

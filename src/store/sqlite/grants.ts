@@ -23,6 +23,7 @@ const REVOKE_TOKEN = `
         SELECT json_group_object(key, value) FROM (
           SELECT key, value FROM json_each(grants.revoked_tokens) WHERE value > :at AND key <> :jti
           UNION ALL SELECT :jti, :expiresAt)),
+      revoked_at = :at,
       ended_at = CASE WHEN full THEN :at END,
       end_reason = CASE WHEN full THEN 'too_many_revoked_tokens' END
   FROM (SELECT count(*) >= ${REVOKED_AT_MOST} AS full

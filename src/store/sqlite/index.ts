@@ -6,6 +6,7 @@ import { createRecordStores } from '../record-stores.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { Connection } from './connection.ts'
+import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
@@ -14,13 +15,16 @@ import { createRecords } from './records.ts'
 import { createRestorationStore } from './restorations.ts'
 import { createRevision } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
-import { createSpentStore } from './spent.ts'
+import { createSpentStore, endingClients } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 
-/** Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` if the file cannot be opened. */
-export function openSqliteStore(path: string): Store {
+/**
+ * Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` if the file cannot be opened. `now` is the time of
+ * changes whose callers give none; without it, the machine's clock.
+ */
+export function openSqliteStore(path: string, { now = () => null }: { now?: () => number | null } = {}): Store {
   const connection = new Connection(path)
   try {
     requireWorkable(MIGRATIONS, appliedMigrations(connection))
@@ -29,14 +33,16 @@ export function openSqliteStore(path: string): Store {
     throw error
   }
   const probe = connection.prepareWrite('UPDATE revision SET number = number')
+  const endClient = endingClients(connection)
   return {
     grants: createGrantStore(connection),
     wallets: createWalletStore(connection),
     sessions: createSessionStore(connection),
     receipts: createReceiptStore(connection),
-    ...createRecordStores(createRecords(connection)),
+    ...createRecordStores(createRecords(connection), (hash) => endClient(hash, now())),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
+    endings: createEndingStore(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),

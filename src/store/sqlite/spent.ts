@@ -1,4 +1,5 @@
-/** Values that may be used once, on SQLite. */
+/** Values that may be used once, and what ended without a grant, on SQLite. */
+import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 
@@ -8,10 +9,23 @@ export function createSpentStore(connection: Connection): SpentStore {
   const spend = connection.prepareWrite(`
     INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, :kind, :expiresAt, :attemptId)
     ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id`)
+  const revoke = connection.prepareWrite(`
+    INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, 'access_token', :at + ${TOKEN_LIFETIME_AT_MOST}, :attemptId)
+    ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id`)
   const find = connection.prepareRead('SELECT 1 FROM spent WHERE hash = ? AND kind = ?')
   return {
     spend: (use) => connection.write(() => (spend.run(use).changes > 0 ? 'spent' : 'spent_before')),
+    revokeClientToken: (token) => connection.write(() => (revoke.run(token).changes > 0 ? 'spent' : 'spent_before')),
     confirmSpent: async () => undefined,
     readSpent: (kind, hash) => connection.read(() => find.get(hash, kind) !== undefined),
   }
+}
+
+/** Prepares the change that stores that tokens of a client became inactive. A later ending of the same client renews the time. */
+export function endingClients(connection: Connection): (hash: string, at: number | null) => Promise<void> {
+  const end = connection.prepareWrite(`
+    INSERT INTO spent (hash, kind, expires_at, attempt_id)
+    VALUES (:hash, 'client', coalesce(:at, unixepoch()) + ${TOKEN_LIFETIME_AT_MOST}, '')
+    ON CONFLICT (hash, kind) DO UPDATE SET expires_at = excluded.expires_at`)
+  return (hash, at) => connection.write(() => void end.run({ hash, at }))
 }

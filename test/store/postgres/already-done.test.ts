@@ -96,9 +96,9 @@ const CASES: Case[] = [
   {
     what: 'the revocation of an access token that has no grant',
     async prepare({ spent }) {
-      const use = { kind: 'access_token', hash: randomUUID(), expiresAt: NOW + 60 } as const
-      await spent.spend({ ...use, attemptId: randomUUID() })
-      return ({ spent }) => spent.confirmSpent(use.hash)
+      const token = { hash: randomUUID(), at: NOW }
+      await spent.revokeClientToken({ ...token, attemptId: randomUUID() })
+      return ({ spent }) => spent.confirmSpent(token.hash)
     },
     expected: undefined,
   },

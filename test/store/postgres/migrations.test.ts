@@ -54,6 +54,8 @@ test('PostgreSQL and SQLite have the same tables with the same columns', async (
     )
     .all()
     .map(({ name }) => String(name))
+    // Only SQLite writes a row for each ending.
+    .filter((name) => !name.startsWith('endings.'))
   const onPostgres = rows
     .map(({ name }) => String(name))
     // On SQLite no answer to a change can be lost, so no change of a list needs an id.

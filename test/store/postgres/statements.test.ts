@@ -48,7 +48,7 @@ const storesOn = (on: Connection) => ({
   wallets: createWalletStore(on),
   sessions: createSessionStore(on),
   receipts: createReceiptStore(on),
-  clients: createRecordStores(createRecords(on)).clients,
+  clients: createRecordStores(createRecords(on), async () => undefined).clients,
   spent: createSpentStore(on),
 })
 

@@ -2,6 +2,7 @@
 import { NO_LINE } from '../../../src/domain/model/audit-store.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import type { PostgresDatabase } from '../../support/postgres.ts'
+import { NOW } from '../contract/subject.ts'
 import type { StoreUnderTest } from '../store-contract.ts'
 
 export async function postgresUnderTest(database: PostgresDatabase): Promise<StoreUnderTest> {
@@ -11,7 +12,7 @@ export async function postgresUnderTest(database: PostgresDatabase): Promise<Sto
   )
   await sql.unsafe(`UPDATE lists SET items = '[]', attempts = ''`)
   await sql.unsafe(`UPDATE audit_head SET seq = 0, hash = '${NO_LINE}'`)
-  const open = () => openPostgresStore(address, { clock: 'given' })
+  const open = () => openPostgresStore(address, { clock: 'given', now: () => NOW })
   const nodes = [await open(), await open()] as const
   const opened = [...nodes]
   const closeAll = () => Promise.all(opened.map((store) => store.close()))

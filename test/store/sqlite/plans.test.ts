@@ -148,7 +148,7 @@ test('On SQLite, expired rows are found through an index on their expiry, and de
   const connection = await openRecording()
   createCleaning(connection)
   const statements = [...connection.sql].filter((sql) => /^\s*DELETE/.test(sql))
-  expect(statements).toHaveLength(7)
+  expect(statements).toHaveLength(8)
   for (const sql of statements) {
     const [byKey, byEnd, ...more] = planOf(connection, sql)
     expect(byKey, `plan of ${sql}`).toMatch(/^SEARCH \w+ USING (PRIMARY KEY|COVERING INDEX sqlite_autoindex_keys_1) /)
@@ -181,7 +181,7 @@ test("On SQLite, no operation on a request's path prepares a statement", async (
     createWalletStore(connection),
     createSessionStore(connection),
   ]
-  const { clients, keys } = createRecordStores(createRecords(connection))
+  const { clients, keys } = createRecordStores(createRecords(connection), async () => undefined)
   connection.sql.clear()
   const [grant, session] = [newGrant(), someSession()]
   await grants.redeemCode(grant, 'attempt', NOW)

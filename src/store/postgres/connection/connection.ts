@@ -39,8 +39,11 @@ const MACHINES_EVERY_MS = 10_000
  */
 export type Kind = 'read' | 'move' | 'once'
 
-/** `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. */
-export type Ask<Row> = (named?: Named, deadline?: number) => Promise<Row[]>
+/**
+ * `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `instance` is the start time of a server: the statement fails on every
+ * other server.
+ */
+export type Ask<Row> = (named?: Named, deadline?: number, instance?: string) => Promise<Row[]>
 
 /** A statement for one row, and the same statement for many rows: `forMany` reads its parameters from the columns of `input`. */
 export type ForMany = {
@@ -132,9 +135,9 @@ export class Connection {
    */
   prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
     const prepared = this.#compile(sql)
-    return async (named = {}, deadline) => {
+    return async (named = {}, deadline, instance) => {
       // The values are converted before the statement is queued. A value that cannot be converted is a defect of the caller.
-      const statement = { kind, query: prepared(named), place, key: keyOf(place, named) }
+      const statement = { kind, query: prepared(named), place, key: keyOf(place, named), ...(instance && { instance }) }
       return this.#admit(statement, (usual) => this.#execute<Row>(statement, deadline ?? usual))
     }
   }

@@ -1,0 +1,203 @@
+/**
+ * The endings on PostgreSQL. An ending writes nothing more than its row: a read finds the rows by the time of their ending, in indexes.
+ * `ending-history.ts` decides how far back a read must begin, so that no ending is skipped.
+ */
+import { createHash } from 'node:crypto'
+import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { Ask, Connection } from './connection/connection.ts'
+import { askEveryMachine, type Reply } from './connection/every-machine.ts'
+import { BEGUN_BEFORE, beginOfScan, type History, type Look, withLook } from './ending-history.ts'
+
+/**
+ * `age` is the distance from an id to the next one that will be assigned. `xmax` of a snapshot may be lower than that: it follows the last
+ * transaction that has finished. A standby does not show which transactions its primary has acknowledged.
+ */
+const LOOK = `
+  SELECT pg_current_snapshot()::text AS snapshot, age(pg_snapshot_xmax(pg_current_snapshot())::xid) AS ahead,
+         floor(extract(epoch FROM now()))::bigint AS clock, pg_postmaster_start_time()::text AS started,
+         pg_is_in_recovery() AS in_recovery`
+const LOOK_HERE = `
+  SELECT look.*, :at AS at, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus FROM (${LOOK}) AS look`
+const LOOK_AT_EACH_MACHINE = askEveryMachine(`SELECT row_to_json(look) FROM (${LOOK}) AS look`)
+
+type LookRow = { snapshot: string; ahead: number; clock: number; started: string; in_recovery: boolean }
+
+/** How far back endings are committed on Citus: a statement can wait in a connection between two machines, with an earlier time. */
+const BEGUN_BEFORE_ON_CITUS = 3 * BEGUN_BEFORE
+/** An ending may be later than the clock that was read, by the seconds by which the clock was set back since. */
+const LATER_BY_AT_MOST = 60
+
+/** The grants that ended, the grants with a revoked token, and the rows without a grant. */
+type Source = 'grants' | 'tokens' | 'spent'
+/** The last row that was read. */
+type After = { first: number; after: string }
+
+type Reading = { last: number; left: Partial<Record<Source, After>> }
+/** `histories`: of each machine, after the last scan. `reading`: the pages of the present scan that were not read yet. */
+type Place = EndingPlace & { histories: Record<string, History>; reading: Reading | null }
+
+type Page = { endings: Ending[]; next: After | null }
+type ReadPage = (of: After & { last: number; limit: number }, server: string) => Promise<Page>
+
+/** `start`: the time from which a scan reads; a test shows that another rule skips endings. */
+export function createEndingStore(connection: Connection, start = beginOfScan): EndingStore {
+  const lookHere = connection.prepare<LookRow & { at: number; citus: boolean }>('read', LOOK_HERE)
+  const lookAtEachMachine = connection.prepare<Reply>('read', LOOK_AT_EACH_MACHINE)
+  const sources: Record<Source, ReadPage> = {
+    grants: readingGrants(connection),
+    tokens: readingTokens(connection),
+    spent: readingSpent(connection),
+  }
+
+  /** Looks at the server, or at each machine of the cluster. `server` is the one of this connection. */
+  async function look(given: number): Promise<Looks> {
+    const [here] = await lookHere({ at: given })
+    if (!here) throw new StoreUnavailable('PostgreSQL did not report its transactions')
+    const machines = here.citus ? (await lookAtEachMachine()).map(lookOf) : [{ name: '', row: here }]
+    if (machines.some(({ row }) => row.in_recovery)) throw new StoreUnavailable('a standby does not have the order of commits')
+    // The time of an ending is that of the machine that a node is connected to. So it is at least that of the slowest clock.
+    const clocks = here.citus ? [here.at, ...machines.map(({ row }) => row.clock)] : [here.at]
+    const at = Math.min(...clocks)
+    return {
+      server: here.started,
+      instance: hashOf(machines.map(({ name, row }) => `${name} ${row.started}`)),
+      earliest: at,
+      latest: Math.max(...clocks),
+      begunBefore: here.citus ? BEGUN_BEFORE_ON_CITUS : BEGUN_BEFORE,
+      machines: machines.map(({ name, row }) => [name, transactionsOf(row, at)]),
+    }
+  }
+
+  return {
+    async readEndings(before, { within, limit, at }) {
+      const looks = await look(at)
+      const place = before?.instance === looks.instance ? (before as Place) : null
+      const { reading, histories } = place?.reading
+        ? { ...place, reading: place.reading }
+        : beginReading(place, looks, within, start)
+      const { last, left } = reading
+      const pages = await Promise.all(
+        (Object.entries(left) as [Source, After][]).map(async ([source, after]) => {
+          return { source, ...(await sources[source]({ ...after, last, limit }, looks.server)) }
+        }),
+      )
+      const stillLeft = pages.flatMap(({ source, next }) => (next ? [[source, next] as const] : []))
+      const hasMore = stillLeft.length > 0
+      const next: Place = {
+        instance: looks.instance,
+        histories,
+        reading: hasMore ? { last, left: Object.fromEntries(stillLeft) } : null,
+      }
+      return { endings: pages.flatMap(({ endings }) => endings), place: next, hasMore }
+    },
+  }
+}
+
+type Looks = {
+  server: string
+  instance: string
+  earliest: number
+  latest: number
+  begunBefore: number
+  machines: [string, Look][]
+}
+
+function beginReading(
+  place: Place | null,
+  { earliest, latest, begunBefore, machines }: Looks,
+  within: number,
+  start: typeof beginOfScan,
+): { reading: Reading; histories: Place['histories'] } {
+  const starts = machines.map(([name, look]) => {
+    const history = place?.histories[name]
+    return history ? start(history, look) : null
+  })
+  const from = starts.map((begin) => (begin === null ? earliest - within : begin - begunBefore))
+  const first = Math.max(earliest - within, Math.min(...from))
+  const histories = Object.fromEntries(
+    machines.map(([name, look]) => [name, withLook(place?.histories[name] ?? null, look, within)]),
+  )
+  const after = { first, after: '' }
+  const ofSpent = { first: first + TOKEN_LIFETIME_AT_MOST, after: '' }
+  return { reading: { last: latest + LATER_BY_AT_MOST, left: { grants: after, tokens: after, spent: ofSpent } }, histories }
+}
+
+function lookOf({ host, port, success, result }: Reply): { name: string; row: LookRow } {
+  const name = `${host}:${port}`
+  if (!success) throw new StoreUnavailable(`the machine ${name} did not report its transactions`)
+  return { name, row: JSON.parse(result) as LookRow }
+}
+
+/** A snapshot is `xmin:xmax:` and the ids of the running transactions, in order. */
+function transactionsOf({ snapshot, ahead }: LookRow, at: number): Look {
+  const [, end = '', list = ''] = snapshot.split(':')
+  const xmax = Number(end)
+  return { at, next: xmax + ahead, xmax, running: list === '' ? [] : list.split(',').map(Number) }
+}
+
+function hashOf(texts: readonly string[]): string {
+  return createHash('sha256').update(texts.join('\n')).digest('base64url')
+}
+
+/** Returns a function that reads a page of rows. A page with fewer than `limit` rows is the last one. */
+function paging<Row>(read: Ask<Row>, of: { placeOf: (row: Row) => After; endingsOf: (row: Row) => Ending[] }): ReadPage {
+  return async (named, server) => {
+    const rows = await read(named, undefined, server)
+    const last = rows.at(-1)
+    return { endings: rows.flatMap(of.endingsOf), next: last && rows.length === named.limit ? of.placeOf(last) : null }
+  }
+}
+
+// Also finds the grants that expire soon, by the same index, and skips them.
+function readingGrants(connection: Connection): ReadPage {
+  const read = connection.prepare<{ id: string; resources: string[]; ended_at: number }>(
+    'read',
+    `SELECT id, resources, ended_at FROM grants
+     WHERE (coalesce(ended_at, expires_at), id) > (:first::bigint, :after) AND coalesce(ended_at, expires_at) <= :last::bigint
+       AND ended_at IS NOT NULL
+     ORDER BY coalesce(ended_at, expires_at), id LIMIT :limit`,
+    { table: 'grants' },
+  )
+  return paging(read, {
+    placeOf: ({ id, ended_at: first }) => ({ first, after: id }),
+    endingsOf: ({ id: grantId, resources, ended_at: at }) => [{ kind: 'grant', grantId, resources, at }],
+  })
+}
+
+function readingTokens(connection: Connection): ReadPage {
+  const read = connection.prepare<{
+    id: string
+    resources: string[]
+    revoked_tokens: Record<string, number>
+    revoked_at: number
+  }>(
+    'read',
+    `SELECT id, resources, revoked_tokens, revoked_at FROM grants
+     WHERE (revoked_at, id) > (:first::bigint, :after) AND revoked_at <= :last::bigint
+     ORDER BY revoked_at, id LIMIT :limit`,
+    { table: 'grants' },
+  )
+  return paging(read, {
+    placeOf: ({ id, revoked_at: first }) => ({ first, after: id }),
+    endingsOf: ({ resources, revoked_tokens: revoked, revoked_at: at }) =>
+      Object.keys(revoked).map((jti) => ({ kind: 'token', jti, resources, at })),
+  })
+}
+
+function readingSpent(connection: Connection): ReadPage {
+  const read = connection.prepare<{ hash: string; kind: 'access_token' | 'client'; expires_at: number }>(
+    'read',
+    `SELECT hash, kind, expires_at FROM spent
+     WHERE (expires_at, hash) > (:first::bigint, :after) AND expires_at <= :last::bigint + ${TOKEN_LIFETIME_AT_MOST}
+       AND kind IN ('access_token', 'client')
+     ORDER BY expires_at, hash LIMIT :limit`,
+    { table: 'spent' },
+  )
+  return paging(read, {
+    placeOf: ({ hash, expires_at: first }) => ({ first, after: hash }),
+    endingsOf: ({ hash, kind, expires_at: expiry }) => [
+      { kind: kind === 'client' ? kind : 'client_token', hash, at: expiry - TOKEN_LIFETIME_AT_MOST },
+    ],
+  })
+}

@@ -1,0 +1,42 @@
+/**
+ * The endings on SQLite, in the order of their commits. Triggers insert a row into `endings` in the transaction of each ending
+ * (`migrations.ts`). One transaction writes at a time, so the numbers of the rows have the order of the commits.
+ */
+import type { Ending, EndingPlace, EndingStore } from '../../domain/model/ending-store.ts'
+import type { Connection } from './connection.ts'
+
+type Row = { seq: number; at: number; kind: Ending['kind']; key: string; resources: string | null; revoked_tokens: string | null }
+
+/** `seq`: the last row that was read. `since`: during a first read, the time of the oldest endings that are returned. */
+type Place = EndingPlace & { seq: number; since: number | null }
+
+export function createEndingStore(connection: Connection): EndingStore {
+  const next = connection.prepareRead(`
+    SELECT endings.seq, endings.at, endings.kind, endings.key, grants.resources, grants.revoked_tokens
+    FROM endings LEFT JOIN grants ON endings.kind IN ('grant', 'token') AND grants.id = endings.key
+    WHERE endings.seq > :seq ORDER BY endings.seq LIMIT :limit`)
+  const restoration = connection.prepareRead('SELECT max(number) AS number FROM restorations')
+
+  return {
+    readEndings: (before, { within, limit, at }) =>
+      connection.read(() => {
+        const { number } = restoration.get() as { number: number | null }
+        const instance = `sqlite ${number ?? 0}`
+        const isSame = before !== null && before.instance === instance
+        const { seq, since } = isSame ? (before as Place) : { seq: 0, since: at - within }
+        const rows = next.all({ seq, limit }) as Row[]
+        const hasMore = rows.length === limit
+        const place: Place = { instance, seq: rows.at(-1)?.seq ?? seq, since: hasMore ? since : null }
+        return { endings: rows.flatMap((row) => (since !== null && row.at < since ? [] : endingsOf(row))), place, hasMore }
+      }),
+  }
+}
+
+function endingsOf({ at, kind, key, resources, revoked_tokens: revoked }: Row): Ending[] {
+  if (kind === 'client_token' || kind === 'client') return [{ kind, hash: key, at }]
+  // A grant is deleted long after its last token has expired.
+  if (resources === null || revoked === null) return []
+  const ofGrant = { resources: JSON.parse(resources) as string[], at }
+  if (kind === 'grant') return [{ kind, grantId: key, ...ofGrant }]
+  return Object.keys(JSON.parse(revoked) as Record<string, number>).map((jti) => ({ kind, jti, ...ofGrant }))
+}
