@@ -284,7 +284,7 @@ export class EndingFeed {
     const within = settings.lifetimes.accessToken + SLACK
     let state = this.#state
     for (;;) {
-      const read = await store.endings.readEndings(state?.place ?? null, { within, limit: ROWS_AT_ONCE })
+      const read = await store.endings.readEndings(state?.place ?? null, { within, limit: ROWS_AT_ONCE, at: Math.floor(at) })
       if (state?.place && state.place.instance !== read.place.instance) {
         state = null
         continue
