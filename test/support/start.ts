@@ -226,6 +226,7 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     host_fetches: 120,
     uses: 600,
     registrations: 30,
+    feed_reads: 6000,
     ...LINE_LIMITS,
     network_lines: 6000,
   }

@@ -63,13 +63,16 @@ const OTHER_NODE = 2000
 const WOKEN_AT_ONCE = 50
 /** Reads of the store between two reads of the exchanges that clients may make. */
 const EXCHANGES_EVERY = 10
-/** Reads of the store after which a snapshot is made anew. */
-const SNAPSHOTS_FOR = 10
+/** Milliseconds for which readers that come later get the same snapshot, and what followed. */
+const SNAPSHOTS_FOR = 5000
 const SNAPSHOTS_AT_MOST = 4
 const MESSAGES_AT_MOST = 1000
 
 /** One read of the store, in milliseconds. What was committed after `seenBy` is not in `added`. */
 type Tick = { until: number; seenBy: number; added: Added[] }
+
+/** Every ending up to the place, in parts. */
+type Snapshot = { place: FeedPlace; messages: readonly string[] }
 
 class State {
   readonly kinds: Record<EntryKind, Entries> = { ended: new Entries(), clients: new Entries() }
@@ -88,7 +91,7 @@ class State {
   readonly widenedAt = new Map<string, number>()
   /** from a resource and the start of a message to the message, for the present `until` */
   readonly messages = new Map<string, string>()
-  readonly snapshots = new Map<string, Promise<Batch>>()
+  readonly snapshots = new Map<string, { until: number; made: Promise<Snapshot> }>()
 
   constructor(instance: string, startedAt: string) {
     this.feed = createHash('sha256').update(`${instance}\0${startedAt}`).digest('base64url').slice(0, 16)
@@ -149,11 +152,16 @@ export class EndingFeed {
    */
   async read(resource: string, cursor: FeedPlace | null): Promise<Batch> {
     const state = await this.#freshState()
-    const from = cursor && this.#canContinue(state, resource, cursor) ? cursor : null
-    if (from === null) return this.#snapshot(state, resource)
-    const next = this.#cursorOf(state)
-    if (from.until === state.until) return { cursor: next, messages: [] }
-    return { cursor: next, messages: [this.#messageAfter(state, resource, from)] }
+    if (cursor && this.#canContinue(state, resource, cursor)) return this.#batchAfter(state, resource, cursor)
+    const { place, messages } = await this.#snapshot(state, resource)
+    const after = this.#batchAfter(state, resource, place)
+    return { cursor: after.cursor, messages: [...messages, ...after.messages] }
+  }
+
+  /** What follows the place; no message if nothing was read since. */
+  #batchAfter(state: State, resource: string, place: FeedPlace): Batch {
+    const cursor = writeCursor(this.#placeIn(state))
+    return { cursor, messages: place.until === state.until ? [] : [this.#messageAfter(state, resource, place)] }
   }
 
   /** Resolves when the reader can read more, or after about a second, also if the store cannot be read. */
@@ -161,7 +169,7 @@ export class EndingFeed {
     this.#idle = 0
     const state = this.#state
     if (this.#isClosed) return
-    if (state && cursor !== this.#cursorOf(state)) return
+    if (state && cursor !== writeCursor(this.#placeIn(state))) return
     await new Promise<void>((wake) => void this.#waiting.push({ resource, wake }))
   }
 
@@ -175,8 +183,8 @@ export class EndingFeed {
     return this.#isClosed
   }
 
-  #cursorOf({ until, feed }: State): string {
-    return writeCursor({ until, feed, node: this.#node })
+  #placeIn({ until, feed }: State): FeedPlace {
+    return { until, feed, node: this.#node }
   }
 
   async #freshState(): Promise<State> {
@@ -210,27 +218,27 @@ export class EndingFeed {
     return message
   }
 
-  /** Readers that come at about the same time share one snapshot. They read what followed with their next request. */
-  #snapshot(state: State, resource: string): Promise<Batch> {
+  /** Readers that come at about the same time share one snapshot. */
+  #snapshot(state: State, resource: string): Promise<Snapshot> {
     const known = state.snapshots.get(resource)
-    if (known) return known
+    if (known && state.until - known.until < SNAPSHOTS_FOR) return known.made
     if (state.snapshots.size >= SNAPSHOTS_AT_MOST) state.snapshots.clear()
     const made = this.#makeSnapshot(state, resource)
-    state.snapshots.set(resource, made)
+    state.snapshots.set(resource, { until: state.until, made })
     made.catch(() => state.snapshots.delete(resource))
     return made
   }
 
-  async #makeSnapshot(state: State, resource: string): Promise<Batch> {
+  async #makeSnapshot(state: State, resource: string): Promise<Snapshot> {
     const frame = this.#frame(state, resource)
-    const cursor = this.#cursorOf(state)
+    const place = this.#placeIn(state)
     const { count, parts } = partsOf(state.kinds, (group) => state.visibility.sees(resource, group))
     const messages: string[] = []
     for (const added of parts) {
       if (messages.length > 0) await this.#parts.nextTurn()
       messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 1, count], added }))
     }
-    return { cursor, messages }
+    return { place, messages }
   }
 
   #frame(state: State, resource: string): MessageFrame {
@@ -354,7 +362,6 @@ export class EndingFeed {
       logged -= oldest.added.length
     }
     state.messages.clear()
-    if (this.#reads % SNAPSHOTS_FOR === 0) state.snapshots.clear()
   }
 
   /** Takes the readers that can read something new from the list; all of them after every second read, as a sign of life. */
