@@ -15,6 +15,12 @@ export const chinese = {
     answerToThisMachine: '响应将发送至此设备上的程序',
     answerToScheme: '响应将发送至此设备上可打开 {scheme} 链接的应用',
   },
+  scopes: {
+    openid: '通过您的钱包地址确认是您本人',
+    wallet: '得知您的钱包在哪个网络上登录',
+    profile: '查看您的公开名称和头像',
+    enhancement: '代您使用平台的增强功能',
+  },
   language: '语言',
   help: '帮助',
   privacy: '隐私',

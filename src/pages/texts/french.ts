@@ -15,6 +15,12 @@ export const french = {
     answerToThisMachine: 'La réponse est envoyée à un programme de cet appareil',
     answerToScheme: 'La réponse est envoyée à une application de cet appareil qui ouvre les liens {scheme}',
   },
+  scopes: {
+    openid: 'savoir que c’est vous, par l’adresse de votre portefeuille',
+    wallet: 'savoir sur quel réseau votre portefeuille s’est connecté',
+    profile: 'voir votre nom public et votre image',
+    enhancement: 'utiliser pour vous les fonctions d’amélioration de la plateforme',
+  },
   language: 'Langue',
   help: 'Aide',
   privacy: 'Confidentialité',

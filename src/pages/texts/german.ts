@@ -15,6 +15,12 @@ export const german = {
     answerToThisMachine: 'Die Antwort geht an ein Programm auf diesem Gerät',
     answerToScheme: 'Die Antwort geht an eine App auf diesem Gerät, die {scheme}-Links öffnet',
   },
+  scopes: {
+    openid: 'Sie an der Adresse Ihrer Wallet erkennen',
+    wallet: 'erfahren, in welchem Netzwerk sich Ihre Wallet angemeldet hat',
+    profile: 'Ihren öffentlichen Namen und Ihr Bild sehen',
+    enhancement: 'die Verbesserungsfunktionen der Plattform für Sie nutzen',
+  },
   language: 'Sprache',
   help: 'Hilfe',
   privacy: 'Datenschutz',

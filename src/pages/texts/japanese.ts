@@ -15,6 +15,12 @@ export const japanese = {
     answerToThisMachine: '応答はこの端末のプログラムに送信されます',
     answerToScheme: '応答は、{scheme} リンクを開くこの端末のアプリに送信されます',
   },
+  scopes: {
+    openid: 'ウォレットのアドレスによって、ご本人であることを確認する',
+    wallet: 'ウォレットがどのネットワークでサインインしたかを知る',
+    profile: '公開されている名前と画像を見る',
+    enhancement: 'プラットフォームの強化機能をお客様に代わって使う',
+  },
   language: '言語',
   help: 'ヘルプ',
   privacy: 'プライバシー',

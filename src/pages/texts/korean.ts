@@ -15,6 +15,12 @@ export const korean = {
     answerToThisMachine: '응답은 이 기기의 프로그램으로 전송됩니다',
     answerToScheme: '응답은 {scheme} 링크를 여는 이 기기의 앱으로 전송됩니다',
   },
+  scopes: {
+    openid: '지갑 주소로 본인임을 확인하기',
+    wallet: '지갑이 어느 네트워크에서 로그인했는지 알기',
+    profile: '공개된 이름과 사진 보기',
+    enhancement: '회원님을 대신해 플랫폼의 향상 기능 사용하기',
+  },
   language: '언어',
   help: '도움말',
   privacy: '개인정보 보호',

@@ -15,6 +15,12 @@ export const portuguese = {
     answerToThisMachine: 'A resposta é enviada para um programa deste dispositivo',
     answerToScheme: 'A resposta é enviada para um aplicativo deste dispositivo que abre links {scheme}',
   },
+  scopes: {
+    openid: 'saber que é você, pelo endereço da sua carteira',
+    wallet: 'saber em que rede sua carteira entrou',
+    profile: 'ver seu nome público e sua imagem',
+    enhancement: 'usar por você os recursos de aprimoramento da plataforma',
+  },
   language: 'Idioma',
   help: 'Ajuda',
   privacy: 'Privacidade',

@@ -15,6 +15,12 @@ export const spanish = {
     answerToThisMachine: 'La respuesta se envía a un programa de este dispositivo',
     answerToScheme: 'La respuesta se envía a una aplicación de este dispositivo que abre enlaces {scheme}',
   },
+  scopes: {
+    openid: 'saber que es usted, por la dirección de su cartera',
+    wallet: 'saber en qué red inició sesión su cartera',
+    profile: 'ver su nombre público y su imagen',
+    enhancement: 'usar por usted las funciones de mejora de la plataforma',
+  },
   language: 'Idioma',
   help: 'Ayuda',
   privacy: 'Privacidad',

@@ -15,6 +15,12 @@ export const turkish = {
     answerToThisMachine: 'Yanıt bu cihazdaki bir programa gider',
     answerToScheme: 'Yanıt, bu cihazda {scheme} bağlantılarını açan bir uygulamaya gider',
   },
+  scopes: {
+    openid: 'cüzdanınızın adresinden siz olduğunuzu bilmek',
+    wallet: 'cüzdanınızın hangi ağda giriş yaptığını bilmek',
+    profile: 'herkese açık adınızı ve resminizi görmek',
+    enhancement: 'platformun iyileştirme özelliklerini sizin adınıza kullanmak',
+  },
   language: 'Dil',
   help: 'Yardım',
   privacy: 'Gizlilik',

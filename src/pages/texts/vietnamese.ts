@@ -15,6 +15,12 @@ export const vietnamese = {
     answerToThisMachine: 'Câu trả lời được gửi đến một chương trình trên thiết bị này',
     answerToScheme: 'Câu trả lời được gửi đến một ứng dụng trên thiết bị này mở các liên kết {scheme}',
   },
+  scopes: {
+    openid: 'biết đó là bạn, qua địa chỉ ví của bạn',
+    wallet: 'biết ví của bạn đã đăng nhập trên mạng nào',
+    profile: 'xem tên công khai và hình ảnh của bạn',
+    enhancement: 'thay bạn dùng các tính năng nâng cao của nền tảng',
+  },
   language: 'Ngôn ngữ',
   help: 'Trợ giúp',
   privacy: 'Quyền riêng tư',
