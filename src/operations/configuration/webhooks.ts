@@ -4,7 +4,7 @@ import { isClientId } from '../../domain/model/client-id.ts'
 import { WEBHOOKS_AT_MOST, type Webhook } from '../../domain/model/webhook-store.ts'
 import { byKey } from '../members/member.ts'
 import { webhookMembers } from '../members/webhook-members.ts'
-import { detailsOf, newWebhook, webhookFaults } from '../webhooks.ts'
+import { detailsOf, newWebhook, webhookFaults, webhookOf } from '../webhooks.ts'
 import { type Claim, type Entry, oneByOne, sectionOf } from './section.ts'
 
 type Given = Pick<Webhook, 'id' | 'url' | 'events'>
@@ -19,7 +19,7 @@ export const webhookSection = sectionOf<Given>({
   naming: (webhook) => ({ id: webhook.id, name: webhook.url, act: { details: detailsOf(webhook) } }),
   claims: claimsOf,
   after: (members, before) =>
-    ({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) }) as unknown as Given,
+    webhookOf({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) } as unknown as Given),
   faults: (after, _before, { service }) => [
     ...webhookFaults(service, after),
     ...(isClientId(after.id) ? [] : ['webhook_id must be a UUID in lower case. Leave it out for a new webhook.']),

@@ -23,8 +23,8 @@ async function listed(): Promise<{ webhook_id: string; url: string; events: stri
   return JSON.parse((await run(['webhooks', 'list', '--json'], env)).out) as Awaited<ReturnType<typeof listed>>
 }
 
-test('apply creates a webhook and prints the secret once, and a second run changes nothing', async () => {
-  const created = await apply([{ url: SIEM, events: ['grant_ended'] }], '--yes')
+test('apply creates a webhook with each of its events once and prints the secret once, and a second run changes nothing', async () => {
+  const created = await apply([{ url: SIEM, events: ['grant_ended', 'grant_ended'] }], '--yes')
   expect([created.exit, created.err]).toEqual([0, ''])
   const [webhook] = await listed()
   expect(webhook).toMatchObject({ url: SIEM, events: ['grant_ended'] })
