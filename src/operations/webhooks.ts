@@ -237,7 +237,7 @@ const replayWebhook = act<{ line: number }>({
   answers: { done: 'The lines are sent again.' },
   output: null,
   command: { examples: [`${EXAMPLE} --line 1204`], done: () => 'Sends the lines again.' },
-  page: { link: 'Replay', button: 'Send the lines again', done: 'The lines are sent again.' },
+  page: { link: 'Replay', title: 'Send lines again', button: 'Send the lines again', done: 'The lines are sent again.' },
   async question({ service, id, input: { line } }) {
     const { url } = await readWebhook(service, id)
     const lines = counted((await lastLine(service, line)) - line + 1, 'line')
