@@ -15,6 +15,7 @@ const POSTGRES_RECOVERY = by('cli/backup/postgres-recovery')
 const CITUS = by('citus/recovery')
 const PACKED: Run = { by: '.ci/try-package' }
 const LIBRARIES = by('clients/libraries')
+const CONNECT = by('clients/connect-guide')
 const MCP = by('clients/mcp-guide')
 const MCP_PYTHON = by('clients/mcp-python')
 
@@ -46,6 +47,23 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'properties spring-login': by('clients/spring'),
     'java spring-login': by('clients/spring'),
     'java spring-api': by('clients/spring'),
+  },
+  'guides/connect-package.md': {
+    'npm install': PACKED,
+    'sh react': CONNECT,
+    'jsx react': by('connect/browser'),
+    'js callback': by('connect/browser'),
+    'js pages': by('connect/browser'),
+    'sh authjs': CONNECT,
+    'js authjs': CONNECT,
+    'sh nextauth': CONNECT,
+    'js nextauth': CONNECT,
+    'js nextauth-by-hand': CONNECT,
+    'sh better-auth': CONNECT,
+    'js better-auth': CONNECT,
+    'js better-auth-by-hand': CONNECT,
+    'sh passport': CONNECT,
+    'js passport': CONNECT,
   },
   'guides/devices.md': { whole: by('clients/devices-guide') },
   'guides/languages.md': { 'ui_locales=': notRun('an address with an ellipsis, as an example of one parameter') },
