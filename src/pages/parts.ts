@@ -28,8 +28,8 @@ export type Account = {
 }
 
 export function accountLabel({ walletShort, walletName }: Account): Html {
-  const address = html`<code class="account">${walletShort}</code>`
-  return walletName ? html`<span>${address} <bdi>${walletName}</bdi></span>` : address
+  // The element around the address has the direction of the page, so that the address is on the side of the other texts.
+  return html`<span><code class="account">${walletShort}</code>${walletName && html` <bdi>${walletName}</bdi>`}</span>`
 }
 
 /** `logo`: the address of the logo that an operator uploaded. */
