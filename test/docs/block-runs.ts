@@ -91,7 +91,12 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'app ──> GET': notRun('a drawing'),
     'authenticatedWallet:': by('flows/own-login-server-faults'),
   },
-  'guides/resource-package.md': { 'npm install': PACKED, createTokenCheck: PACKED },
+  'guides/resource-languages.md': {
+    'python fastapi': by('clients/resource-languages'),
+    'sh fastapi': by('clients/resource-languages'),
+    'go go': by('clients/resource-languages'),
+  },
+  'guides/resource-package.md': { 'npm install': PACKED, createTokenCheck: by('clients/resource-runtimes') },
   'guides/testing.md': { whole: by('clients/testing-guide') },
   'guides/users.md': { 'wants you to sign in': by('wallet/short-consent') },
   'guides/wallets.md': { GRANTOR_WALLET_WINDOW: SETTINGS },
