@@ -2,10 +2,10 @@
 
 /**
  * An RFC, an OpenID Connect specification by its full or short name, another specification, a section: `§4.1.2`, `appendix B`, or a proposal
- * of ENS: `ENSIP-3`. Proposals have no numbered sections, so each proposal counts as a section of ENS.
+ * of ENS or Ethereum: `ENSIP-3`, `ERC-4361`. Proposals have no numbered sections, so each proposal counts as a section of ENS or of ERC.
  */
 const NAMED =
-  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|\b(FAPI 2\.0 (?:Message Signing|Security Profile)|JARM|OAuth 2\.0 Form Post Response Mode|Client ID Metadata Document)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)|ENSIP-(\d+)/g
+  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|\b(FAPI 2\.0 (?:Message Signing|Security Profile)|JARM|OAuth 2\.0 Form Post Response Mode|Client ID Metadata Document)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)|(ENSIP|ERC)-(\d+)/g
 
 /** `section` includes the standard: `RFC 6749 §4.1.2`. Lines count from 1. */
 type Citation = { section: string; line: number }
@@ -42,9 +42,9 @@ function everyCitation(source: string, language: 'code' | 'prose'): Citation[][]
 function citationsOf({ text, line }: Comment, ofTheFile: readonly string[]): Citation[] {
   let standards = ofTheFile
   return [...text.matchAll(NAMED)].flatMap((match) => {
-    const [, , , , section, proposal] = match
+    const [, , , , section, series, proposal] = match
     const at = line + newlinesIn(text.slice(0, match.index))
-    if (proposal !== undefined) return [{ section: `ENS §${proposal}`, line: at }]
+    if (proposal !== undefined) return [{ section: `${series === 'ERC' ? 'ERC' : 'ENS'} §${proposal}`, line: at }]
     if (section !== undefined) {
       return standards.map((standard) => ({ section: `${standard} §${section}`, line: at }))
     }
@@ -54,7 +54,7 @@ function citationsOf({ text, line }: Comment, ofTheFile: readonly string[]): Cit
 }
 
 function standardsIn(comment: string): string[] {
-  return [...comment.matchAll(NAMED)].filter(([, , , , section, proposal]) => (section ?? proposal) === undefined).map(standardOf)
+  return [...comment.matchAll(NAMED)].filter(([, , , , section, series]) => (section ?? series) === undefined).map(standardOf)
 }
 
 function standardOf([, rfc, openid, other]: RegExpMatchArray): string {

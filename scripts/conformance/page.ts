@@ -11,8 +11,8 @@ export function conformancePage(standards: readonly Standard[]): string {
   return [
     '# Conformance',
     '',
-    'This page is for auditors. It lists the requirements that OAuth 2.0 and OpenID Connect place on an authorization server, and the',
-    'requirements that ENS places on software that shows names.',
+    'This page is for auditors. It lists the requirements that OAuth 2.0 and OpenID Connect place on an authorization server, those of',
+    'ERC-4361 on a service to which a wallet signs in, and those of ENS on software that shows names.',
     'Each row has the requirement with a link to its section, the file that implements it, and the test that shows it. A link to a',
     'source file leads to the comment that cites the section.',
     '',

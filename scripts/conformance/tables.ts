@@ -45,6 +45,7 @@ const TABLES = [
   'fapi-message-signing',
   'jarm',
   'oauth-form-post',
+  'erc',
   'ens',
 ]
 

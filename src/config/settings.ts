@@ -1,7 +1,7 @@
 /** Turns the environment into typed settings, or lists every fault at once. */
 import { readFileSync } from 'node:fs'
 import { nearest } from '../oauth/nearest.ts'
-import { STANDARD_DESCRIPTIONS } from '../oauth/standard-scopes.ts'
+import { OWN_DESCRIPTIONS } from '../oauth/own-descriptions.ts'
 import { readCertificate } from './certificate.ts'
 import { readLogoFile } from './look.ts'
 import { isLoopbackHost, type ListenAddress, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
@@ -178,11 +178,7 @@ function withDefaults(read: Read): Read {
     loginListen: read.loginListen ?? addressOf(read.loginUrl),
     adminListen: read.adminListen ?? addressOf(read.adminUrl),
     defaultResource: read.defaultResource ?? read.authUrl,
-    scopeDescriptions: {
-      enhancement: "use the platform's enhancement features for you",
-      ...STANDARD_DESCRIPTIONS,
-      ...read.scopeDescriptions,
-    },
+    scopeDescriptions: { ...OWN_DESCRIPTIONS, ...read.scopeDescriptions },
     sessionIdleLifetime: read.sessionIdleLifetime ?? Math.min(43_200, read.sessionLifetime),
     refreshIdleLifetime: read.refreshIdleLifetime ?? Math.min(1_209_600, read.refreshLifetime),
     refreshRetryWindowPublic: read.refreshRetryWindowPublic ?? Math.min(10, read.refreshRetryWindow),

@@ -79,7 +79,8 @@ async function showForm(
     title: faults.length > 0 ? `Problem: ${title}` : title,
     content: html`<div class="narrow"><article class="card">
 <h1>${title}</h1>
-<p class="lead">${form?.intro ?? (present ? nameOf(subjectOf(operation.subject), present.members) : '')}</p>
+${present && html`<p class="lead">${nameOf(subjectOf(operation.subject), present.members)}</p>`}
+${form?.intro && html`<p class="lead">${form.intro}</p>`}
 ${faults.length > 0 && html`<div class="message problem" role="alert" id="faults"><p>Nothing was changed:</p><ul>${faults.map((fault) => html`<li>${fault}</li>`)}</ul></div>`}
 <form method="post" action="${path}" class="fields"${hasFile(members) && html` enctype="multipart/form-data"`}>
 <input type="hidden" name="form_token" value="${visit.formToken(path)}">

@@ -14,6 +14,7 @@ import { Refusal } from '../operations/refusal.ts'
 import { endSession, listSessions, type SessionRecord } from '../operations/sessions.ts'
 import { counted } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
+import { ENGLISH } from '../pages/languages.ts'
 import { type Scope, scopeWords } from '../pages/parts.ts'
 import { parseAddress } from '../wallet/address.ts'
 import { addChange } from './change.ts'
@@ -151,7 +152,7 @@ function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
 }
 
 function scopesList(scopes: Scope[]): Html {
-  return html`<ul class="plain">${scopes.map((scope) => html`<li>${scopeWords(scope)}</li>`)}</ul>`
+  return html`<ul class="plain">${scopes.map((scope) => html`<li>${scopeWords(scope, ENGLISH)}</li>`)}</ul>`
 }
 
 function stateOf({ state, end_reason: endReason }: GrantView): Html {

@@ -1,6 +1,7 @@
 /**
- * Checks every byte of a PNG (third edition): the CRC of each chunk, the order of the chunks, and the pixels. The result has only the chunks
- * that a picture needs. Texts, places and times in the file (tEXt, eXIf, tIME) are left out.
+ * Checks every byte of a PNG (third edition): the CRC of each chunk, the order and the lengths of the chunks, and the pixels. The result has
+ * only the chunks that a picture needs. Texts, places and times in the file (tEXt, eXIf, tIME) are left out, and no other chunk has room for
+ * them.
  */
 import { inflateSync } from 'node:zlib'
 import { encodePngChunk, PNG_SIGNATURE, type PngChunk, readPngChunks } from './png-chunk.ts'
@@ -16,6 +17,8 @@ const COLOR_TYPES: Readonly<Record<number, { depths: readonly number[]; samples:
   6: { depths: [8, 16], samples: 4 },
 }
 const INDEXED = 3
+/** The bytes of the one transparent colour (§11.3.1.1). A palette has one byte for each of its colours. */
+const TRANSPARENCY: Readonly<Record<number, number>> = { 0: 2, 2: 6 }
 /** §9.2: None, Sub, Up, Average, Paeth */
 const LAST_FILTER = 4
 
@@ -29,7 +32,9 @@ export function cleanPng(bytes: Buffer): Cleaned {
   if (!isInOrder(types)) return { fault: 'is damaged: the chunks of the PNG are not in their order' }
   const fault = pixelsFault(chunks)
   if (fault !== null) return { fault }
-  const kept = chunks.filter(({ type }) => KEPT.includes(type))
+  // Other pictures may have a palette too, as a suggestion (§11.2.2).
+  const isIndexed = chunks[0]?.data[9] === INDEXED
+  const kept = chunks.filter(({ type }) => KEPT.includes(type) && (type !== 'PLTE' || isIndexed))
   return { bytes: Buffer.concat([PNG_SIGNATURE, ...kept.map(encodePngChunk)]) }
 }
 
@@ -52,6 +57,10 @@ function pixelsFault(chunks: readonly PngChunk[]): string | null {
   const hasPalette = palette > 0
   if (!Number.isInteger(palette) || palette > 256 || (colorType === INDEXED && !hasPalette))
     return 'is damaged: the palette of the PNG is missing or has a wrong length'
+  const longest = { sRGB: 1, gAMA: 4, tRNS: colorType === INDEXED ? palette : (TRANSPARENCY[colorType] ?? 0), IEND: 0 }
+  // Two chunks of one type have more bytes together.
+  const wrong = Object.entries(longest).find(([type, length]) => dataOf(type).length > length)
+  if (wrong) return `is damaged: the length of ${wrong[0]} in the PNG is wrong`
   const line = 1 + Math.ceil((header.readUInt32BE(0) * depth * samples) / 8)
   return isInflatedTo(dataOf('IDAT'), { line, height: header.readUInt32BE(4) })
     ? null
@@ -60,11 +69,17 @@ function pixelsFault(chunks: readonly PngChunk[]): string | null {
 
 function isInflatedTo(deflated: Buffer, { line, height }: { line: number; height: number }): boolean {
   try {
-    const scanlines = inflateSync(deflated, { maxOutputLength: line * height })
-    if (scanlines.length !== line * height) return false
+    const { buffer: scanlines, engine } = inflateWithInfo(deflated, line * height)
+    // Bytes behind the compressed pixels are not read by any decoder.
+    if (scanlines.length !== line * height || engine.bytesWritten !== deflated.length) return false
     for (let at = 0; at < scanlines.length; at += line) if (scanlines.readUInt8(at) > LAST_FILTER) return false
     return true
   } catch {
     return false
   }
+}
+
+/** `bytesWritten`: the bytes of `deflated` that were inflated. The types of Node do not know the result with `info`. */
+function inflateWithInfo(deflated: Buffer, maxOutputLength: number): { buffer: Buffer; engine: { bytesWritten: number } } {
+  return inflateSync(deflated, { maxOutputLength, info: true }) as unknown as ReturnType<typeof inflateWithInfo>
 }

@@ -1,7 +1,7 @@
 /**
  * The scopes whose meaning the service defines (OpenID Connect Core §5.4), each with its claims, written once. The metadata, the ID
  * token, the userinfo endpoint, the login page and the settings derive their lists from this table. All other scopes belong to
- * resource APIs.
+ * resource APIs. `OWN_DESCRIPTIONS` (own-descriptions.ts) has what users read about them.
  */
 
 /** The user whom the claims describe. */
@@ -20,8 +20,6 @@ export type Account = {
 export const NAME_SCOPE = 'profile'
 
 type StandardScope = {
-  /** what an app with this scope may do: the end of the sentence "The app may …" on the login page */
-  description: string
   /** true if the user cannot decline the scope */
   isRequired: boolean
   /** from a claim to its value; a claim whose value is undefined is omitted */
@@ -30,14 +28,12 @@ type StandardScope = {
 
 const standardScopes: Readonly<Record<string, StandardScope>> = {
   openid: {
-    description: 'know that it is you, by your wallet’s address',
     // The app expects an ID token and could not use a response without one.
     isRequired: true,
     // The claims of every ID token are in `makeIdToken`.
     claims: {},
   },
   wallet: {
-    description: 'know on which network your wallet signed in',
     isRequired: false,
     claims: {
       wallet_address: ({ wallet }) => wallet,
@@ -48,7 +44,6 @@ const standardScopes: Readonly<Record<string, StandardScope>> = {
   },
   // Core §5.4. `sub` identifies the user: §5.7 forbids to identify a user by a name.
   [NAME_SCOPE]: {
-    description: 'see your public name and picture',
     isRequired: false,
     claims: {
       name: ({ name }) => name,
@@ -62,11 +57,6 @@ export const STANDARD_SCOPES: readonly string[] = Object.keys(standardScopes)
 
 /** Every claim that a scope can add. */
 export const SCOPE_CLAIMS: readonly string[] = Object.values(standardScopes).flatMap(({ claims }) => Object.keys(claims))
-
-/** From each scope to its description for users. */
-export const STANDARD_DESCRIPTIONS: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(standardScopes).map(([scope, { description }]) => [scope, description]),
-)
 
 export function isStandardScope(scope: string): boolean {
   return Object.hasOwn(standardScopes, scope)

@@ -1,5 +1,6 @@
 /** The JSON Schemas of inputs and outputs, derived from the members. Times are epoch seconds. */
 import { type TSchema, Type } from 'typebox'
+import { ENTRIES_AT_MOST } from '../domain/clients/client-faults.ts'
 import { CLIENT_LOGO_URI_AT_MOST } from '../look/logo.ts'
 import type { Member, RecordMembers } from './members/member.ts'
 import type { Kind, NamedSchema, Operation } from './operation.ts'
@@ -105,7 +106,9 @@ function schemaOfShape(shape: Member['shape']): TSchema {
     case 'text':
       return shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST })
     case 'texts':
-      return Type.Array(shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST }), { maxItems: 200 })
+      return Type.Array(shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST }), {
+        maxItems: ENTRIES_AT_MOST,
+      })
     case 'picture':
       return Type.String({ maxLength: CLIENT_LOGO_URI_AT_MOST })
     case 'flag':

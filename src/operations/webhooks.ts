@@ -67,6 +67,11 @@ function webhookRecord(webhook: StoredWebhook, lastLine: number): WebhookRecord 
   return { ...membersOf(webhookMembers, webhook), ...fields.read({ ...webhook, lastLine }) }
 }
 
+/** The webhook as it is stored: no event twice. */
+export function webhookOf<Given extends Pick<Webhook, 'events'>>(given: Given): Given {
+  return { ...given, events: [...new Set(given.events)] }
+}
+
 /** One line for each fault. `grantor start` also sends to plain http on this machine. */
 export function webhookFaults(
   { isDevelopment }: Pick<Service, 'isDevelopment'>,
@@ -147,11 +152,11 @@ const createWebhook = create<{ url: string; events?: string[] }, Created>({
       notes: ['The next page shows the secret, once.'],
     }
   },
-  async run({ service, input }) {
-    const events = [...new Set(input.events)]
-    const faults = webhookFaults(service, { url: input.url, events })
+  async run({ service, input: { url, events = [] } }) {
+    const given = webhookOf({ id: randomUUID(), url, events })
+    const faults = webhookFaults(service, given)
     if (faults.length > 0) throw invalid(faults)
-    const { webhook, secret } = await newWebhook(service, { id: randomUUID(), url: input.url, events })
+    const { webhook, secret } = await newWebhook(service, given)
     if ((await service.store.webhooks.insertWebhook(webhook)) === 'full')
       throw conflict(`${WEBHOOKS_AT_MOST} webhooks exist, which is the most.`)
     const record = webhookRecord(webhook, webhook.cursor)
@@ -232,7 +237,7 @@ const replayWebhook = act<{ line: number }>({
   answers: { done: 'The lines are sent again.' },
   output: null,
   command: { examples: [`${EXAMPLE} --line 1204`], done: () => 'Sends the lines again.' },
-  page: { link: 'Replay', button: 'Send the lines again', done: 'The lines are sent again.' },
+  page: { link: 'Replay', title: 'Send lines again', button: 'Send the lines again', done: 'The lines are sent again.' },
   async question({ service, id, input: { line } }) {
     const { url } = await readWebhook(service, id)
     const lines = counted((await lastLine(service, line)) - line + 1, 'line')
@@ -269,8 +274,7 @@ async function readWebhook({ store }: Service, id: string): Promise<StoredWebhoo
 }
 
 function changedWebhook(service: Service, present: StoredWebhook, input: Members): StoredWebhook {
-  const given: StoredWebhook = { ...present, ...byKey(webhookMembers, input) }
-  const webhook = { ...given, events: [...new Set(given.events)] }
+  const webhook: StoredWebhook = webhookOf({ ...present, ...byKey(webhookMembers, input) })
   const faults = webhookFaults(service, webhook)
   if (faults.length > 0) throw invalid(faults, 'This change cannot be made.')
   return webhook

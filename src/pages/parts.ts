@@ -1,7 +1,8 @@
+import { isOwnDescription } from '../oauth/own-descriptions.ts'
 import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Html, html } from './html.ts'
-import type { Reader } from './languages.ts'
+import type { Language, Reader } from './languages.ts'
 import { symbol } from './symbols.ts'
 import { displayName, fill, hostnameOf } from './words.ts'
 
@@ -27,8 +28,8 @@ export type Account = {
 }
 
 export function accountLabel({ walletShort, walletName }: Account): Html {
-  const address = html`<code class="account">${walletShort}</code>`
-  return walletName ? html`<span>${address} <bdi>${walletName}</bdi></span>` : address
+  // The element around the address has the direction of the page, so that the address is on the side of the other texts.
+  return html`<span><code class="account">${walletShort}</code>${walletName && html` <bdi>${walletName}</bdi>`}</span>`
 }
 
 /** `logo`: the address of the logo that an operator uploaded. */
@@ -86,7 +87,7 @@ export function permissions(
   const { scopes, app, some, none, level = 2 } = given
   if (scopes.length === 0) return html`<p class="lead">${fill(none, { app })}</p>`
   const list = (own: Scope[]): Html => html`<ul class="permissions">
-${own.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope)}</span></li>`)}
+${own.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope, reader)}</span></li>`)}
 </ul>`
   const group = ({ places, scopes: own }: ScopeGroup): Html =>
     html`${places.length > 0 && html`<h${level + 1} class="place">${placeWords(places, reader)}</h${level + 1}>`}
@@ -119,9 +120,11 @@ export function placeWords(places: Place[], { texts }: Reader): Html {
   return fill(places.length === 1 ? texts.atPlace : texts.atPlaces, { places: html`${shown}` })
 }
 
-/** What a scope allows, in the platform's text if there is one, and its name. */
-export function scopeWords({ name, description }: Scope): Html {
-  return html`<bdi>${visibleText(description) || name}</bdi> <code>${name}</code>`
+/** What a scope allows, and its name. A description of the operator has no translation. */
+export function scopeWords(scope: Scope, { texts }: Language): Html {
+  const { name, description } = scope
+  const words = isOwnDescription(scope) ? texts.scopes[scope.name] : html`<bdi>${visibleText(description) || name}</bdi>`
+  return html`${words} <code>${name}</code>`
 }
 
 function firstLetter(name: string): string {

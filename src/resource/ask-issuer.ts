@@ -17,8 +17,9 @@ export async function askIssuer(
   let response: Response
   let answer: unknown
   try {
-    // A redirect would send the token and the API's credentials to an address that the operator did not configure.
-    response = await ask(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+    // A redirect would send the token and the API's credentials to an address that the operator did not configure. `manual`
+    // returns the redirect, whose status is not 200. Workers do not have `error`.
+    response = await ask(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
     answer = response.status === 200 ? await response.json() : await response.body?.cancel()
   } catch (cause) {
     throw refuse.unavailable('issuer_unreachable', { cause })

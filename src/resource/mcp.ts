@@ -72,7 +72,7 @@ export function requireToken(resource: ProtectedResource, { tools, origins, host
     const admission = await resource.admit(request, needs)
     if (admission.kind === 'refused') return admission.answer
     if (tools && request.method === 'POST') {
-      // A body that nobody parsed yet would be parsed by the transport, and nobody would have checked it.
+      // The transport would parse a body that was not parsed yet, and the body would not be checked.
       if (request.body === undefined || !request.readableEnded) return UNPARSED
       try {
         checkTools(resource, admission.token, tools, request.body)

@@ -1,6 +1,6 @@
 /**
- * Proof that a contract wallet accepts a signature over a text (ERC-1271), whether or not the wallet is deployed
- * (ERC-6492).
+ * Proof that a contract wallet accepts a signature over a text (ERC-1271, which ERC-4361 recommends), whether or not the
+ * wallet is deployed (ERC-6492).
  *
  * Only the chain can check what a contract accepts, so this module calls the chain through a port. This check runs last:
  * `signature.ts` proves wallets with a key without any chain.

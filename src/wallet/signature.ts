@@ -1,5 +1,5 @@
 /**
- * Proof that an ordinary wallet signed a text (`personal_sign`, ERC-191 version 0x45).
+ * Proof that an ordinary wallet signed a text (`personal_sign`, ERC-191 version 0x45, which ERC-4361 requires).
  *
  * This check calls no chain. If a chain were called first, one lying node could sign in as any address.
  */

@@ -13,13 +13,19 @@ import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 export type Ran = { exit: number; out: string; err: string }
 type Environment = Record<string, string | undefined>
 
-/** Runs a command in this process. `at` is the time of the command's clock. */
-export async function run(argv: string[], env: Environment = {}, at = 1_800_000_000): Promise<Ran> {
+/** Runs a command in this process. `at` is the time of the command's clock. With `ask`, the command has a terminal. */
+export async function run(
+  argv: string[],
+  env: Environment = {},
+  at = 1_800_000_000,
+  ask?: (question: string) => Promise<string>,
+): Promise<Ran> {
   let [out, err] = ['', '']
   const exit = await main(argv, {
     env,
     print: (line) => void (out += `${line}\n`),
     printError: (line) => void (err += `${line}\n`),
+    ask,
     now: () => at,
   })
   return { exit, out, err }

@@ -5,10 +5,11 @@ import { pathToFileURL } from 'node:url'
 import * as openid from 'openid-client'
 import { expect } from 'vitest'
 import { test as base, FILE, started } from '../support/fixtures.ts'
-import { blocksOf, Development, TEST_ACCOUNT } from './pasted-page.ts'
+import { blocksOf } from '../support/page-blocks.ts'
+import { Development, TEST_ACCOUNT } from './pasted-page.ts'
 import { writeRecipe } from './recipe.ts'
 
-const BLOCKS = blocksOf('builders.md')
+const BLOCKS = blocksOf('guides/builders.md')
 const COMMANDS = BLOCKS.filter(({ language }) => language === 'sh').map(({ text }) => text)
 const APP = 'https://app.example.net/callback'
 const API = 'https://api.example.com/'

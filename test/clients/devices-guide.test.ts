@@ -1,9 +1,10 @@
 /** The blocks of docs/guides/devices.md, pasted one after another. */
 import { expect } from 'vitest'
 import { test as base, FILE, started } from '../support/fixtures.ts'
-import { blocksOf, Development, TEST_ACCOUNT } from './pasted-page.ts'
+import { blocksOf } from '../support/page-blocks.ts'
+import { Development, TEST_ACCOUNT } from './pasted-page.ts'
 
-const BLOCKS = blocksOf('devices.md')
+const BLOCKS = blocksOf('guides/devices.md')
 
 const test = base.extend(
   'development',

@@ -1,4 +1,5 @@
 /** The snippets of docs/guides/mcp.md in their frameworks, which nobody here wrote: registered by the page's commands, called with real tokens. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,8 +10,10 @@ import type { Hono } from 'hono'
 import { afterEach, expect } from 'vitest'
 import { test } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { blockWith } from '../support/page-blocks.ts'
 import type { Grantor } from '../support/start.ts'
 import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
+import { Development } from './pasted-page.ts'
 import { recipeOf, register, writeRecipe } from './recipe.ts'
 
 const RESOURCE_FOLDER = join(import.meta.dirname, '../../src/resource')
@@ -169,3 +172,47 @@ test.for<[string, string]>([
     expect(cleared.content).toEqual([{ type: 'text', text: 'cleared' }])
   },
 )
+
+test('The commands of the page show the challenge and the metadata of the example, and register an API with scopes', async () => {
+  const development = await Development.start()
+  closing.push(() => development.stop())
+  const [challenge = '', metadata = ''] = (await development.paste(blockWith('guides/mcp.md', 'curl -si'))).split('\n')
+  expect(challenge).toMatch(/^www-authenticate: Bearer .*resource_metadata=/i)
+  expect(JSON.parse(metadata)).toMatchObject({ authorization_servers: [development.issuer] })
+  expect(await development.paste(blockWith('guides/mcp.md', 'resources create'))).toContain('https://api.example.com/notes')
+})
+
+test('The lines of the page for a recent sign-in and for scopes that depend on a call refuse what they must', async ({
+  grantor,
+}) => {
+  const api = await describeApi(grantor, '/notes')
+  const route = blockWith('guides/mcp.md', "app.post('/transfer'")
+  // The client of the page has these two scopes.
+  const check = blockWith('guides/mcp.md', 'pay.much').replace("'pay.much' : 'pay'", "'notes.write' : 'notes.read'")
+  const described = readFileSync(api.resourceFile, 'utf8')
+  writeFileSync(api.resourceFile, described.replace(/now: .*/, 'now: () => globalThis.timeOfThePage,'))
+  const setTime = () => Object.assign(globalThis, { timeOfThePage: grantor.clock.now() })
+  const module = withPaths(`import Fastify from 'fastify'
+import { accessTokenOf, answerRefusals, requireToken } from 'grantor/resource/fastify'
+import { resource } from ${JSON.stringify(pathToFileURL(api.resourceFile).href)}
+export const app = Fastify()
+app.setErrorHandler(answerRefusals(resource))
+async function transfer(request) {
+  ${check}
+  return { paid: request.body.amount }
+}
+${route}`)
+  const path = writeRecipe(`lines.${made++}.mjs`, module)
+  // oxlint-disable-next-line import/no-dynamic-require -- the test has just written this module from blocks of the page
+  const { app } = (await import(pathToFileURL(path).href)) as { app: FastifyInstance }
+  closing.push(() => app.close())
+  const pay = async (token: string, amount: number) =>
+    (await app.inject({ method: 'POST', url: '/transfer', headers: { authorization: `Bearer ${token}` }, payload: { amount } }))
+      .statusCode
+  setTime()
+  const token = await tokenFor(grantor, api, 'notes.read')
+  expect([await pay(token, 1), await pay(token, 101)]).toEqual([200, 403])
+  grantor.clock.advance(301)
+  setTime()
+  expect(await pay(token, 1)).toBe(401)
+})

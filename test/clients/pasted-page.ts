@@ -1,6 +1,6 @@
 /** `grantor start`, and a shell and a browser on the same machine, in which the blocks of a page are pasted one after another. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,17 +13,6 @@ import { Visitor } from './visitor.ts'
 export const TEST_ACCOUNT = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 const ROOT = join(import.meta.dirname, '../..')
-
-export type Block = { language: string; text: string }
-
-/** The blocks of code of a page, in its order. */
-export function blocksOf(page: string): Block[] {
-  const text = readFileSync(join(ROOT, 'docs/guides', page), 'utf8')
-  return [...text.matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```$/gm)].map(([, language = '', block = '']) => ({
-    language,
-    text: block,
-  }))
-}
 
 export class Development {
   readonly port: number

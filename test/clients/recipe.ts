@@ -1,22 +1,22 @@
 /** Runs the recipes of docs/guides unchanged: registers the clients with the page's commands, and imports the code. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { run } from '../cli/run.ts'
+import { blocksOf } from '../support/page-blocks.ts'
 import type { Grantor } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 // Below node_modules, so that a recipe can import its library.
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
-type Page = 'clients' | 'mcp'
+type Page = 'clients' | 'mcp' | 'connect-package'
 
 /** The block of the page with this language and this mark, as in ```js openid-client. */
 export function recipeOf(language: string, mark: string, page: Page = 'clients'): string {
-  const text = readFileSync(join(ROOT, `docs/guides/${page}.md`), 'utf8')
-  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(text) ?? []
+  const block = blocksOf(`guides/${page}.md`).find((each) => each.language === language && each.mark === mark)
   if (!block) throw new Error(`docs/guides/${page}.md has no ${language} block marked ${mark}`)
-  return block
+  return block.text
 }
 
 export type RegisteredClient = { client_id: string; client_secret: string }

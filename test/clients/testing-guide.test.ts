@@ -1,7 +1,7 @@
 /** The blocks of docs/guides/testing.md: the files run as they are, in a project of their own, with this checkout as the package `grantor`. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect } from 'vitest'
@@ -13,19 +13,15 @@ import { findChromium } from '../support/chromium.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
+import { blocksOf } from '../support/page-blocks.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const PAGE = readFileSync(join(ROOT, 'docs/guides/testing.md'), 'utf8')
-/** Each block by its mark, which is the name of its file; a block of commands has none. */
-const BLOCKS = [...PAGE.matchAll(/^```(\w+) ?([^\n]*)\n([\s\S]*?)^```$/gm)].map(([, language = '', file = '', text = '']) => ({
-  language,
-  file,
-  text,
-}))
+/** The mark of a block is the name of its file; a block of commands has none. */
+const BLOCKS = blocksOf('guides/testing.md')
 const PLAYWRIGHT = '@playwright/test@1.65.1'
 
 function textOf(file: string): string {
-  return BLOCKS.find((block) => block.file === file)?.text ?? expect.fail(`the page has no block ${file}`)
+  return BLOCKS.find((block) => block.mark === file)?.text ?? expect.fail(`the page has no block ${file}`)
 }
 
 /** A folder with the packages that the page installs, and with `npx grantor`. */

@@ -47,6 +47,7 @@ test('The tables contain each standard that the service implements, with at leas
     'FAPI 2.0 Message Signing',
     'JARM',
     'OAuth 2.0 Form Post Response Mode',
+    'ERC',
     'ENS',
   ])
   expect(standards.filter(({ requirements }) => requirements.length < 4)).toEqual([])
@@ -119,7 +120,7 @@ test('A section belongs to the standard that its comment names before it, or els
     '// §4.1.3, then RFC 9700 §2.1 and',
     '// §2.2, of OpenID Connect Core §3.1',
     '/** RFC 7636, appendix B. */',
-    '/** RFC 7636, as ENSIP-3 and §4. */',
+    '/** RFC 7636, as ENSIP-3, ERC-4361 and §4. */',
   ].join('\n')
   expect([...citationsIn(source)]).toEqual([
     'RFC 6749 §4.1.2',
@@ -129,6 +130,7 @@ test('A section belongs to the standard that its comment names before it, or els
     'OpenID Connect Core §3.1',
     'RFC 7636 §B',
     'ENS §3',
+    'ERC §4361',
     'RFC 7636 §4',
   ])
 })

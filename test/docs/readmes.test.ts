@@ -25,3 +25,15 @@ test.each(['src/domain', 'src/store', 'src/pages', 'src/ops', 'src/cli'])('%s/RE
   expect(names.length).toBeGreaterThan(1)
   expect(names.filter((name) => !page.includes(`[${name}](${name})`))).toEqual([])
 })
+
+test('Each name of code in a README.md of src and in CONTRIBUTING.md is a name in the repository', () => {
+  const code = globSync('{src,test,scripts}/**/*.{ts,js,css,json}', { cwd: ROOT }).map(read).join('\n')
+  const words = new Set(code.match(/[A-Za-z_$][\w$]*/g))
+  const pages = [...globSync('src/**/README.md', { cwd: ROOT }), 'CONTRIBUTING.md']
+  const unknown = pages.flatMap((page) =>
+    [...read(page).matchAll(/`([A-Za-z]*[a-z][A-Za-z]*)`/g)].flatMap(([, name = '']) =>
+      words.has(name) ? [] : [`${page}: ${name}`],
+    ),
+  )
+  expect(unknown).toEqual([])
+})

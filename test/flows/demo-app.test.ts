@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
+import { LIFETIMES } from '../support/start.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 import type { Demo } from './start-demo.ts'
 import { signInWithWallet, startDemo } from './start-demo.ts'
@@ -31,7 +32,7 @@ test('A user clicks through all four phases and sees each message', async ({ dem
   expect(await wireOf(page, 'code').innerText()).toMatch(/code_challenge_method\s+S256[\s\S]*Answered[\s\S]*code\s+\S{8}…/)
   expect(await outcome(page, 'tokens-result')).toBe('done')
   expect(await wireOf(page, 'tokens').innerText()).toMatch(
-    /grant_type\s+authorization_code[\s\S]*"token_type": "Bearer"[\s\S]*"expires_in": 600/,
+    new RegExp(`grant_type\\s+authorization_code[\\s\\S]*"token_type": "Bearer"[\\s\\S]*"expires_in": ${LIFETIMES.accessToken}`),
   )
   expect(await page.locator('#claims').innerText()).toMatch(/typ\s+at\+jwt[\s\S]*sub\s+0xf39F…2266/)
 

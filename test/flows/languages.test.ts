@@ -152,6 +152,25 @@ test('The text to sign stays English and is read from left to right, with its tr
   expect(signed).toEqual([shown])
 })
 
+test('In a language that is written from right to left, the address of an account stands on the right, with a name and without', async ({
+  grantor,
+  page,
+}) => {
+  for (const walletName of ['aurora.eth', null]) {
+    await show(page, grantor.authUrl, accountPage({ ...accountView(), walletName }, languages.ar))
+    const { text, row } = await page
+      .locator('.account')
+      .first()
+      .evaluate((address) => {
+        const range = document.createRange()
+        range.selectNodeContents(address)
+        const right = (box: Range | Element | null) => Math.round(box?.getBoundingClientRect().right ?? 0)
+        return { text: right(range), row: right(address.closest('.row')) }
+      })
+    expect(text).toBe(row)
+  }
+})
+
 test('The chooser changes the language of the login, works without script, and keeps the login', async ({
   grantor,
   client,

@@ -5,11 +5,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createOwnLoginServer } from '../../examples/own-login-server/index.ts'
+import { writeRecipe } from '../clients/recipe.ts'
 import { type AuthStandIn, OPEN_CHALLENGE, refusal, startAuthStandIn } from '../login-server/auth-stand-in.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { blockWith } from '../support/page-blocks.ts'
 import { type Answer, send } from '../support/send.ts'
 import { testWallet } from '../support/wallet.ts'
 
@@ -122,6 +125,32 @@ test('The commands in docs/guides/own-login-server.md work when pasted', async (
     process.kill(-(shell.pid ?? 0), 'SIGTERM')
     await once(shell, 'close')
     rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('The example of docs/guides/own-login-server.md vouches for the wallet of the platform’s session', async () => {
+  const text = blockWith('guides/own-login-server.md', 'authenticatedWallet:').replace('https://auth.example.com', auth.url)
+  const { address } = testWallet(0)
+  const example = pathToFileURL(join(ROOT, 'examples/own-login-server/index.ts')).href
+  const path = writeRecipe(
+    'vouching.mjs',
+    `import { createOwnLoginServer } from '${example}'
+const platformSession = async () => ({ wallet: '${address}' })
+export const server = ${text}`,
+  )
+  // oxlint-disable-next-line import/no-dynamic-require -- the test has just written this module from a block of the page
+  const { server: platform } = (await import(pathToFileURL(path).href)) as { server: FastifyInstance }
+  try {
+    await platform.inject({
+      method: 'POST',
+      url: '/login/vouch',
+      headers: { 'content-type': 'application/json', origin: 'https://login.example.com' },
+      payload: JSON.stringify({ login_challenge: OPEN_CHALLENGE, chain_id: 1 }),
+    })
+    expect(auth.asked.at(-1)).toMatchObject({ path: '/login/accept', body: { address } })
+    expect(auth.asked.at(-1)?.body).not.toHaveProperty('signature')
+  } finally {
+    await platform.close()
   }
 })
 

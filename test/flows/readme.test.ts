@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sixInARow } from '../support/free-ports.ts'
+import { LIFETIMES } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'grantor-readme-'))
@@ -41,9 +42,9 @@ test('The curl commands of the README work when pasted: all four phases, and a r
   const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
   const answers = lines.slice(1).map((line) => JSON.parse(line) as unknown)
   expect(answers).toEqual([
-    expect.objectContaining({ token_type: 'Bearer', expires_in: 600, scope: 'enhancement' }),
+    expect.objectContaining({ token_type: 'Bearer', expires_in: LIFETIMES.accessToken, scope: 'enhancement' }),
     expect.objectContaining({ wallet }),
-    expect.objectContaining({ token_type: 'Bearer', expires_in: 600, scope: 'enhancement' }),
+    expect.objectContaining({ token_type: 'Bearer', expires_in: LIFETIMES.accessToken, scope: 'enhancement' }),
     expect.objectContaining({ active: true, sub: wallet }),
     200,
     { active: false },

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_LOGO, readLogo } from '../../src/look/logo.ts'
+import { encodePngChunk } from '../../src/look/png-chunk.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { assemblePng, pixelsOf, pngHeader, pngLogo, webpLogo } from '../support/logos.ts'
 import { gif, jpeg } from '../support/pictures.ts'
@@ -27,8 +28,12 @@ function faultOf(bytes: Buffer): string {
 }
 
 test('A PNG keeps its pixels, and loses its texts, places and times', async () => {
-  const secret = Buffer.from('GPS 52.5 13.4')
-  const given = pngLogo({ width: 200, height: 40, more: ['tEXt', 'eXIf', 'tIME'].map((type) => ({ type, data: secret })) })
+  const secret = Buffer.from('GPS 52.5 13.40 ')
+  const given = pngLogo({
+    width: 200,
+    height: 40,
+    more: ['tEXt', 'eXIf', 'tIME', 'PLTE'].map((type) => ({ type, data: secret })),
+  })
   const logo = logoOf(given)
   expect(logo).toMatchObject({ type: 'image/png', width: 200, height: 40 })
   expect(logo.bytes.includes(secret)).toBe(false)
@@ -56,6 +61,20 @@ test('The check of a logo that was checked before changes nothing', async () => 
 })
 
 const pixels = deflateSync(Buffer.alloc(64 * (1 + 64 * 4)))
+const TEXT = Buffer.from('GPS 52.5 13.4')
+const SRGB = { type: 'sRGB', data: Buffer.from([0]) }
+
+test('A PNG keeps its colour space, its gamma, and the transparency of its palette', () => {
+  const gamma = { type: 'gAMA', data: Buffer.from([0, 0, 0xb1, 0x8f]) }
+  const palette = { type: 'PLTE', data: Buffer.from([255, 255, 255, 11, 42, 111]) }
+  const transparency = { type: 'tRNS', data: Buffer.from([0, 255]) }
+  const given = assemblePng({
+    header: pngHeader({ colorType: 3 }),
+    more: [SRGB, gamma, palette, transparency],
+    pixels: deflateSync(Buffer.alloc(64 * (1 + 64))),
+  })
+  expect(logoOf(given).bytes.equals(given)).toBe(true)
+})
 
 test.each([
   ['a text', Buffer.from('not a picture'), 'neither a PNG nor a WebP'],
@@ -75,6 +94,16 @@ test.each([
   ['too few pixels', assemblePng({ header: pngHeader({ height: 65 }), pixels }), 'do not fill'],
   ['too many pixels', assemblePng({ header: pngHeader({ height: 63 }), pixels }), 'do not fill'],
   ['pixels that cannot be inflated', assemblePng({ header: pngHeader({}), pixels: Buffer.from('pixels') }), 'do not fill'],
+  ['a text behind the pixels', assemblePng({ header: pngHeader({}), pixels: Buffer.concat([pixels, TEXT]) }), 'do not fill'],
+  ['a text in place of the transparency', pngLogo({ more: [{ type: 'tRNS', data: TEXT }] }), 'length of tRNS'],
+  ['a text in place of the gamma', pngLogo({ more: [{ type: 'gAMA', data: TEXT }] }), 'length of gAMA'],
+  ['a text in place of the colour space', pngLogo({ more: [{ type: 'sRGB', data: TEXT }] }), 'length of sRGB'],
+  [
+    'a text in the last chunk',
+    Buffer.concat([pngLogo().subarray(0, -12), encodePngChunk({ type: 'IEND', data: TEXT })]),
+    'length of IEND',
+  ],
+  ['two colour spaces', pngLogo({ more: [SRGB, SRGB] }), 'length of sRGB'],
   ['an unknown filter', assemblePng({ header: pngHeader({}), pixels: deflateSync(Buffer.alloc(64 * 257, 5)) }), 'do not fill'],
 ])('A file that is no logo is refused with its fault: %s', (_, bytes, fault) => {
   expect(faultOf(bytes)).toContain(fault)

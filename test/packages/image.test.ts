@@ -1,4 +1,4 @@
-/** The OCI image. `npm run test:packages` runs these tests; they need Debian's packages `buildah` and `bubblewrap`. */
+/** The OCI image, built as docs/operating/install.md describes. `npm run test:packages` runs these tests; they need Debian's packages `buildah` and `bubblewrap`. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { test as base, expect, onTestFinished } from 'vitest'

@@ -8,6 +8,7 @@ import { test as base, expect, onTestFinished } from 'vitest'
 import { FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
+import { blockWith } from '../support/page-blocks.ts'
 import { ASKED, missing } from './missing.ts'
 
 const CHECKOUT = join(import.meta.dirname, '../..')
@@ -50,6 +51,19 @@ function allowedBy(unit: string): Set<string> {
   }
   return allowed
 }
+
+unitTest(
+  'systemd finds no unknown or misplaced setting in the unit of docs/operating/recover.md for Litestream',
+  ({ folder }) => {
+    const path = join(folder, 'litestream.service')
+    writeFileSync(
+      path,
+      blockWith('operating/recover.md', 'Description=Litestream').replace(/^ExecStart=.*/m, 'ExecStart=/bin/true'),
+    )
+    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', path], { encoding: 'utf8' })
+    expect((stdout + stderr).split('\n').filter((line) => line.includes('litestream.service'))).toEqual([])
+  },
+)
 
 for (const unit of units) {
   unitTest(`systemd-analyze rates the exposure of ${unit} with 2.0 or less`, () => {

@@ -1,3 +1,4 @@
+import { OWN_DESCRIPTIONS } from '../../src/oauth/own-descriptions.ts'
 import { accountPage } from '../../src/pages/account/account-page.ts'
 import { endEverythingPage } from '../../src/pages/account/end-everything-page.ts'
 import { receiptPage } from '../../src/pages/account/receipt-page.ts'
@@ -21,7 +22,8 @@ function crossDeviceOffer(text: string) {
 
 /** Every page, with the same text in each place that has text from outside. */
 export function everyPage(text: string, reader: Reader): string[] {
-  const scopes = [{ name: text, description: text }]
+  const own = Object.entries(OWN_DESCRIPTIONS).map(([name, description]) => ({ name, description }))
+  const scopes = [{ name: text, description: text }, ...own]
   const step = { loginChallenge: text, request: loginRequest(text), now: NOW }
   const problem = { kind: 'could_not_check', signature: text, retryAfter: 5 } as const
   const place = { clientName: text, clientHost: text }

@@ -1,4 +1,5 @@
 /** The data of pages, for tests of pages. If `text` is given, each text from outside is `text`. */
+import { OWN_DESCRIPTIONS } from '../../src/oauth/own-descriptions.ts'
 import type { AccountView } from '../../src/pages/account/account-page.ts'
 import type { ReceiptView } from '../../src/pages/account/receipt-page.ts'
 import type { LoginRequest } from '../../src/pages/login-request.ts'
@@ -8,8 +9,8 @@ export const NOW = 1_800_000_000
 const DAY = 86_400
 const RESUME_URL = `https://auth.example.com/login/resume?login_challenge=${'aB3_-x9'.repeat(70)}`
 
-const enhancement = { name: 'enhancement', description: 'Use the enhancement features for you' }
-const profile = { name: 'profile', description: 'See your profile' }
+const enhancement = { name: 'enhancement', description: OWN_DESCRIPTIONS.enhancement }
+const profile = { name: 'profile', description: OWN_DESCRIPTIONS.profile }
 
 export function loginRequest(text?: string): LoginRequest {
   return {

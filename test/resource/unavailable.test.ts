@@ -92,7 +92,7 @@ describe('Malformed introspection responses', () => {
 test('A redirect of the introspection endpoint is not followed, so no credentials are sent to another address', async () => {
   const elsewhere = await startLittleIssuer()
   issuer.answers.introspect = () => ({ status: 307, headers: { location: `${elsewhere.url}/oauth/introspect` }, json: {} })
-  await expectUnavailable(createCheck()(bearer(await issuer.sign())), 'issuer_unreachable')
+  await expectUnavailable(createCheck()(bearer(await issuer.sign())), 'issuer_answered_307')
   expect(elsewhere.requests).toHaveLength(0)
   await elsewhere.close()
 })

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OWN_ENVIRONMENT } from './own-environment.ts'
+import { blocksOf } from './page-blocks.ts'
 
 const pages = new URL('../../docs/operating/', import.meta.url)
 /** The texts of the pages, one after the other. */
@@ -14,9 +15,10 @@ const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
 
 /** The code block with this mark. */
 function blockOf(language: 'sh' | 'yaml', mark: string): string {
-  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(operatingPages) ?? []
+  const blocks = readdirSync(pages).flatMap((name) => blocksOf(`operating/${name}`))
+  const block = blocks.find((each) => each.language === language && each.mark === mark)
   if (!block) throw new Error(`no page has a ${language} block marked ${mark}`)
-  return block
+  return block.text
 }
 
 /** A folder that represents the machine of the page, without systemd and without the commands that need root. */
@@ -32,17 +34,20 @@ export function machineIn(folder: string) {
     `grantor() { node '${BIN}' "$@"; }`,
   ].join('\n')
   const here = (block: string) => block.replaceAll(/(?<![\w.])\/(var|etc)\//g, `${folder}/$1/`)
+  const runText = (text: string, env: Record<string, string> = {}) => {
+    const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', `${stand}\n${here(text)}`], {
+      cwd: folder,
+      env: { ...OWN_ENVIRONMENT, ...env },
+      encoding: 'utf8',
+    })
+    return { exit: status, out: stdout, err: stderr }
+  }
   return {
     databasePath: join(library ?? '', 'grantor.sqlite'),
     backupPath: join(backups ?? '', 'grantor.sqlite'),
     secretPath: join(settings ?? '', 'secret'),
-    paste(mark: string, env: Record<string, string> = {}): { exit: number | null; out: string; err: string } {
-      const run = spawnSync('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {
-        env: { ...OWN_ENVIRONMENT, ...env },
-        encoding: 'utf8',
-      })
-      return { exit: run.status, out: run.stdout, err: run.stderr }
-    },
+    paste: (mark: string, env: Record<string, string> = {}) => runText(blockOf('sh', mark), env),
+    runText,
     /** Starts commands. The last command replaces the shell and runs until it is stopped. */
     start(mark: string, env: Record<string, string> = {}): ChildProcess {
       return spawn('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {

@@ -29,9 +29,9 @@ function memberLines({ name, before, after }: MemberChange): string[] {
   return removed.length + added.length > 0 ? [...removed, ...added] : [`  ${name}: ${valueText(before)} → ${valueText(after)}`]
 }
 
-function effects({ newSecret, secretsRemoved, grantsEnded, warnings }: PlannedChange): string[] {
+function effects({ kind, newSecret, secretsRemoved, grantsEnded, warnings }: PlannedChange): string[] {
   return [
-    ...(newSecret ? ['gets a client secret'] : []),
+    ...(newSecret ? [`gets a ${kind} secret`] : []),
     ...(secretsRemoved > 0 ? [`${counted(secretsRemoved, 'client secret')} of it stop working`] : []),
     ...(grantsEnded ? [`ends ${grantsEnded.isMore ? 'more than ' : ''}${counted(grantsEnded.count, 'active grant')}`] : []),
     ...warnings.map((warning) => `warning: ${warning}`),

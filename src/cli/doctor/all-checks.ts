@@ -18,6 +18,7 @@ import { checkKeys, checkSecretFiles } from './keys.ts'
 import { checkLook } from './look.ts'
 import { checkMachine } from './machine.ts'
 import { checkProxies } from './proxies.ts'
+import { checkSignIn } from './sign-in.ts'
 import { checkTexts } from './texts.ts'
 
 export const checks: readonly Check[] = [
@@ -37,6 +38,7 @@ export const checks: readonly Check[] = [
   { name: 'chains', run: checkChainEndpoints },
   { name: 'admin API', run: checkAdminApi },
   { name: 'metrics', run: checkMetrics },
+  { name: 'sign-in', run: checkSignIn },
   { name: 'texts', run: checkTexts },
   { name: 'look', run: checkLook },
   { name: 'machine', run: checkMachine },

@@ -5,7 +5,7 @@ import { call, printable, reasonOf } from './call.ts'
 import { type Found, ok, type Site, unchecked, wrong } from './check.ts'
 
 export async function checkLook({ settings }: Site): Promise<Found[]> {
-  const { platformName, accentColor, logoFile } = settings
+  const { platformName, accentColor, logoFile, helpUrl, privacyUrl } = settings
   const found = [
     ok(
       platformName === undefined
@@ -15,6 +15,8 @@ export async function checkLook({ settings }: Site): Promise<Found[]> {
   ]
   if (accentColor !== undefined) found.push(judgeAccent(accentColor))
   if (logoFile !== undefined) found.push(...(await checkLogo(logoFile, settings)))
+  for (const [of, url] of Object.entries({ help: helpUrl, privacy: privacyUrl }))
+    if (url !== undefined) found.push(ok(`the link to ${of} leads to ${printable(url)}`))
   return found
 }
 

@@ -42,7 +42,7 @@ function walletOf({ wallet, walletKind, hash, authTime, chainId }: Session) {
   return { wallet, walletKind, sessionHash: hash, authTime, chainId }
 }
 
-/** Needs no signature: whoever has the user code may stop the request. False if the request was answered before. */
+/** Needs no signature: every holder of the user code may stop the request. False if the request was answered before. */
 export async function denyDevice(deps: Deps, request: DeviceRequest): Promise<boolean> {
   const stored = await storeAnswer(deps, request, 'denied')
   if (stored) deps.audit({ event: 'device_denied', reason: 'user_declined', client_id: request.clientId })

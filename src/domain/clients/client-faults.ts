@@ -11,8 +11,14 @@ import type { Client } from '../model/records.ts'
 import { schemeRuleOf } from '../model/redirect-rules.ts'
 import { calledUriFault } from './client-called-uri.ts'
 
+/** The most entries in a list of a client. Each node keeps registered clients in memory, and a request is compared with these lists. */
+export const ENTRIES_AT_MOST = 200
+
 /** The faults of a new or changed client. */
 export function clientFaults(client: Client): string[] {
+  const long = listFaults(client)
+  // The faults of single entries would be as many as the entries.
+  if (long.length > 0) return long
   return [
     ...nameFaults(client),
     ...redirectUriFaults(client),
@@ -25,6 +31,22 @@ export function clientFaults(client: Client): string[] {
     ...profileFaults(client),
     ...logoutFaults(client),
   ]
+}
+
+function listFaults(client: Client): string[] {
+  const lists = {
+    'redirect URIs': client.redirectUris,
+    scopes: client.scopes,
+    'default scopes': client.defaultScopes,
+    resources: client.resources,
+    'exchange resources': client.exchangeResources,
+    'response modes': client.responseModes ?? [],
+    'grant types': client.grantTypes,
+    'post-logout redirect URIs': client.postLogoutRedirectUris,
+  }
+  return Object.entries(lists)
+    .filter(([, list]) => list.length > ENTRIES_AT_MOST)
+    .map(([name, { length }]) => `A client has at most ${ENTRIES_AT_MOST} ${name}, not ${length}.`)
 }
 
 function nameFaults({ name }: Client): string[] {

@@ -1,7 +1,7 @@
 /**
  * The text that a wallet signs. The service composes the text from the sealed challenge, once to show it and again when the signature
- * arrives. So no text of the browser is parsed or trusted. The text names the app, what the app may do, and until when (RFC 6749
- * §10.2).
+ * arrives. So no text of the browser is parsed or trusted (ERC-4361). The text names the app, what the app may do, and until when
+ * (RFC 6749 §10.2).
  */
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'

@@ -65,8 +65,8 @@ async function requireAccess(
 }
 
 /**
- * A client's own token needs a private key, of the client or of the token, so a stolen token is of no use. A stolen secret still is:
- * whoever has it can bind a token to a key of their own. Only private_key_jwt protects against that.
+ * A client's own token needs a private key, of the client or of the token, so a stolen token alone is of no use. A stolen secret is: its
+ * holder can bind a token to a new key. Only private_key_jwt protects against a stolen secret.
  */
 async function requireStrongClient({ clients }: Deps, { client_id: clientId, grant_id: grantId, cnf }: AccessTokenClaims) {
   if (grantId !== undefined || cnf !== undefined) return

@@ -5,7 +5,7 @@ import { resourceFaults } from '../../domain/resources/resource-faults.ts'
 import { byKey } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
 import { resourceOf } from '../resources.ts'
-import { ChangedMeanwhile, type Claim, type Entry, requireSame, sectionOf } from './section.ts'
+import { type Claim, type Entry, oneByOne, sectionOf } from './section.ts'
 
 export const resourceSection = sectionOf<Resource>({
   noun: 'resource',
@@ -18,34 +18,15 @@ export const resourceSection = sectionOf<Resource>({
   claims: claimsOf,
   after: (members, before, at) => resourceOf({ ...byKey(resourceMembers, members), createdAt: before?.createdAt ?? at }),
   faults: resourceFaults,
-  carryOut:
-    ({ store: { resources } }) =>
-    async (step, at) => {
-      switch (step.action) {
-        case 'create': {
-          const outcome = await resources.insertResource({ ...step.after, createdAt: at })
-          if (outcome === 'taken') throw new ChangedMeanwhile('it was registered meanwhile')
-          if (outcome === 'full') throw new ChangedMeanwhile('other resources were registered meanwhile')
-          break
-        }
-        case 'change': {
-          const changed = await resources.changeResource(step.before.uri, (present) => {
-            requireSame(resourceMembers, step.before, present)
-            return { ...step.after, createdAt: present.createdAt }
-          })
-          if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
-          break
-        }
-        case 'delete':
-          // No client may request the resource from the moment at which it was compared, so the deletion takes effect in one step.
-          await resources.changeResource(step.before.uri, (present) => {
-            requireSame(resourceMembers, step.before, present)
-            return { ...present, openTo: [] }
-          })
-          await resources.deleteResource(step.before.uri)
-      }
-      return 0
-    },
+  carryOut: ({ store: { resources } }) =>
+    oneByOne(resourceMembers, {
+      insert: async (after, at) => resources.insertResource({ ...after, createdAt: at }),
+      change: resources.changeResource,
+      delete: resources.deleteResource,
+      idOf: ({ uri }) => uri,
+      // No client may request the resource from the moment at which it was compared, so the deletion takes effect in one step.
+      closed: (present) => ({ ...present, openTo: [] }),
+    }),
 })
 
 function claimsOf(entries: readonly Entry[], stored: readonly Resource[]): Claim<Resource>[] {

@@ -188,3 +188,31 @@ function differences(table: RecordMembers, before: object, after: object): Membe
 export function requireSame(table: RecordMembers, before: object, present: object): void {
   if (differences(table, before, present).length > 0) throw new ChangedMeanwhile('it was changed meanwhile')
 }
+
+/** How a store changes records one by one. `closed` is the record without an effect, which is stored before the record is deleted. */
+type OneByOne<R> = {
+  insert(after: R, at: number, keepSecret: KeepSecret): Promise<'inserted' | 'taken' | 'full'>
+  change(id: string, change: (present: R) => R): Promise<R | null>
+  delete(id: string): Promise<unknown>
+  idOf(record: R): string
+  closed?: (present: R) => R
+}
+
+/** The changes of a kind without grants. A record is compared with the plan in the same change that the plan makes. */
+export function oneByOne<R extends object>(table: RecordMembers, store: OneByOne<R>): CarryOut<R> {
+  return async (step, at, keepSecret) => {
+    if (step.action === 'create') {
+      const outcome = await store.insert(step.after, at, keepSecret)
+      if (outcome === 'taken') throw new ChangedMeanwhile('it was registered meanwhile')
+      if (outcome === 'full') throw new ChangedMeanwhile('others were registered meanwhile')
+      return 0
+    }
+    const changed = await store.change(store.idOf(step.before), (present) => {
+      requireSame(table, step.before, present)
+      return step.action === 'change' ? { ...present, ...step.after } : (store.closed?.(present) ?? present)
+    })
+    if (step.action === 'delete') await store.delete(store.idOf(step.before))
+    else if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
+    return 0
+  }
+}

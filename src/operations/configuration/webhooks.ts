@@ -4,8 +4,8 @@ import { isClientId } from '../../domain/model/client-id.ts'
 import { WEBHOOKS_AT_MOST, type Webhook } from '../../domain/model/webhook-store.ts'
 import { byKey } from '../members/member.ts'
 import { webhookMembers } from '../members/webhook-members.ts'
-import { detailsOf, newWebhook, webhookFaults } from '../webhooks.ts'
-import { ChangedMeanwhile, type Claim, type Entry, requireSame, sectionOf } from './section.ts'
+import { detailsOf, newWebhook, webhookFaults, webhookOf } from '../webhooks.ts'
+import { type Claim, type Entry, oneByOne, sectionOf } from './section.ts'
 
 type Given = Pick<Webhook, 'id' | 'url' | 'events'>
 
@@ -19,37 +19,25 @@ export const webhookSection = sectionOf<Given>({
   naming: (webhook) => ({ id: webhook.id, name: webhook.url, act: { details: detailsOf(webhook) } }),
   claims: claimsOf,
   after: (members, before) =>
-    ({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) }) as unknown as Given,
+    webhookOf({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) } as unknown as Given),
   faults: (after, _before, { service }) => [
     ...webhookFaults(service, after),
     ...(isClientId(after.id) ? [] : ['webhook_id must be a UUID in lower case. Leave it out for a new webhook.']),
   ],
   effects: ({ action }) => ({ newSecret: action === 'create' }),
-  carryOut:
-    ({ service }) =>
-    async (step, _at, keepSecret) => {
-      const { webhooks } = service.store
-      switch (step.action) {
-        case 'create': {
-          const { webhook, secret } = await newWebhook(service, step.after)
-          keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
-          if ((await webhooks.insertWebhook(webhook)) !== 'inserted')
-            throw new ChangedMeanwhile('other webhooks were added meanwhile')
-          break
-        }
-        case 'change': {
-          const changed = await webhooks.changeWebhook(step.before.id, (present) => {
-            requireSame(webhookMembers, step.before, present)
-            return { ...present, ...step.after }
-          })
-          if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
-          break
-        }
-        case 'delete':
-          await webhooks.deleteWebhook(step.before.id)
-      }
-      return 0
-    },
+  carryOut: ({ service }) => {
+    const { webhooks } = service.store
+    return oneByOne(webhookMembers, {
+      async insert(after, _at, keepSecret) {
+        const { webhook, secret } = await newWebhook(service, after)
+        keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
+        return webhooks.insertWebhook(webhook)
+      },
+      change: async (id, change) => webhooks.changeWebhook(id, (present) => ({ ...present, ...change(present) })),
+      delete: webhooks.deleteWebhook,
+      idOf: ({ id }) => id,
+    })
+  },
 })
 
 function claimsOf(entries: readonly Entry[], stored: readonly Given[]): Claim<Given>[] {

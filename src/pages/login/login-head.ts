@@ -63,7 +63,7 @@ function switches(given: { scopes: Scope[]; isOn: (scope: Scope) => boolean; app
   const { texts } = reader
   const one = (scope: Scope): Html => {
     const id = `scope-${scopes.indexOf(scope)}`
-    return html`<label class="switch" for="${id}"><span>${scopeWords(scope)}</span><input type="checkbox" role="switch" id="${id}" name="scope" value="${scope.name}" form="${NO_SCRIPT_FORM}" autocomplete="off" aria-describedby="scopes-hint"${isOn(scope) && html` checked`}${scope.required && html` required disabled`}></label>`
+    return html`<label class="switch" for="${id}"><span>${scopeWords(scope, reader)}</span><input type="checkbox" role="switch" id="${id}" name="scope" value="${scope.name}" form="${NO_SCRIPT_FORM}" autocomplete="off" aria-describedby="scopes-hint"${isOn(scope) && html` checked`}${scope.required && html` required disabled`}></label>`
   }
   return html`<fieldset id="scopes">
 <legend class="label">${fill(texts.login.mayDo, { app })}</legend>

@@ -15,6 +15,12 @@ export const chinese = {
     answerToThisMachine: '响应将发送至此设备上的程序',
     answerToScheme: '响应将发送至此设备上可打开 {scheme} 链接的应用',
   },
+  scopes: {
+    openid: '通过您的钱包地址确认是您本人',
+    wallet: '得知您的钱包在哪个网络上登录',
+    profile: '查看您的公开名称和头像',
+    enhancement: '代您使用平台的增强功能',
+  },
   language: '语言',
   help: '帮助',
   privacy: '隐私',
@@ -28,32 +34,32 @@ export const chinese = {
   purpose: {
     app: {
       title: '登录 {app}',
-      intro: '请用您的钱包证明是您本人。此操作免费：无需燃料费，也不会转账。',
+      intro: '请用您的钱包证明是您本人。此操作免费：无需 Gas 费，也不会转账。',
       cancel: '取消并返回 {app}',
       place: '',
     },
     device: {
       title: '在您的设备上登录 {app}',
-      intro: '您的签名将向显示此代码的设备授予访问权限。此操作免费：无需燃料费，也不会转账。',
+      intro: '您的签名将向显示此代码的设备授予访问权限。此操作免费：无需 Gas 费，也不会转账。',
       cancel: '取消且不授予访问权限',
       place: '',
     },
     cross_device: {
       title: '在您的另一块屏幕上登录 {app}',
-      intro: '您的签名将向显示此代码的浏览器授予访问权限。此操作免费：无需燃料费，也不会转账。',
+      intro: '您的签名将向显示此代码的浏览器授予访问权限。此操作免费：无需 Gas 费，也不会转账。',
       cancel: '取消且不授予访问权限',
       place: '',
     },
     account: {
       title: '查看已连接的应用',
-      intro: '证明钱包属于您之后，即可查看各应用的权限，并可随时终止。此操作不会授权任何应用。无需燃料费，也不会转账。',
+      intro: '证明钱包属于您之后，即可查看各应用的权限，并可随时终止。此操作不会授权任何应用。无需 Gas 费，也不会转账。',
       cancel: '取消',
       place: '您的账户页面',
     },
     end_everything: {
       title: '全部终止',
       intro:
-        '只需一次签名，所有应用都将失去您的钱包授予的访问权限，所有用该钱包登录的浏览器都将退出登录。无需燃料费，也不会转账。',
+        '只需一次签名，所有应用都将失去您的钱包授予的访问权限，所有用该钱包登录的浏览器都将退出登录。无需 Gas 费，也不会转账。',
       cancel: '取消且不终止任何内容',
       place: '全部终止的页面',
     },
@@ -73,7 +79,7 @@ export const chinese = {
   },
   phone: {
     title: '使用手机上的钱包',
-    compare: '对方页面也会显示这些字母。仅在一致时签名。',
+    compare: '在那边打开的页面也会显示这些字母。仅在一致时才签名。',
     signThere: {
       explain: '用手机扫描此二维码并在手机上签名。之后此页面会自动继续。',
       openIn: '在您的钱包应用中打开此登录并签名，然后返回此浏览器，页面会自动继续。',
@@ -121,7 +127,7 @@ export const chinese = {
     notProven: '此签名并非由 {account} 对此文本作出。请用该账户重新签名，或使用其他地址。',
   },
   review: {
-    title: '您即将签名的内容',
+    title: '您即将签署的内容',
     explain: '您的钱包会显示相同的文本。如果显示其他内容，请拒绝。',
     account: '账户',
     sign: '使用 {wallet} 签名',
@@ -142,7 +148,7 @@ export const chinese = {
     account: '您登录以查看并终止应用可以对此地址执行的操作。这不会向任何应用授予权限。',
     endEverything:
       '您终止全部内容：所有应用都将失去此地址授予的全部访问权限，此地址的所有会话都将退出登录。这不会向任何应用授予权限。',
-    noTransfer: '签名无需燃料费，也不会转账。',
+    noTransfer: '签名无需 Gas 费，也不会转账。',
     otherLines: '其余各行供程序使用：地址、网络、一次性编号、开始和结束时间，以及再次列出的相同权限。',
   },
   script: {
@@ -156,10 +162,10 @@ export const chinese = {
     rechosen: '您已更改允许的内容，因此文本已更新。请重新阅读。',
     oneMustStay: '至少须保留一项。如果不想允许任何内容，请取消。',
     copied: '已复制',
-    waiting: '正在等待您另一台设备的签名\u00a0…',
+    waiting: '正在等待您的钱包签名\u00a0…',
     waitingOffline: '目前无法访问此网站。恢复后，此页面会自动继续。',
     slow: '仍在等待 {wallet}。它的窗口可能被此窗口遮挡：请点击地址栏旁的图标，或选择其他钱包。',
-    rejected: '您已在 {wallet} 中拒绝，因此未签名任何内容。准备好后请重试。',
+    rejected: '您已在 {wallet} 中拒绝，因此未签署任何内容。准备好后请重试。',
     pending: '{wallet} 中仍有之前的请求。请打开钱包处理该请求，然后重试。',
     locked: '{wallet} 已锁定或未共享账户。请解锁后重试。',
     disconnected: '{wallet} 的连接已断开。请重新打开钱包或检查网络连接，然后重试。',
@@ -252,7 +258,7 @@ export const chinese = {
     sameNetwork: '您所在的网络',
     otherNetwork: '与您不同的网络，以 {network} 开头',
     program: '程序',
-    warning: '是他人发给您此代码或链接吗？如果是，请停止：您的签名会让对方获得访问权限。',
+    warning: '有人向您发送了此代码或链接？请立即停止：您的签名会让对方获得访问权限。',
     allow: '代码一致',
     deny: '不授予访问权限',
   },
@@ -266,7 +272,7 @@ export const chinese = {
     program: '程序',
     mayDo: '如果您签名，{app} 可以',
     mayNothing: '如果您签名，{app} 仅能得知您的钱包地址。',
-    warning: '是他人发给您此链接，或通过邮件、聊天或电话向您展示代码吗？如果是，请停止：您的签名会让对方获得访问权限。',
+    warning: '有人向您发送了此链接，或通过邮件、聊天、通话向您展示了代码？请立即停止：您的签名会让对方获得访问权限。',
     allow: '字母一致',
     deny: '不授予访问权限',
   },
@@ -292,7 +298,7 @@ export const chinese = {
   },
   account: {
     title: '您已连接的应用',
-    intro: '应用可对您的钱包执行的操作，以及您的登录位置。您可以在此立即终止其中任何一项。',
+    intro: '您授予各应用的权限，以及您的登录位置。您可以在此立即终止其中任何一项。',
     signOut: '退出登录',
     done: {
       app_ended: '已完成。该应用从现在起已失去访问权限。操作有误？请打开该应用并重新登录。',
@@ -309,8 +315,8 @@ export const chinese = {
     end: '终止 {app} 的访问权限',
     moreApps: '更多应用',
     back: '返回第一页',
-    receipts: { other: '您签名的内容：{n} 份凭证' },
-    newestReceipts: { other: '您签名的内容：{n} 份凭证，以及更早的凭证' },
+    receipts: { other: '您签署的内容：{n} 份凭证' },
+    newestReceipts: { other: '您签署的内容：{n} 份凭证，以及更早的凭证' },
     moreReceipts: '更早的凭证',
     ended: '您已终止的访问权限',
     noReceipt: '没有凭证：此访问权限并非通过签名授予。',
@@ -342,8 +348,8 @@ export const chinese = {
       what: '将发生什么',
       apps: '所有应用将立即失去您的钱包授予的全部访问权限。',
       sessions: '所有用您的钱包登录的浏览器都将退出登录。',
-      receipts: '所有凭证都将撤回：您之前签名的内容均不再有效。',
-      wallet: '您的钱包及其中的资产不受影响：无需燃料费，也不会转账。',
+      receipts: '所有凭证都将撤回：您之前签署的内容均不再有效。',
+      wallet: '您的钱包及其中的资产不受影响：无需 Gas 费，也不会转账。',
       noSession: '您无需登录，只需钱包签名。',
       for: '账户：',
       other: '您可以在钱包中选择其他账户。',
@@ -355,10 +361,10 @@ export const chinese = {
       title: '您已允许 {app}',
       intro: '这是您的钱包签名的内容。持有它的任何人都可以在没有我们的情况下验证。',
       allowed: '您允许的内容',
-      allowedNothing: '您允许 {app} 仅得知您的钱包地址。',
+      allowedNothing: '您仅允许 {app} 得知您的钱包地址。',
       resources: '适用位置',
       wallet: '钱包',
-      signed: '已签名',
+      signed: '签署日期',
       until: '截止',
       state: '状态',
       living: '有效',
@@ -433,7 +439,7 @@ export const chinese = {
     },
     declined_elsewhere: {
       title: '您已拒绝',
-      text: '此处未签名任何内容，{app} 也未获得任何内容。',
+      text: '此处未签署任何内容，{app} 也未获得任何内容。',
       next: '您可以关闭此页面。在您开始的地方，登录仍然有效：请在那里也拒绝，或等待其过期。',
     },
     continue_on_app: {
@@ -451,7 +457,7 @@ export const chinese = {
     still_signed_in: {
       title: '您仍处于登录状态',
       text: '没有任何变化。',
-      next: '您可以关闭此页面，或查看应用可对您的钱包执行的操作。',
+      next: '您可以关闭此页面，或查看您授予各应用的权限。',
       button: '您已连接的应用',
     },
     sign_out_again: {
@@ -493,8 +499,8 @@ export const chinese = {
     },
     cross_device_denied: {
       title: '另一块屏幕未获得访问权限',
-      text: '未签名任何内容。',
-      next: '您可以关闭此页面。如果此登录不是由您本人发起，则有人试图使用您的钱包。',
+      text: '未签署任何内容。',
+      next: '您可以关闭此页面。如果此登录不是由您本人发起，说明有人试图利用您的钱包。',
     },
     cross_device_off: {
       title: '此方式已关闭',
@@ -503,7 +509,7 @@ export const chinese = {
     },
     cross_device_expired: {
       title: '此代码已过期',
-      text: '有效期为十分钟。未签名任何内容。',
+      text: '有效期为十分钟。未签署任何内容。',
       next: '请返回您的另一块屏幕，在应用中重新开始，并扫描新代码。',
     },
     cross_device_used: {
@@ -519,7 +525,7 @@ export const chinese = {
     },
     device_denied: {
       title: '设备未获得访问权限',
-      text: '未签名任何内容，该代码已失效。',
+      text: '未签署任何内容，该代码已失效。',
       next: '您可以关闭此页面。如果仍想登录，请在设备上重新开始。',
     },
     device_answered: {
@@ -534,7 +540,7 @@ export const chinese = {
     },
     everything_ended: {
       title: '已全部终止',
-      text: '所有应用均已失去访问权限，所有浏览器均已退出登录。您的钱包之前签名的内容均不再有效。',
+      text: '所有应用均已失去访问权限，所有浏览器均已退出登录。您的钱包之前签署的内容均不再有效。',
       next: '您无需再执行任何操作。如需再次使用应用，请像首次一样登录。',
     },
     ending_under_way: {
@@ -563,7 +569,7 @@ export const chinese = {
     },
     cancelled: {
       title: '您已取消',
-      text: '未签名任何内容，也没有任何变化。',
+      text: '未签署任何内容，也没有任何变化。',
       next: '您可以关闭此页面，或登录您的账户页面。',
       button: '登录',
     },
@@ -580,7 +586,7 @@ export const chinese = {
     },
     too_many_failures: {
       title: '失败次数过多',
-      text: '您的网络出现多次失败，因此我们暂时放慢了处理速度。',
+      text: '来自您所在网络的失败尝试过多，因此我们暂时放慢了处理速度。',
       next: '请等待{wait}，然后重试。',
     },
     too_many_codes: {

@@ -15,6 +15,12 @@ export const french = {
     answerToThisMachine: 'La réponse est envoyée à un programme de cet appareil',
     answerToScheme: 'La réponse est envoyée à une application de cet appareil qui ouvre les liens {scheme}',
   },
+  scopes: {
+    openid: 'savoir que c’est vous, par l’adresse de votre portefeuille',
+    wallet: 'savoir sur quel réseau votre portefeuille s’est connecté',
+    profile: 'voir votre nom public et votre image',
+    enhancement: 'utiliser pour vous les fonctions d’amélioration de la plateforme',
+  },
   language: 'Langue',
   help: 'Aide',
   privacy: 'Confidentialité',
@@ -28,33 +34,33 @@ export const french = {
   purpose: {
     app: {
       title: 'Se connecter à {app}',
-      intro: 'Prouvez avec votre portefeuille que c’est bien vous. C’est gratuit\u00a0: ni gas ni transfert.',
+      intro: 'Prouvez avec votre portefeuille que c’est bien vous. C’est gratuit\u00a0: ni frais de gas ni transfert.',
       cancel: 'Annuler et revenir à {app}',
       place: '',
     },
     device: {
       title: 'Se connecter à {app} sur votre appareil',
-      intro: 'Votre signature donne accès à l’appareil qui affiche ce code. C’est gratuit\u00a0: ni gas ni transfert.',
+      intro: 'Votre signature donne accès à l’appareil qui affiche ce code. C’est gratuit\u00a0: ni frais de gas ni transfert.',
       cancel: 'Annuler et ne pas donner accès',
       place: '',
     },
     cross_device: {
       title: 'Se connecter à {app} sur votre autre écran',
-      intro: 'Votre signature donne accès au navigateur qui affiche ce code. C’est gratuit\u00a0: ni gas ni transfert.',
+      intro: 'Votre signature donne accès au navigateur qui affiche ce code. C’est gratuit\u00a0: ni frais de gas ni transfert.',
       cancel: 'Annuler et ne pas donner accès',
       place: '',
     },
     account: {
       title: 'Voir vos applications connectées',
       intro:
-        'Prouvez que ce portefeuille est le vôtre pour voir ce que chaque application peut faire et y mettre fin si vous le souhaitez. Cela n’autorise aucune application. Ni gas ni transfert.',
+        'Prouvez que ce portefeuille est le vôtre pour voir ce que chaque application peut faire et y mettre fin si vous le souhaitez. Cela n’autorise aucune application. Ni frais de gas ni transfert.',
       cancel: 'Annuler',
       place: 'la page de votre compte',
     },
     end_everything: {
       title: 'Tout arrêter',
       intro:
-        'Avec une seule signature, toutes les applications perdent l’accès que votre portefeuille leur a donné, et tous les navigateurs connectés avec lui sont déconnectés. Ni gas ni transfert.',
+        'Avec une seule signature, toutes les applications perdent l’accès que votre portefeuille leur a donné, et tous les navigateurs connectés avec lui sont déconnectés. Ni frais de gas ni transfert.',
       cancel: 'Annuler et ne rien arrêter',
       place: 'la page qui arrête tout',
     },
@@ -75,7 +81,7 @@ export const french = {
   },
   phone: {
     title: 'Utiliser un portefeuille sur votre téléphone',
-    compare: 'La page sur l’autre appareil affiche ces mêmes lettres. Ne signez que si elles sont identiques.',
+    compare: 'La page qui s’y ouvre affiche ces mêmes lettres. Ne signez que si elles sont identiques.',
     signThere: {
       explain: 'Scannez le code avec votre téléphone et signez sur celui-ci. Cette page continue ensuite automatiquement.',
       openIn:
@@ -131,8 +137,7 @@ export const french = {
       'Nous ne reconnaissons pas cette adresse de portefeuille. Copiez-la de nouveau depuis votre portefeuille, avec ses 42 caractères, et collez-la ici.',
     wrongSignature:
       'Cette signature est incomplète. Copiez-la de nouveau depuis l’outil de votre portefeuille, de 0x jusqu’à la fin.',
-    notProven:
-      'Cette signature de ce texte ne vient pas de {account}. Signez de nouveau avec ce compte ou utilisez une autre adresse.',
+    notProven: 'Ce texte n’a pas été signé avec {account}. Signez de nouveau avec ce compte ou utilisez une autre adresse.',
   },
   review: {
     title: 'Ce que vous allez signer',
@@ -157,7 +162,7 @@ export const french = {
       'Vous vous connectez pour voir ce que les applications peuvent faire avec cette adresse et pour y mettre fin. Cela n’autorise rien à aucune application.',
     endEverything:
       'Vous mettez fin à tout\u00a0: chaque application perd tout l’accès que cette adresse lui a donné, et toutes les sessions de cette adresse sont fermées. Cela n’autorise rien à aucune application.',
-    noTransfer: 'La signature ne coûte pas de gas et ne fait aucun transfert.',
+    noTransfer: 'Signer n’entraîne ni frais de gas ni transfert.',
     otherLines:
       'Les autres lignes sont destinées aux programmes\u00a0: des adresses, le réseau, un numéro à usage unique, le début et la fin, et les mêmes autorisations une nouvelle fois.',
   },
@@ -319,7 +324,7 @@ export const french = {
   account: {
     title: 'Vos applications connectées',
     intro:
-      'Ce que les applications peuvent faire avec votre portefeuille, et où vous êtes connecté. Vous pouvez mettre fin à tout cela ici, immédiatement.',
+      'Ce que vous avez autorisé aux applications, et où vous êtes connecté. Vous pouvez mettre fin ici, immédiatement, à n’importe quel accès.',
     signOut: 'Se déconnecter',
     done: {
       app_ended:
@@ -376,7 +381,7 @@ export const french = {
       apps: 'Toutes les applications perdent immédiatement l’accès que votre portefeuille leur a donné.',
       sessions: 'Tous les navigateurs connectés avec votre portefeuille sont déconnectés.',
       receipts: 'Tous les reçus sont retirés\u00a0: rien de ce que vous avez signé auparavant ne reste valable.',
-      wallet: 'Votre portefeuille et son contenu ne changent pas\u00a0: ni gas ni transfert.',
+      wallet: 'Votre portefeuille et son contenu ne changent pas\u00a0: ni frais de gas ni transfert.',
       noSession: 'Vous n’avez pas besoin d’être connecté. La signature de votre portefeuille suffit.',
       for: 'Pour',
       other: 'Vous pouvez choisir un autre compte dans votre portefeuille.',
@@ -431,7 +436,7 @@ export const french = {
       next: 'Revenez à l’application et réessayez. Si cela se reproduit, signalez-le à ses développeurs.',
     },
     redirect_uri_mismatch: {
-      title: 'Nous avons arrêté pour vous protéger',
+      title: 'Nous nous sommes arrêtés pour vous protéger',
       text: 'Ce lien vous conduirait à une adresse que l’application n’a pas enregistrée. Quelqu’un l’a peut-être modifié.',
       next: 'Revenez à l’application et réessayez. Si cela se reproduit, signalez-le à ses développeurs.',
     },
@@ -485,7 +490,7 @@ export const french = {
     still_signed_in: {
       title: 'Vous restez connecté',
       text: 'Rien n’a changé.',
-      next: 'Vous pouvez fermer cette page ou consulter ce que les applications peuvent faire avec votre portefeuille.',
+      next: 'Vous pouvez fermer cette page ou consulter ce que vous avez autorisé aux applications.',
       button: 'Vos applications connectées',
     },
     sign_out_again: {
@@ -496,17 +501,17 @@ export const french = {
     },
     logout_address_unknown: {
       title: 'Vous êtes toujours connecté ici',
-      text: 'L’application veut vous conduire à une adresse qu’elle n’a pas enregistrée\u00a0: nous avons donc arrêté.',
+      text: 'L’application veut vous conduire à une adresse qu’elle n’a pas enregistrée\u00a0: nous nous sommes donc arrêtés.',
       next: 'Revenez à l’application et réessayez. Pour vous déconnecter ici, ouvrez votre page d’applications connectées.',
     },
     logout_hint_unknown: {
       title: 'Vous êtes toujours connecté ici',
-      text: 'L’application a envoyé un jeton de connexion que ce service n’a pas créé\u00a0: nous avons donc arrêté.',
+      text: 'L’application a envoyé un jeton de connexion que ce service n’a pas créé\u00a0: nous nous sommes donc arrêtés.',
       next: 'Revenez à l’application et réessayez. Pour vous déconnecter ici, ouvrez votre page d’applications connectées.',
     },
     logout_client_missing: {
       title: 'Vous êtes toujours connecté ici',
-      text: 'L’application veut vous faire revenir, mais n’indique pas laquelle elle est\u00a0: nous avons donc arrêté.',
+      text: 'L’application veut vous faire revenir, mais n’indique pas de quelle application il s’agit\u00a0: nous nous sommes donc arrêtés.',
       next: 'Revenez à l’application et réessayez. Pour vous déconnecter ici, ouvrez votre page d’applications connectées.',
     },
     signed_for_browser: {
@@ -591,7 +596,7 @@ export const french = {
     },
     wrong_browser: {
       title: 'Cette connexion a commencé dans un autre navigateur',
-      text: 'Elle ne peut se terminer que là où elle a commencé. Ainsi, personne ne peut vous connecter à un compte qui n’est pas le vôtre.',
+      text: 'Elle ne peut être menée à bien que là où elle a commencé. Ainsi, personne ne peut vous connecter à un compte qui n’est pas le vôtre.',
       next: 'Revenez à {app} dans ce navigateur et reconnectez-vous.',
       button: 'Recommencer',
     },

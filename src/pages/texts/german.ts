@@ -15,6 +15,12 @@ export const german = {
     answerToThisMachine: 'Die Antwort geht an ein Programm auf diesem Gerät',
     answerToScheme: 'Die Antwort geht an eine App auf diesem Gerät, die {scheme}-Links öffnet',
   },
+  scopes: {
+    openid: 'Sie an der Adresse Ihrer Wallet erkennen',
+    wallet: 'erfahren, in welchem Netzwerk sich Ihre Wallet angemeldet hat',
+    profile: 'Ihren öffentlichen Namen und Ihr Bild sehen',
+    enhancement: 'die Verbesserungsfunktionen der Plattform für Sie nutzen',
+  },
   language: 'Sprache',
   help: 'Hilfe',
   privacy: 'Datenschutz',
@@ -130,7 +136,7 @@ export const german = {
     wrongSignature:
       'Diese Signatur ist nicht vollständig. Kopieren Sie sie noch einmal aus dem Werkzeug Ihrer Wallet, von 0x bis zum Ende.',
     notProven:
-      'Diese Signatur dieses Textes stammt nicht von {account}. Signieren Sie noch einmal mit diesem Konto oder verwenden Sie eine andere Adresse.',
+      'Diese Signatur unter diesem Text stammt nicht von {account}. Signieren Sie noch einmal mit diesem Konto oder verwenden Sie eine andere Adresse.',
   },
   review: {
     title: 'Das werden Sie signieren',
@@ -157,7 +163,7 @@ export const german = {
       'Sie beenden alles: Alle Apps verlieren den Zugriff, den diese Adresse ihnen gegeben hat, und alle Sitzungen dieser Adresse werden abgemeldet. Damit erlauben Sie keiner App etwas.',
     noTransfer: 'Das Signieren kostet kein Gas und überweist nichts.',
     otherLines:
-      'Die übrigen Zeilen sind für Programme: Adressen, das Netzwerk, eine einmalige Nummer, Beginn und Ende sowie noch einmal dieselben Erlaubnisse.',
+      'Die übrigen Zeilen sind für Programme: Adressen, das Netzwerk, eine einmalige Nummer, Beginn und Ende sowie noch einmal dieselben Berechtigungen.',
   },
   script: {
     connecting: 'Öffnen Sie {wallet} und wählen Sie das gewünschte Konto.',
@@ -169,7 +175,7 @@ export const german = {
     done: 'Sie sind angemeldet. Sie werden zu {app} weitergeleitet\u00a0…',
     switched: 'Sie haben das Konto gewechselt, daher gibt es einen neuen Text. Bitte lesen Sie ihn noch einmal.',
     rechosen: 'Sie haben Ihre Auswahl geändert, daher gibt es einen neuen Text. Bitte lesen Sie ihn noch einmal.',
-    oneMustStay: 'Mindestens eine Erlaubnis muss eingeschaltet bleiben. Um nichts zu erlauben, brechen Sie ab.',
+    oneMustStay: 'Mindestens eine Berechtigung muss eingeschaltet bleiben. Um nichts zu erlauben, brechen Sie ab.',
     copied: 'Kopiert',
     waiting: 'Warten auf die Signatur Ihrer Wallet\u00a0…',
     waitingOffline: 'Diese Website ist gerade nicht erreichbar. Sobald sie wieder antwortet, geht es hier von selbst weiter.',
@@ -322,7 +328,7 @@ export const german = {
   },
   account: {
     title: 'Ihre verbundenen Apps',
-    intro: 'Was Apps mit Ihrer Wallet dürfen und wo Sie angemeldet sind. Sie können alles davon hier sofort beenden.',
+    intro: 'Was Sie Apps erlaubt haben und wo Sie angemeldet sind. Sie können alles davon hier sofort beenden.',
     signOut: 'Abmelden',
     done: {
       app_ended:
@@ -488,7 +494,7 @@ export const german = {
     still_signed_in: {
       title: 'Sie bleiben angemeldet',
       text: 'Es hat sich nichts geändert.',
-      next: 'Sie können diese Seite schließen oder ansehen, was Apps mit Ihrer Wallet dürfen.',
+      next: 'Sie können diese Seite schließen oder ansehen, was Sie Apps erlaubt haben.',
       button: 'Ihre verbundenen Apps',
     },
     sign_out_again: {
@@ -576,7 +582,7 @@ export const german = {
     },
     ending_under_way: {
       title: 'Das Beenden läuft',
-      text: 'Was Sie beenden wollten, gibt ab jetzt keinen neuen Zugriff. Ihre Wallet hat sehr viel erlaubt, daher dauert das Beenden einige Minuten. Bisher beendete Erlaubnisse: {count}. Bis dahin können Apps die übrigen noch nutzen.',
+      text: 'Was Sie beenden wollten, gibt ab jetzt keinen neuen Zugriff. Ihre Wallet hat sehr viel erlaubt, daher dauert das Beenden einige Minuten. Bisher beendete Berechtigungen: {count}. Bis dahin können Apps die übrigen noch nutzen.',
       next: 'Sie müssen nichts weiter tun: Der Vorgang läuft auch weiter, wenn Sie diese Seite schließen. Sehen Sie erneut nach, wie weit er ist.',
       button: 'Erneut nachsehen',
     },
@@ -594,7 +600,7 @@ export const german = {
     },
     wrong_browser: {
       title: 'Diese Anmeldung begann in einem anderen Browser',
-      text: 'Sie kann nur dort beendet werden, wo sie begonnen hat. So kann niemand Sie bei einem Konto anmelden, das Ihnen nicht gehört.',
+      text: 'Sie kann nur dort abgeschlossen werden, wo sie begonnen hat. So kann niemand Sie bei einem Konto anmelden, das Ihnen nicht gehört.',
       next: 'Kehren Sie in diesem Browser zu {app} zurück und melden Sie sich erneut an.',
       button: 'Von vorn beginnen',
     },

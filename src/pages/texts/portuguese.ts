@@ -15,6 +15,12 @@ export const portuguese = {
     answerToThisMachine: 'A resposta é enviada para um programa deste dispositivo',
     answerToScheme: 'A resposta é enviada para um aplicativo deste dispositivo que abre links {scheme}',
   },
+  scopes: {
+    openid: 'saber que é você, pelo endereço da sua carteira',
+    wallet: 'saber em que rede sua carteira entrou',
+    profile: 'ver seu nome público e sua imagem',
+    enhancement: 'usar por você os recursos de aprimoramento da plataforma',
+  },
   language: 'Idioma',
   help: 'Ajuda',
   privacy: 'Privacidade',
@@ -75,7 +81,7 @@ export const portuguese = {
   },
   phone: {
     title: 'Usar uma carteira no celular',
-    compare: 'A página no outro dispositivo mostra estas mesmas letras. Assine somente se forem iguais.',
+    compare: 'A página que se abre lá mostra estas mesmas letras. Assine somente se forem iguais.',
     signThere: {
       explain: 'Escaneie o código com o celular e assine nele. Depois, esta página continua automaticamente.',
       openIn:
@@ -120,7 +126,7 @@ export const portuguese = {
     otherAddress: 'Usar outro endereço',
     couldNotCheck:
       'Não foi possível verificar sua assinatura agora. Nada se perdeu e ela continua aqui: aguarde {wait} e envie novamente.',
-    tooMany: 'Houve tentativas malsucedidas demais. Sua assinatura continua aqui: aguarde {wait} e envie novamente.',
+    tooMany: 'Houve muitas tentativas sem sucesso. Sua assinatura continua aqui: aguarde {wait} e envie novamente.',
     wrongAddress:
       'Não reconhecemos este endereço de carteira. Copie novamente da sua carteira, com os 42 caracteres, e cole aqui.',
     wrongSignature: 'Esta assinatura não está completa. Copie novamente da ferramenta da sua carteira, do 0x até o fim.',
@@ -166,7 +172,7 @@ export const portuguese = {
     rechosen: 'Você mudou o que permite, por isso este é um novo texto. Leia-o novamente.',
     oneMustStay: 'Pelo menos uma permissão deve ficar ativada. Se não quiser permitir nada, cancele.',
     copied: 'Copiado',
-    waiting: 'Aguardando a assinatura do seu outro dispositivo\u00a0…',
+    waiting: 'Aguardando a assinatura da sua carteira\u00a0…',
     waitingOffline: 'Não conseguimos acessar este site agora. Assim que for possível, esta página continua automaticamente.',
     slow: 'Ainda aguardando {wallet}. A janela pode estar atrás desta: clique no ícone ao lado da barra de endereços. Ou escolha outra carteira.',
     rejected: 'Você recusou em {wallet}, por isso nada foi assinado. Tente novamente quando quiser.',
@@ -178,7 +184,7 @@ export const portuguese = {
     addressRefused: '{wallet} informou um endereço que não conseguimos ler. Tente novamente ou use outra carteira.',
     addressNotAllowed: 'Esta plataforma não aceita {account}. Use outra conta ou peça acesso à plataforma.',
     chainNotAllowed: 'Sua carteira está em uma rede que não é aceita aqui. Mude para Ethereum em {wallet} e tente novamente.',
-    tooMany: 'Houve tentativas malsucedidas demais. Aguarde {wait} e tente novamente.',
+    tooMany: 'Houve muitas tentativas sem sucesso. Aguarde {wait} e tente novamente.',
     couldNotCheck:
       'Não foi possível verificar sua assinatura agora. Nada se perdeu e não é preciso assinar de novo: aguarde um momento e envie novamente.',
     unavailable: 'Nosso serviço de login não responde agora. Nada se perdeu: aguarde um momento e tente novamente.',
@@ -308,7 +314,7 @@ export const portuguese = {
   account: {
     title: 'Seus aplicativos conectados',
     intro:
-      'O que os aplicativos podem fazer com sua carteira e onde você está conectado. Aqui você pode encerrar qualquer um deles imediatamente.',
+      'O que você permitiu aos aplicativos e onde você está conectado. Aqui você pode encerrar qualquer acesso ou sessão imediatamente.',
     signOut: 'Sair',
     done: {
       app_ended: 'Pronto. O aplicativo perdeu o acesso a partir de agora. Foi um engano? Abra o aplicativo e entre de novo.',
@@ -472,7 +478,7 @@ export const portuguese = {
     still_signed_in: {
       title: 'Você continua conectado',
       text: 'Nada mudou.',
-      next: 'Você pode fechar esta página ou ver o que os aplicativos podem fazer com sua carteira.',
+      next: 'Você pode fechar esta página ou ver o que você permitiu aos aplicativos.',
       button: 'Seus aplicativos conectados',
     },
     sign_out_again: {
@@ -519,7 +525,7 @@ export const portuguese = {
     },
     cross_device_off: {
       title: 'Esta opção está desativada',
-      text: 'Esta plataforma não permite que uma carteira entre em um navegador de outra tela.',
+      text: 'Esta plataforma não permite usar uma carteira para entrar no navegador de outra tela.',
       next: 'Entre com uma carteira no navegador em que começou.',
     },
     cross_device_expired: {
@@ -600,13 +606,13 @@ export const portuguese = {
       next: 'Aguarde um momento e tente novamente.',
     },
     too_many_failures: {
-      title: 'Tentativas malsucedidas demais',
-      text: 'Houve muitas tentativas malsucedidas na sua rede, por isso reduzimos o ritmo por um tempo.',
+      title: 'Muitas tentativas sem sucesso',
+      text: 'Houve muitas tentativas sem sucesso a partir da sua rede, por isso reduzimos o ritmo por um tempo.',
       next: 'Aguarde {wait} e tente novamente.',
     },
     too_many_codes: {
       title: 'Acessos demais a aplicativos',
-      text: 'Aplicativos solicitaram acesso para sua carteira vezes demais em um minuto. Um deles pode estar repetindo o pedido sem parar.',
+      text: 'Aplicativos solicitaram acesso para sua carteira com frequência demais em um minuto. Um deles pode estar repetindo o pedido sem parar.',
       next: 'Aguarde {wait}, volte ao aplicativo e entre novamente.',
     },
     address_not_allowed: {

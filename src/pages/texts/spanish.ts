@@ -15,6 +15,12 @@ export const spanish = {
     answerToThisMachine: 'La respuesta se envía a un programa de este dispositivo',
     answerToScheme: 'La respuesta se envía a una aplicación de este dispositivo que abre enlaces {scheme}',
   },
+  scopes: {
+    openid: 'saber que es usted, por la dirección de su cartera',
+    wallet: 'saber en qué red inició sesión su cartera',
+    profile: 'ver su nombre público y su imagen',
+    enhancement: 'usar por usted las funciones de mejora de la plataforma',
+  },
   language: 'Idioma',
   help: 'Ayuda',
   privacy: 'Privacidad',
@@ -75,7 +81,7 @@ export const spanish = {
   },
   phone: {
     title: 'Usar una cartera en el teléfono',
-    compare: 'La página del otro dispositivo muestra estas mismas letras. Firme solo si coinciden.',
+    compare: 'La página que se abre allí muestra estas mismas letras. Firme solo si coinciden.',
     signThere: {
       explain: 'Escanee el código con el teléfono y firme allí. Después, esta página continúa automáticamente.',
       openIn:
@@ -165,7 +171,7 @@ export const spanish = {
     rechosen: 'Ha cambiado lo que permite, así que este es un texto nuevo. Léalo otra vez, por favor.',
     oneMustStay: 'Al menos un permiso debe quedar activado. Si no quiere permitir nada, cancele.',
     copied: 'Copiado',
-    waiting: 'Esperando la firma de su otro dispositivo\u00a0…',
+    waiting: 'Esperando la firma de su cartera\u00a0…',
     waitingOffline:
       'No podemos conectar con este sitio en este momento. En cuanto sea posible, esta página continuará automáticamente.',
     slow: 'Seguimos esperando a {wallet}. Su ventana puede estar detrás de esta: haga clic en su icono junto a la barra de direcciones. También puede elegir otra cartera.',
@@ -311,7 +317,7 @@ export const spanish = {
   account: {
     title: 'Sus aplicaciones conectadas',
     intro:
-      'Qué pueden hacer las aplicaciones con su cartera y dónde tiene sesiones abiertas. Desde aquí puede terminar cualquiera de ellas de inmediato.',
+      'Qué ha permitido a las aplicaciones y dónde tiene sesiones abiertas. Desde aquí puede poner fin a cualquier acceso o sesión de inmediato.',
     signOut: 'Cerrar sesión',
     done: {
       app_ended: 'Hecho. La aplicación ya no tiene acceso. ¿Fue un error? Abra la aplicación e inicie sesión de nuevo.',
@@ -446,7 +452,7 @@ export const spanish = {
       next: 'Vuelva a {app} e inicie sesión de nuevo.',
     },
     already_used: {
-      title: 'Este inicio de sesión ya ha terminado',
+      title: 'Este inicio de sesión ya se ha completado',
       text: 'Cada uno sirve una sola vez y este ya se ha usado, quizá en otra pestaña.',
       next: 'Vuelva a {app}. Si allí no ha iniciado sesión, hágalo de nuevo.',
     },
@@ -475,7 +481,7 @@ export const spanish = {
     still_signed_in: {
       title: 'Su sesión sigue abierta',
       text: 'No ha cambiado nada.',
-      next: 'Puede cerrar esta página o ver qué pueden hacer las aplicaciones con su cartera.',
+      next: 'Puede cerrar esta página o ver qué ha permitido a las aplicaciones.',
       button: 'Sus aplicaciones conectadas',
     },
     sign_out_again: {
@@ -518,7 +524,7 @@ export const spanish = {
     cross_device_denied: {
       title: 'La otra pantalla no recibe acceso',
       text: 'No se ha firmado nada.',
-      next: 'Puede cerrar esta página. Si no inició usted este inicio de sesión, alguien ha intentado usar su cartera.',
+      next: 'Puede cerrar esta página. Si no fue usted quien empezó este inicio de sesión, alguien ha intentado usar su cartera.',
     },
     cross_device_off: {
       title: 'Esta opción está desactivada',
@@ -581,7 +587,7 @@ export const spanish = {
     },
     wrong_browser: {
       title: 'Este inicio de sesión empezó en otro navegador',
-      text: 'Solo se puede terminar donde empezó. Así nadie puede iniciar su sesión en una cuenta que no es suya.',
+      text: 'Solo se puede completar donde empezó. Así nadie puede hacer que usted inicie sesión en una cuenta que no es suya.',
       next: 'Vuelva a {app} en este navegador e inicie sesión de nuevo.',
       button: 'Empezar de nuevo',
     },

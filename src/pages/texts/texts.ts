@@ -1,3 +1,5 @@
+import { OWN_DESCRIPTIONS } from '../../oauth/own-descriptions.ts'
+
 /**
  * Every text on the pages, ready for translation.
  *
@@ -18,6 +20,8 @@ export const texts = {
     answerToThisMachine: 'The answer goes to a program on this device',
     answerToScheme: 'The answer goes to an app on this device that opens {scheme} links',
   },
+  /** What a scope allows, after `login.mayDo` and the like. */
+  scopes: OWN_DESCRIPTIONS,
   /** The label of the chooser of languages. */
   language: 'Language',
   /** The links to pages of the platform. */

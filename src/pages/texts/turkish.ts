@@ -15,6 +15,12 @@ export const turkish = {
     answerToThisMachine: 'Yanıt bu cihazdaki bir programa gider',
     answerToScheme: 'Yanıt, bu cihazda {scheme} bağlantılarını açan bir uygulamaya gider',
   },
+  scopes: {
+    openid: 'cüzdanınızın adresinden siz olduğunuzu bilmek',
+    wallet: 'cüzdanınızın hangi ağda giriş yaptığını bilmek',
+    profile: 'herkese açık adınızı ve resminizi görmek',
+    enhancement: 'platformun iyileştirme özelliklerini sizin adınıza kullanmak',
+  },
   language: 'Dil',
   help: 'Yardım',
   privacy: 'Gizlilik',
@@ -278,8 +284,7 @@ export const turkish = {
   },
   account: {
     title: 'Bağlı uygulamalarınız',
-    intro:
-      'Uygulamaların cüzdanınız için neler yapabileceği ve nerelerde giriş yaptığınız. Hepsini burada hemen sonlandırabilirsiniz.',
+    intro: 'Uygulamalara verdiğiniz izinler ve giriş yaptığınız yerler. Hepsini burada hemen sonlandırabilirsiniz.',
     signOut: 'Çıkış yap',
     done: {
       app_ended: 'Tamam. Uygulamanın şu andan itibaren erişimi yok. Yanlışlıkla mı oldu? Uygulamayı açıp yeniden giriş yapın.',
@@ -431,7 +436,7 @@ export const turkish = {
     continue_on_app: {
       title: 'Bu cihazda giriş yaptınız',
       text: 'Cüzdanınız imzaladı ve bu tarayıcı artık onu tanıyor.',
-      next: 'Bu cihazda devam edin ve orada giriş yapın: {app}. Cüzdanınızın yeniden imzalaması gerekmez.',
+      next: 'Bu cihazda şu uygulamaya gidip giriş yapın: {app}. Cüzdanınızın yeniden imzalaması gerekmez.',
       button: 'Devam et: {app}',
     },
     signed_out: {
@@ -443,7 +448,7 @@ export const turkish = {
     still_signed_in: {
       title: 'Oturumunuz açık kaldı',
       text: 'Hiçbir şey değişmedi.',
-      next: 'Bu sayfayı kapatabilir veya uygulamaların cüzdanınız için neler yapabileceğine bakabilirsiniz.',
+      next: 'Bu sayfayı kapatabilir veya uygulamalara verdiğiniz izinlere bakabilirsiniz.',
       button: 'Bağlı uygulamalarınız',
     },
     sign_out_again: {
@@ -549,7 +554,7 @@ export const turkish = {
     },
     wrong_browser: {
       title: 'Bu giriş başka bir tarayıcıda başladı',
-      text: 'Yalnızca başladığı yerde tamamlanabilir. Böylece hiç kimse sizin adınıza size ait olmayan bir hesapla giriş yapamaz.',
+      text: 'Yalnızca başladığı yerde tamamlanabilir. Böylece hiç kimse tarayıcınızda size ait olmayan bir hesapla oturum açamaz.',
       next: 'Bu tarayıcıda geri dönün ve yeniden giriş yapın: {app}.',
       button: 'Baştan başla',
     },

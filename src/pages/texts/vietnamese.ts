@@ -11,9 +11,15 @@ export const vietnamese = {
   atPlaces: 'Tại từng nơi sau: {places}',
   unregistered: {
     callsItself: 'Ứng dụng tự xưng là “{name}”. Tên này chưa được kiểm chứng.',
-    answerTo: 'Câu trả lời được gửi đến {host}',
-    answerToThisMachine: 'Câu trả lời được gửi đến một chương trình trên thiết bị này',
-    answerToScheme: 'Câu trả lời được gửi đến một ứng dụng trên thiết bị này mở các liên kết {scheme}',
+    answerTo: 'Phản hồi được gửi đến {host}',
+    answerToThisMachine: 'Phản hồi được gửi đến một chương trình trên thiết bị này',
+    answerToScheme: 'Phản hồi được gửi đến một ứng dụng trên thiết bị này mở các liên kết {scheme}',
+  },
+  scopes: {
+    openid: 'biết đó là bạn, qua địa chỉ ví của bạn',
+    wallet: 'biết ví của bạn đã đăng nhập trên mạng nào',
+    profile: 'xem tên công khai và hình ảnh của bạn',
+    enhancement: 'thay bạn dùng các tính năng nâng cao của nền tảng',
   },
   language: 'Ngôn ngữ',
   help: 'Trợ giúp',
@@ -116,7 +122,7 @@ export const vietnamese = {
     showText: 'Hiện văn bản cần ký',
     signature: 'Chữ ký',
     signatureHint: 'Bắt đầu bằng 0x. Hãy dán toàn bộ.',
-    howTo: 'Ký chính xác văn bản này dưới dạng tin nhắn (personal_sign), đủ mọi dòng, bằng tài khoản {account}.',
+    howTo: 'Ký chính xác văn bản này dưới dạng thông điệp (personal_sign), đủ mọi dòng, bằng tài khoản {account}.',
     signIn: 'Đăng nhập',
     otherAddress: 'Dùng địa chỉ khác',
     couldNotCheck:
@@ -139,12 +145,12 @@ export const vietnamese = {
     title: 'Nội dung của văn bản',
     counts: 'Đây là bản dịch. Ví của bạn hiện văn bản tiếng Anh, và chỉ văn bản tiếng Anh có giá trị.',
     wants: '{host} yêu cầu bạn đăng nhập bằng tài khoản Ethereum {account}.',
-    allow: 'Đến hết ngày {day} (UTC), bạn chỉ cho phép {app} làm những việc sau:',
+    allow: 'Đến ngày {day} (UTC), bạn chỉ cho phép {app} làm những việc sau:',
     appOf: 'ứng dụng của {host}',
     selfRegistered: 'một ứng dụng tự đăng ký',
     toDevice: 'Quyền truy cập được cấp cho thiết bị đang hiện mã {code}.',
     toBrowser: 'Quyền truy cập được cấp cho trình duyệt đang hiện mã {code}.',
-    answerToThatDevice: 'Câu trả lời được gửi đến một chương trình trên thiết bị đó',
+    answerToThatDevice: 'Phản hồi được gửi đến một chương trình trên thiết bị đó',
     account:
       'Bạn đăng nhập để xem và chấm dứt những gì các ứng dụng có thể làm với địa chỉ này. Việc này không cho phép ứng dụng nào làm gì cả.',
     endEverything:
@@ -278,7 +284,7 @@ export const vietnamese = {
   account: {
     title: 'Các ứng dụng đã kết nối của bạn',
     intro:
-      'Những gì các ứng dụng có thể làm với ví của bạn và những nơi bạn đang đăng nhập. Bạn có thể chấm dứt bất kỳ mục nào tại đây, ngay lập tức.',
+      'Những quyền bạn đã cấp cho các ứng dụng và những nơi bạn đang đăng nhập. Bạn có thể chấm dứt bất kỳ mục nào tại đây, ngay lập tức.',
     signOut: 'Đăng xuất',
     done: {
       app_ended: 'Xong. Từ lúc này, ứng dụng không còn quyền truy cập. Bạn bấm nhầm? Hãy mở ứng dụng và đăng nhập lại.',
@@ -438,7 +444,7 @@ export const vietnamese = {
     still_signed_in: {
       title: 'Bạn vẫn đang đăng nhập',
       text: 'Không có gì thay đổi.',
-      next: 'Bạn có thể đóng trang này hoặc xem các ứng dụng có thể làm gì với ví của bạn.',
+      next: 'Bạn có thể đóng trang này hoặc xem những quyền bạn đã cấp cho các ứng dụng.',
       button: 'Các ứng dụng đã kết nối',
     },
     sign_out_again: {
@@ -544,7 +550,7 @@ export const vietnamese = {
     },
     wrong_browser: {
       title: 'Lần đăng nhập này bắt đầu ở trình duyệt khác',
-      text: 'Chỉ có thể hoàn tất ở nơi đã bắt đầu. Nhờ vậy không ai có thể đăng nhập bạn vào một tài khoản không phải của bạn.',
+      text: 'Chỉ có thể hoàn tất ở nơi đã bắt đầu. Nhờ vậy không ai có thể khiến bạn đăng nhập vào một tài khoản không phải của mình.',
       next: 'Hãy quay lại {app} trong trình duyệt này và đăng nhập lại.',
       button: 'Bắt đầu lại',
     },
@@ -561,7 +567,7 @@ export const vietnamese = {
       button: 'Bắt đầu lại',
     },
     unavailable: {
-      title: 'Hiện chúng tôi không thể đăng nhập cho bạn',
+      title: 'Hiện bạn không thể đăng nhập',
       text: 'Một dịch vụ mà chúng tôi cần đang không phản hồi. Bạn không làm gì sai và không có gì bị mất.',
       next: 'Hãy đợi một lát rồi thử lại.',
     },

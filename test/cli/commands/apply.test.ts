@@ -41,17 +41,8 @@ function write(text: string, name = 'grantor.yaml'): string {
 const apply = (text: string, ...options: string[]): Promise<Ran> => run(['apply', write(text), ...options], env)
 
 /** Runs the command with a terminal. `answer` runs when the command asks. */
-async function applyAsked(text: string, answer: (question: string) => Promise<string>, ...options: string[]): Promise<Ran> {
-  let [out, err] = ['', '']
-  const exit = await main(['apply', write(text), ...options], {
-    env,
-    print: (line) => void (out += `${line}\n`),
-    printError: (line) => void (err += `${line}\n`),
-    ask: answer,
-    now: () => NOW,
-  })
-  return { exit, out, err }
-}
+const applyAsked = (text: string, answer: (question: string) => Promise<string>, ...options: string[]): Promise<Ran> =>
+  run(['apply', write(text), ...options], env, NOW, answer)
 
 async function clients(): Promise<{ client_id: string; name: string; secrets: unknown[]; [member: string]: unknown }[]> {
   return JSON.parse((await run(['clients', 'list', '--json'], env)).out) as Awaited<ReturnType<typeof clients>>

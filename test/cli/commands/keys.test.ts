@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { LIFETIMES } from '../../support/start.ts'
 import { newFolder, run } from '../run.ts'
 
 const NOW = 1_800_000_000
@@ -24,7 +25,7 @@ describe('The keys commands', () => {
     expect((await signingKeyStates(NOW)).sort()).toEqual(['announced', 'makes'])
     expect((await signingKeyStates(NOW + 60)).sort()).toEqual(['makes', 'opens'])
     const earlier = (await listKeys(NOW + 60)).find(({ state }) => state === 'opens')!
-    expect(earlier.opens_until).toBe(NOW + 60 + 600 + 60)
+    expect(earlier.opens_until).toBe(NOW + 60 + LIFETIMES.accessToken + 60)
   })
 
   test('The command keys rotate --kind rotates the named kinds, and --json prints the new keys', async () => {

@@ -59,6 +59,7 @@ test('A healthy installation behind two proxies has no finding that is not ok, a
       'chains',
       'admin API',
       'metrics',
+      'sign-in',
       'texts',
       'look',
       'machine',
@@ -385,11 +386,46 @@ test('A chain endpoint that is away is a warning', async () => {
   expect(await oneFault({ GRANTOR_CHAINS: chains })).toMatchObject({ check: 'chains', verdict: 'warning' })
 })
 
-test('The check of the look has the contrast of the accent colour in both schemes', async () => {
-  const { findings } = await site.doctor({ GRANTOR_PLATFORM_NAME: 'Aurora Pay', GRANTOR_ACCENT_COLOR: '#0b2a6f' })
+test('The check of the sign-in names what other devices and other parties do in it', async () => {
+  const signIn = ({ findings }: Doctored) =>
+    findings.filter(({ check }) => check === 'sign-in').map(({ verdict, found }) => [verdict, found])
+  expect(signIn(await site.doctor())).toEqual([
+    ['ok', expect.stringContaining('a wallet on another device can sign in the browser')],
+  ])
+  const chains = JSON.stringify({ 1: { name: 'Ethereum', rpc: ['http://127.0.0.1:9'], one_rpc: true, home: true } })
+  const changed = await site.doctor({
+    GRANTOR_CROSS_DEVICE: 'off',
+    GRANTOR_CHAINS: chains,
+    GRANTOR_ENS_NAMES: 'on',
+    GRANTOR_KEY_CHECK: 'on',
+    GRANTOR_WALLET_WINDOW: 'https://keys.coinbase.com/connect',
+  })
+  expect(signIn(changed)).toEqual([
+    ['ok', expect.stringContaining('GRANTOR_CROSS_DEVICE is off')],
+    ['ok', expect.stringContaining('the RPC endpoints of chain 1 receive the addresses')],
+    ['ok', expect.stringContaining('ordinary wallets need the chain')],
+    ['ok', 'keys.coinbase.com is listed as a wallet, and learns who opens it'],
+  ])
+})
+
+test('WalletConnect without its package is wrong, with the command that installs the package', async () => {
+  const fault = await oneFault({ GRANTOR_WALLETCONNECT_PROJECT_ID: '0'.repeat(32) })
+  expect(fault).toMatchObject({ check: 'sign-in', verdict: 'wrong' })
+  expect(fault.found).toContain('run npm install @grantor/walletconnect@')
+})
+
+test('The check of the look has the contrast of the accent colour in both schemes, and the links', async () => {
+  const { findings } = await site.doctor({
+    GRANTOR_PLATFORM_NAME: 'Aurora Pay',
+    GRANTOR_ACCENT_COLOR: '#0b2a6f',
+    GRANTOR_HELP_URL: 'https://aurora.example/help',
+    GRANTOR_PRIVACY_URL: 'https://aurora.example/privacy',
+  })
   expect(findings.filter(({ check }) => check === 'look').map(({ verdict, found }) => [verdict, found])).toEqual([
     ['ok', 'the pages have the name Aurora Pay'],
     ['ok', expect.stringMatching(/^#0b2a6f has a contrast of 11\.\d:1; the dark scheme uses #[0-9a-f]{6}, with 4\.[5-9]:1$/)],
+    ['ok', 'the link to help leads to https://aurora.example/help'],
+    ['ok', 'the link to privacy leads to https://aurora.example/privacy'],
   ])
 })
 

@@ -4,7 +4,6 @@ import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFile
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { main } from '../../../src/cli/main.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { pngLogo } from '../../support/logos.ts'
 import { OWN_ENVIRONMENT } from '../../support/own-environment.ts'
@@ -211,16 +210,10 @@ test.each([
 
 test('On a terminal, init asks for the URLs that are missing, for that of the admin API, and for the operator', async () => {
   const asked: string[] = []
-  let out = ''
   const dir = join(newFolder(), 'grantor')
   const answers = ['https://auth.example.com', 'https://login.example.com', '', '']
-  const exit = await main(['init', '--dir', dir], {
-    env: {},
-    print: (line) => void (out += `${line}\n`),
-    printError: (line) => void (out += `${line}\n`),
-    ask: async (question) => (asked.push(question), answers.shift() ?? ''),
-    now: () => 0,
-  })
+  const ask = async (question: string) => (asked.push(question), answers.shift() ?? '')
+  const { exit } = await run(['init', '--dir', dir], {}, 0, ask)
   expect([exit, asked.length]).toEqual([0, 4])
   expect(readFileSync(join(dir, 'env'), 'utf8')).toContain('GRANTOR_LOGIN_URL=https://login.example.com\n')
 })

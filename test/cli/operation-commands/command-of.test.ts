@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { main } from '../../../src/cli/main.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { livingGrant } from '../../store/contract/subject.ts'
 import { newDatabase, run } from '../run.ts'
@@ -13,17 +12,7 @@ test('At a terminal, clients delete prints how many grants end before it asks, a
   const store = openSqliteStore(path)
   for (let count = 0; count < 2; count++) await livingGrant(store, { clientId: id })
   await store.close()
-  const deleteClient = async (answer: string) => {
-    let [out, err] = ['', '']
-    const exit = await main(['clients', 'delete', id], {
-      env,
-      print: (line) => void (out += `${line}\n`),
-      printError: (line) => void (err += `${line}\n`),
-      ask: async () => answer,
-      now: () => NOW,
-    })
-    return { exit, out, err }
-  }
+  const deleteClient = (answer: string) => run(['clients', 'delete', id], env, NOW, async () => answer)
   const refused = await deleteClient('y')
   expect(refused).toMatchObject({ exit: 1, err: 'grantor: nothing was changed\n' })
   expect(refused.out).toContain('It ends 2 grants and deletes the client.\n')

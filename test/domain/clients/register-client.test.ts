@@ -231,6 +231,19 @@ test('Any registration returns either a client without faults or at least one fa
   })
 })
 
+test.each(['redirectUris', 'resources', 'scopes', 'exchangeResources', 'postLogoutRedirectUris'] as const)(
+  'A client with 201 different %s is refused with this fault, and one with 200 does not have the fault',
+  (list) => {
+    const entries = Array.from({ length: 201 }, (_, index) =>
+      list === 'scopes' ? `s${index}` : `https://app.example.net/${index}`,
+    )
+    expect(faultsOf({ [list]: entries.slice(1) }).join(' ')).not.toContain('at most 200')
+    expect(faultsOf({ [list]: entries })).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^A client has at most 200 .*, not 201\.$/)]),
+    )
+  },
+)
+
 describe("Rotating a client's secret", () => {
   test('A new client secret is valid beside the present one, which expires after the overlap', () => {
     const { client, secret } = register()

@@ -1,5 +1,7 @@
 /** The account page over HTTP: it lists the apps and the sessions of the signed-in wallet, and only its own forms can end them. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CHALLENGE_LIFETIME } from '../../../src/domain/model/deps.ts'
 import { pageHeaders } from '../../../src/pages/page-headers.ts'
 import { type App, type Tokens, tokensOf } from '../../support/app.ts'
 import { offerOf, openUrl, signOn } from '../../support/cross-device.ts'
@@ -60,7 +62,7 @@ describe('The account page without a session', () => {
       resources: [],
       may_choose_scopes: false,
       resume_url: null,
-      until: app.grantor.clock.now() + 600,
+      until: app.grantor.clock.now() + CHALLENGE_LIFETIME,
     })
   })
 
@@ -71,7 +73,7 @@ describe('The account page without a session', () => {
     const at = (seconds: number) => new Date((app.grantor.clock.now() + seconds) * 1000).toISOString().replace('.000Z', 'Z')
     expect(message).toContain('This allows no app anything.')
     expect(message).toContain(`\nURI: ${app.grantor.loginUrl}/login\n`)
-    expect(message).toContain(`\nIssued At: ${at(0)}\nExpiration Time: ${at(600)}\n`)
+    expect(message).toContain(`\nIssued At: ${at(0)}\nExpiration Time: ${at(CHALLENGE_LIFETIME)}\n`)
     expect(message).not.toContain('Resources')
     expect(message).not.toContain('recap')
   })

@@ -1,5 +1,7 @@
 /** The login challenge: a complete authorization request, sealed for one browser and ten minutes. Nothing is stored. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CHALLENGE_LIFETIME } from '../../../src/domain/model/deps.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
 import { fieldOf, LOGIN_SERVER, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
 
@@ -96,7 +98,7 @@ describe('The lifetime of a login challenge', () => {
     const walk = new Walk(grantor)
     const at = grantor.clock.now()
     const answer = await describeChallenge(walk, await walk.challenge(requestOf(client)))
-    expect(answer.json().expires_at).toBe(at + 600)
+    expect(answer.json().expires_at).toBe(at + CHALLENGE_LIFETIME)
   })
 })
 

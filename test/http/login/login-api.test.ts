@@ -1,5 +1,7 @@
 /** The API for the login server: authentication, requests and statuses. */
+
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { CHALLENGE_LIFETIME } from '../../../src/domain/model/deps.ts'
 import { send } from '../../support/send.ts'
 import { type Grantor, startGrantor, TEST_LOGIN_SECRET, type TestClient } from '../../support/start.ts'
 import { type Answer, basic, LOGIN_SERVER, PKCE, requestOf, Walk } from '../../support/walk.ts'
@@ -126,7 +128,7 @@ describe('The description of a login challenge', () => {
       may_choose_scopes: false,
       resources: [grantor.authUrl],
       chain_ids: [1, 8453],
-      expires_at: grantor.clock.now() + 600,
+      expires_at: grantor.clock.now() + CHALLENGE_LIFETIME,
       until: grantor.clock.now() + 30 * 86_400,
       resume_url: `${grantor.authUrl}/login/resume?login_challenge=${fresh}`,
       cross_device: {
@@ -153,7 +155,7 @@ describe('The description of a login challenge', () => {
       scopes: [],
       may_choose_scopes: false,
       resources: [],
-      until: grantor.clock.now() + 600,
+      until: grantor.clock.now() + CHALLENGE_LIFETIME,
     })
   })
 

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
+import { OWN_DESCRIPTIONS } from '../../../src/oauth/own-descriptions.ts'
+import { STANDARD_SCOPES } from '../../../src/oauth/standard-scopes.ts'
 import { defineLanguage, ENGLISH, type Language, languages } from '../../../src/pages/languages.ts'
+import { loginPage } from '../../../src/pages/login/login-page.ts'
 import { english, type Texts } from '../../../src/pages/texts/english.ts'
 import { countOf } from '../../../src/pages/words.ts'
 import { contentOf } from '../../support/markup.ts'
 import { everyPage } from '../every-page.ts'
+import { loginRequest, NOW } from '../samples.ts'
 
 type Tree = { [key: string]: string | Tree }
 
@@ -26,8 +30,29 @@ function hide(text: string): string {
 
 const PSEUDO = { ...defineLanguage({ tag: 'ja', name: '日本語', texts: pseudo(english) as unknown as Texts }), url: '/4711' }
 
+const translations = Object.values(languages).filter(({ tag }) => tag !== 'en')
+
 test('No page has a text outside of the catalogue: with a catalogue without Latin letters, no Latin letters are left', () => {
   for (const page of everyPage('4711', PSEUDO)) expect(latinWords(page)).toEqual([])
+})
+
+test.each(translations)(
+  'A page in $name describes each scope of the service in that language, and shows a description of the operator as it is',
+  (language) => {
+    const own = Object.entries(OWN_DESCRIPTIONS).map(([name, description]) => ({ name, description }))
+    const ofOperator = { name: 'profile', description: 'see your medals' }
+    const page = loginPage(
+      { loginChallenge: 'c', now: NOW, request: { ...loginRequest(), scopes: [...own, ofOperator] } },
+      language,
+    )
+    for (const words of Object.values(language.texts.scopes)) expect(page).toContain(words)
+    for (const { description } of own) expect(page).not.toContain(description)
+    expect(page).toContain('<bdi>see your medals</bdi>')
+  },
+)
+
+test('Each scope that the service defines has a description for users', () => {
+  expect(Object.keys(OWN_DESCRIPTIONS)).toEqual(expect.arrayContaining([...STANDARD_SCOPES]))
 })
 
 test('No attribute that is shown or read aloud has a text outside of the catalogue', () => {
@@ -44,7 +69,7 @@ function visible(page: string): string {
     .replaceAll(/<li><a class="wallet-app"[^]*?<\/a>/g, '')
 }
 
-const SAME_EVERYWHERE = /Grantor|Ethereum|UTC|profile|See your profile|0x/g
+const SAME_EVERYWHERE = /Grantor|Ethereum|UTC|0x/g
 
 function latinWords(page: string): string[] {
   const text = visible(page)
@@ -52,8 +77,6 @@ function latinWords(page: string): string[] {
     .replaceAll(/\{[a-z]+\}|&#?\w+;/g, ' ')
   return text.replaceAll(SAME_EVERYWHERE, '').match(/[a-z]{2,}/gi) ?? []
 }
-
-const translations = Object.values(languages).filter(({ tag }) => tag !== 'en')
 
 /** A text with a count has one leaf for each category of Intl.PluralRules that whole numbers up to 200 have. */
 function keysOf({ texts, plural }: Language): string[] {

@@ -8,7 +8,6 @@ import { expect, test } from 'vitest'
 import type { EndReason } from '../../../src/domain/model/records.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { forAllAsync } from '../../support/property.ts'
-import { runs } from '../../support/runs.ts'
 import { LedgerModel } from './ledger-model.ts'
 import { endAll, NOW, newGrant, rotationOf, type Subject, someWallet } from './subject.ts'
 
@@ -83,23 +82,19 @@ const moves = fc.oneof(
 type Move = typeof moves extends fc.Arbitrary<infer Value> ? Value : never
 
 export function anyOrderContract(subject: Subject): void {
-  test(
-    'In any sequence of operations on two nodes, every outcome and every row equals the outcome and the row of a model',
-    { timeout: 20_000 + runs * 300 },
-    () =>
-      forAllAsync(fc.array(moves, { minLength: 5, maxLength: 30, size: 'max' }), async (sequence) => {
-        const world = newWorld()
-        const model = new LedgerModel()
-        const born = [0, 1, 2].map((grant): Move => ({ move: 'redeem', grant, attempt: 'attempt-0', at: NOW }))
-        for (const [step, move] of [...born, ...sequence].entries()) {
-          const node = subject().nodes[step % 2 === 0 ? 0 : 1]
-          const generations = world.grants.map(({ id }) => model.readGrant(id)?.generation ?? 0)
-          // The model returns values and the store promises; `await` accepts both.
-          expect(await play(node.grants, move, world, generations)).toEqual(await play(model, move, world, generations))
-          for (const { id } of world.grants) expect(await node.grants.readGrant(id)).toEqual(model.readGrant(id))
-        }
-      }),
-  )
+  test('In any sequence of operations on two nodes, every outcome and every row equals the outcome and the row of a model', () =>
+    forAllAsync(fc.array(moves, { minLength: 5, maxLength: 30, size: 'max' }), async (sequence) => {
+      const world = newWorld()
+      const model = new LedgerModel()
+      const born = [0, 1, 2].map((grant): Move => ({ move: 'redeem', grant, attempt: 'attempt-0', at: NOW }))
+      for (const [step, move] of [...born, ...sequence].entries()) {
+        const node = subject().nodes[step % 2 === 0 ? 0 : 1]
+        const generations = world.grants.map(({ id }) => model.readGrant(id)?.generation ?? 0)
+        // The model returns values and the store promises; `await` accepts both.
+        expect(await play(node.grants, move, world, generations)).toEqual(await play(model, move, world, generations))
+        for (const { id } of world.grants) expect(await node.grants.readGrant(id)).toEqual(model.readGrant(id))
+      }
+    }))
 }
 
 /** Four grants of two wallets and two clients. None of them is stored yet. */

@@ -1,0 +1,70 @@
+/** `@grantor/connect/authjs`: the provider for Auth.js 5 and for NextAuth.js 4. */
+
+export type AuthjsOptions = {
+  /** the URL of the service */
+  issuer: string | undefined
+  clientId: string | undefined
+  clientSecret: string | undefined
+  /** names with a space between them; `openid wallet` unless given */
+  scope?: string
+  /** on the button of the sign-in page; "Wallet" unless given */
+  name?: string
+}
+
+/** For `next-auth` 5, `@auth/sveltekit`, `@auth/express` and all else that is built on `@auth/core`. */
+export function grantor(options: AuthjsOptions) {
+  return {
+    ...common(options),
+    type: 'oidc' as const,
+    issuer: options.issuer,
+    checks: CHECKS,
+  }
+}
+
+/** For `next-auth` 4. */
+export function grantorV4({
+  idTokenAlgorithm = 'ES256',
+  ...options
+}: AuthjsOptions & {
+  /** that of the registration of the client; `ES256` unless given */
+  idTokenAlgorithm?: 'ES256' | 'RS256' | 'EdDSA'
+}) {
+  return {
+    ...common(options),
+    type: 'oauth' as const,
+    wellKnown: `${options.issuer}/.well-known/openid-configuration`,
+    idToken: true,
+    // openid-client 5, which NextAuth.js 4 uses, accepts RS256 only unless another algorithm is named.
+    client: { id_token_signed_response_alg: idTokenAlgorithm },
+    checks: CHECKS,
+  }
+}
+
+const CHECKS: ('pkce' | 'state' | 'nonce')[] = ['pkce', 'state', 'nonce']
+
+function common({ clientId, clientSecret, scope = 'openid wallet', name = 'Wallet' }: AuthjsOptions) {
+  return {
+    id: 'grantor' as const,
+    name,
+    // Without this check, NextAuth.js 4 would send a request with `undefined` in it, which the service refuses without the reason.
+    clientId: required(clientId, 'clientId'),
+    clientSecret: required(clientSecret, 'clientSecret'),
+    authorization: { params: { scope } },
+    profile: ({ sub }: { sub?: string | null }) => ({ id: String(sub), name: String(sub) }),
+  }
+}
+
+function required(value: string | undefined, name: string): string {
+  if (!value) throw new TypeError(`grantor: ${name} is empty`)
+  return value
+}
+
+/** Copies the address of the wallet to `session.user.wallet`. `token.sub` is a value of Auth.js and not always the address. */
+export const callbacks = {
+  jwt: <Token extends object>({ token, profile }: { token: Token; profile?: { sub?: string | null } | undefined }) =>
+    profile?.sub ? { ...token, wallet: profile.sub } : token,
+  session: <Session extends { user?: object | undefined }>({ session, token }: { session: Session; token: object }) => ({
+    ...session,
+    user: { ...session.user, wallet: (token as { wallet?: string }).wallet },
+  }),
+}
