@@ -33,6 +33,8 @@ const ALL = [
   errors.tooManyCodes(30),
   errors.tooManyPushed(30),
   errors.tooManyRevocations(30),
+  errors.tooManyReaders(30),
+  errors.notAResourceServer(),
   errors.tooManySignIns(30),
   errors.tooManyContractChecks(30),
   errors.tooManyClientFetches(30),
@@ -111,6 +113,7 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
     errors.tooManyCodes(30),
     errors.tooManyPushed(30),
     errors.tooManyRevocations(30),
+    errors.tooManyReaders(30),
   ]
   const unavailable = [
     errors.storeUnavailable(),

@@ -37,7 +37,7 @@ export async function openMessage(grantor: Grantor, server: TestClient, message:
     audience: server.resourceServer ?? '',
     currentDate: new Date(grantor.clock.now() * 1000),
   })
-  return payload as unknown as EndingsClaims
+  return payload
 }
 
 /** The entries of messages, in hexadecimal digits. */

@@ -14,7 +14,7 @@ export function composeEndings({ logger, metrics, ...parts }: Parts): { feed: En
   const readers = new FeedReaders(parts.clock)
   const feed = new EndingFeed({
     ...parts,
-    nextTurn: async () => void (await nextTurn()),
+    nextTurn: () => nextTurn(),
     note(state, entries) {
       if (state === 'too_large') logger.warn({ entries }, 'the feed of endings is too large: resource servers use introspection')
       else logger.info({ entries }, 'the feed of endings is complete again')

@@ -46,11 +46,12 @@ function entriesByTime(added: Iterable<Added>): { ended?: EntriesByTime; clients
     const times = (found[kind] ??= {})
     ;(times[block.forgetAt] ??= []).push(block.entryAt(position))
   }
-  const written = Object.entries(found).map(([kind, times]) => [
-    kind,
-    Object.fromEntries(Object.entries(times).map(([time, entries]) => [time, Buffer.concat(entries).toString('base64url')])),
-  ])
-  return Object.fromEntries(written)
+  const { ended, clients } = found
+  return { ...(ended && { ended: written(ended) }), ...(clients && { clients: written(clients) }) }
+}
+
+function written(times: Record<string, Buffer[]>): EntriesByTime {
+  return Object.fromEntries(Object.entries(times).map(([time, entries]) => [time, Buffer.concat(entries).toString('base64url')]))
 }
 
 /** The entries that are there now. Entries that are added later are not part of the selection. */

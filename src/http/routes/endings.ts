@@ -2,6 +2,7 @@
  * `/oauth/endings`: the feed of endings for resource servers (docs/reference/feed.md), as a stream of server-sent events or as JSON after
  * a wait. The caller authenticates as at the introspection endpoint.
  */
+import { randomInt } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -119,7 +120,7 @@ async function* eventsOf(
   { reader, first }: { reader: FeedReader; first: Batch },
 ): AsyncGenerator<string> {
   const { feed } = service.endings
-  const endsAt = performance.now() + STREAM_AT_MOST * 1000 * (1 - Math.random() / 4)
+  const endsAt = performance.now() + (STREAM_AT_MOST - randomInt(STREAM_AT_MOST / 4)) * 1000
   try {
     for (let batch: Batch | null = first; batch !== null; ) {
       for (const [index, message] of batch.messages.entries()) {
