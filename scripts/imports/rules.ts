@@ -172,13 +172,16 @@ export const importRules: readonly ImportRule[] = [
   rule(
     'src/resource',
     '`grantor/resource`, which a resource API or an MCP server imports to check access tokens, and its adapters for frameworks',
-    { ours: 'oauth keys', others: 'jose node:http' },
+    { ours: 'oauth keys resource/feed', others: 'jose node:http' },
   ),
   rule(
     'src/connect',
     '`@grantor/connect`: a sign-in from a page, a button and a hook for React, and settings for Auth.js, Better Auth and Passport',
     { others: 'react' },
   ),
+  rule('src/resource/feed', 'the reader of the feed of endings, and what the feed says about a token', {
+    others: 'jose node:crypto',
+  }),
   rule('src/cli', 'the entry point, the list of commands, `--help`', {
     ours: 'cli/terminal cli/commands cli/operation-commands oauth config ops/log operations',
     others: 'any',

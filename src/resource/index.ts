@@ -1,6 +1,8 @@
 /** `grantor/resource`: what a resource API imports to check an access token, and to publish its metadata. */
 
 export type { AccessToken } from './access-token.ts'
+export type { FeedProblem } from './feed/problem.ts'
+export type { FeedOptions } from './life-check.ts'
 export type { PresentedRequest } from './presented-token.ts'
 export type { DpopOptions } from './proof-check.ts'
 export type { ProofReplays } from './proof-replays.ts'

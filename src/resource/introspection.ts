@@ -15,11 +15,11 @@ export interface IntrospectionCredentials {
  * revocations, and a cached response would let a revoked token work longer.
  */
 export function createIntrospection(
-  { clientId, clientSecret }: IntrospectionCredentials,
+  credentials: IntrospectionCredentials,
   ask: typeof fetch,
   metadata: () => Promise<IssuerMetadata>,
 ) {
-  const headers = { authorization: basicCredentials(clientId, clientSecret), accept: 'application/json' }
+  const headers = { authorization: basicCredentials(credentials), accept: 'application/json' }
 
   return async function introspect(token: string, local: AccessToken): Promise<AccessToken> {
     const { introspectionEndpoint } = await metadata()
@@ -44,7 +44,7 @@ export function createIntrospection(
 }
 
 /** RFC 6749 §2.3.1: id and secret are each form-urlencoded before they are joined. */
-function basicCredentials(clientId: string, clientSecret: string): string {
+export function basicCredentials({ clientId, clientSecret }: IntrospectionCredentials): string {
   const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`
 }

@@ -5,6 +5,8 @@ export interface IssuerMetadata {
   jwksUri: URL
   /** Absent if the server has no such endpoint (RFC 8414 §2). */
   introspectionEndpoint: URL | undefined
+  /** The feed of endings; absent if the server has none. */
+  endingsEndpoint: URL | undefined
 }
 
 /**
@@ -32,7 +34,11 @@ async function readMetadata(issuer: string, ask: typeof fetch): Promise<IssuerMe
   if (answer.issuer !== issuer) throw refuse.unavailable('issuer_mismatch')
   const jwksUri = endpointUrl(answer.jwks_uri)
   if (!jwksUri) throw refuse.unavailable('jwks_uri_unusable')
-  return { jwksUri, introspectionEndpoint: endpointUrl(answer.introspection_endpoint) }
+  return {
+    jwksUri,
+    introspectionEndpoint: endpointUrl(answer.introspection_endpoint),
+    endingsEndpoint: endpointUrl(answer.endings_endpoint),
+  }
 }
 
 /**

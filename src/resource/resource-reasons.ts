@@ -27,6 +27,7 @@ export const resourceReasons = {
     bound_to_another_key: 'The DPoP proof is of another key than the token.',
     no_wallet: 'The token belongs to a client itself, and the API accepts tokens of users only.',
     inactive: 'The authorization server reports that the token is not active.',
+    ended: 'The feed of endings has the token or its grant.',
     introspection_sub: 'Token and introspection name different wallets.',
     introspection_client_id: 'Token and introspection name different clients.',
     introspection_jti: 'Token and introspection have different ids.',

@@ -15,8 +15,14 @@ interface Expected {
   now: (() => number) | undefined
 }
 
+/** A token whose signature and claims are valid, and the `kid` of its key. */
+export interface SignedToken {
+  token: AccessToken
+  keyId: string
+}
+
 /** The algorithms that Grantor signs with. The token's header cannot choose any other, so `none` and HMAC are refused. */
-const algorithms = ['ES256', 'EdDSA', 'RS256']
+export const SIGNING_ALGORITHMS = ['ES256', 'EdDSA', 'RS256'] as const
 
 /**
  * Validates a JWT access token without the authorization server (RFC 9068 §4): type, signature, issuer, audience, time,
@@ -32,12 +38,12 @@ export function createSignatureCheck(
 ) {
   const getKey = createKeyFinder(ask, metadata)
 
-  return async function checkSignature(token: string): Promise<AccessToken> {
+  return async function checkSignature(token: string): Promise<SignedToken> {
     if (!isSpelledOneWay(token)) throw refuse.invalidToken('malformed')
-    const claims = await verify(token, getKey, {
+    const { payload, protectedHeader } = await verify(token, getKey, {
       // §4: "The resource server MUST verify that the typ header value is at+jwt or application/at+jwt"
       typ: 'at+jwt',
-      algorithms,
+      algorithms: [...SIGNING_ALGORITHMS],
       issuer,
       // RFC 8707 §3: a token that leaked from another API is refused here
       audience,
@@ -45,14 +51,14 @@ export function createSignatureCheck(
       clockTolerance,
       ...(now ? { currentDate: new Date(now() * 1_000) } : {}),
     })
-    const outcome = readAccessToken(claims)
+    const outcome = readAccessToken(payload)
     if (outcome.kind === 'malformed') throw refuse.invalidToken(`claim_${outcome.claim}`)
-    return outcome.token
+    return { token: outcome.token, keyId: protectedHeader.kid ?? '' }
   }
 
   async function verify(token: string, key: JWTVerifyGetKey, expected: JWTVerifyOptions) {
     try {
-      return (await jwtVerify(token, key, expected)).payload
+      return await jwtVerify(token, key, expected)
     } catch (error) {
       // jose's error is not kept as the cause: it contains the claims, and with them the wallet's address.
       if (error instanceof errors.JOSEError) throw refuse.invalidToken(reasonOf(error))
@@ -61,7 +67,8 @@ export function createSignatureCheck(
   }
 }
 
-function createKeyFinder(ask: typeof fetch, metadata: () => Promise<IssuerMetadata>): JWTVerifyGetKey {
+/** Finds keys of the issuer's JWK Set. Throws a ResourceError 503 if the set cannot be fetched. */
+export function createKeyFinder(ask: typeof fetch, metadata: () => Promise<IssuerMetadata>): JWTVerifyGetKey {
   let keys: RemoteJWKSet | undefined
   return async (header, token) => {
     const { jwksUri } = await metadata()

@@ -1,14 +1,13 @@
 import type { AccessToken } from './access-token.ts'
 import { createChallenges, type RefusedCall } from './challenges.ts'
 import type { IntrospectionCredentials } from './introspection.ts'
-import { createIntrospection } from './introspection.ts'
-import { createIssuerMetadata, isSecureUrl } from './issuer-metadata.ts'
+import { isSecureUrl } from './issuer-metadata.ts'
+import { createLifeCheck, type FeedOptions, MAX_AGE, MAX_AGE_AT_MOST } from './life-check.ts'
 import type { PresentedRequest } from './presented-token.ts'
 import { readPresentedToken } from './presented-token.ts'
 import { type CalledAs, createProofCheck, type DpopOptions } from './proof-check.ts'
 import { type Requirements, requireOfToken } from './requirements.ts'
 import { ResourceError, refuse } from './resource-error.ts'
-import { createSignatureCheck } from './signature-check.ts'
 
 export interface TokenCheckOptions {
   /** The authorization server, exactly as it writes `iss`. https, or http on this machine. */
@@ -16,10 +15,15 @@ export interface TokenCheckOptions {
   /** This API's name, as in `aud`, and the realm of every challenge. */
   audience: string
   /**
-   * If set, every call is also checked with the authorization server (RFC 7662), so a revoked token stops working at
-   * once. If not set, a token is checked locally and works until its `exp`.
+   * How an ended token is found. `local`: not at all, a token works until its `exp`. `introspection`: by a request to the authorization server
+   * for every call (RFC 7662). `feed`: without a request, from the list of ended tokens that this process reads from the authorization server
+   * all the time; a token stops working within a second. Default: `introspection` if its credentials are set, otherwise `local`.
    */
+  check?: 'local' | 'introspection' | 'feed'
+  /** The API's own credentials at the authorization server. Required for `introspection` and for `feed`. */
   introspection?: IntrospectionCredentials
+  /** With `check: 'feed'`. */
+  feed?: FeedOptions
   /**
    * The header with the token; default `authorization`, with `Bearer <token>` (RFC 6750 §2.1). Any other header
    * contains the bare token, or `Bearer <token>`; `Authorization` is then ignored.
@@ -56,7 +60,16 @@ export interface TokenCheckOptions {
  * address
  * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` of the response (RFC 6750 §3, RFC 9068 §4)
  */
-export type TokenCheck = (request: PresentedRequest, needs?: Needs) => Promise<AccessToken>
+export interface TokenCheck {
+  (request: PresentedRequest, needs?: Needs): Promise<AccessToken>
+  /**
+   * With `check: 'feed'`, resolves when the feed can be used, or after `close`; otherwise at once. An API need not wait: until then, tokens are
+   * introspected.
+   */
+  ready(): Promise<void>
+  /** Ends the connection of the feed if no other check uses it. Later calls introspect their tokens. */
+  close(): void
+}
 
 /** What one call needs, and how it was called. */
 export type Needs = Requirements & CalledAs
@@ -107,21 +120,16 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
 /** The check of `createTokenCheck`, and the check of further needs of a token that passed it. */
 export function createTokenChecks(options: TokenCheckOptions): { check: TokenCheck; require: RequireOfToken } {
   refuseUnusableOptions(options)
-  const { issuer, audience, introspection, dpop, metadataUrl, clientTokens = false, clockTolerance = 0, scopes = [] } = options
+  const { audience, dpop, metadataUrl, clientTokens = false, clockTolerance = 0, scopes = [] } = options
   const header = (options.header ?? 'authorization').toLowerCase()
   const now = options.now ?? machineClock
-  // Read at each call, so that a test or an instrumentation can replace the global `fetch` later.
-  const ask = options.fetch ?? ((input, init) => fetch(input, init))
-
-  const metadata = createIssuerMetadata(issuer, ask)
-  const checkSignature = createSignatureCheck({ issuer, audience, clockTolerance, now: options.now }, ask, metadata)
-  const introspect = introspection && createIntrospection(introspection, ask, metadata)
+  const tokens = createLifeCheck(options, now)
   const proofs = dpop && createProofCheck(dpop, now)
   const takes = { bearer: !dpop?.required, dpop: dpop !== undefined }
   const withChallenge = createChallenges({ realm: audience, takes, metadataUrl })
   const challenged = (error: unknown, call: RefusedCall) => (error instanceof ResourceError ? withChallenge(error, call) : error)
 
-  async function check(request: PresentedRequest, needs: Needs = {}): Promise<AccessToken> {
+  async function checkRequest(request: PresentedRequest, needs: Needs = {}): Promise<AccessToken> {
     const needed = [...scopes, ...(needs.scopes ?? [])]
     const presented = readPresentedToken(request, header, dpop !== undefined)
     try {
@@ -135,7 +143,8 @@ export function createTokenChecks(options: TokenCheckOptions): { check: TokenChe
 
   async function checkToken(request: PresentedRequest, { token: text, scheme }: Presented, needs: Needs): Promise<AccessToken> {
     // The signature first: a forged token causes no request to the authorization server.
-    const signed = await checkSignature(text)
+    const verified = await tokens.verify(text)
+    const signed = verified.token
     const bound = signed.keyThumbprint !== undefined
     // RFC 9449 §7.2: a bound token "received as a bearer token" MUST be rejected. §7.1: the scheme DPoP is for bound
     // tokens only.
@@ -143,7 +152,7 @@ export function createTokenChecks(options: TokenCheckOptions): { check: TokenChe
     if (!bound && (scheme === 'DPoP' || dpop?.required)) throw refuse.invalidToken('not_bound')
     const proof = bound ? proofs?.checkProof(request, text, signed, needs) : undefined
     if (signed.wallet === '' && !clientTokens) throw refuse.invalidToken('no_wallet')
-    const token = introspect ? await introspect(text, signed) : signed
+    const token = await tokens.confirm(text, verified)
 
     requireOfToken(token, needs, now() - clockTolerance)
     // Last, after every other check, so that a refused call does not spend its proof.
@@ -160,7 +169,8 @@ export function createTokenChecks(options: TokenCheckOptions): { check: TokenChe
     }
   }
 
-  return { check, require }
+  const { ready, close } = tokens
+  return { check: Object.assign(checkRequest, { ready, close }), require }
 }
 
 /** Whole seconds, as jose reads the clock for the token. */
@@ -172,7 +182,8 @@ function machineClock(): number {
 type Presented = { token: string; scheme: 'Bearer' | 'DPoP' }
 
 /** Options are checked when the API starts, not at the first call of a user. */
-function refuseUnusableOptions({ issuer, audience, introspection, header, dpop, clockTolerance = 0 }: TokenCheckOptions): void {
+function refuseUnusableOptions(options: TokenCheckOptions): void {
+  const { issuer, audience, introspection, header, dpop, clockTolerance = 0 } = options
   if (!isSecureUrl(issuer)) throw new TypeError('issuer must be an https URL (http only on this machine)')
   // RFC 8414 §2: an issuer has no query and no fragment
   if (/[?#]/.test(issuer)) throw new TypeError('issuer must have no query and no fragment')
@@ -183,6 +194,17 @@ function refuseUnusableOptions({ issuer, audience, introspection, header, dpop, 
   if (introspection && !(introspection.clientId && introspection.clientSecret)) {
     throw new TypeError('introspection needs clientId and clientSecret')
   }
+  refuseUnusableCheck(options)
+}
+
+function refuseUnusableCheck({ check, introspection, feed }: TokenCheckOptions): void {
+  if (check !== undefined && !['local', 'introspection', 'feed'].includes(check))
+    throw new TypeError("check must be 'local', 'introspection' or 'feed'")
+  if ((check === 'introspection' || check === 'feed') && !introspection)
+    throw new TypeError(`check: '${check}' needs introspection, with clientId and clientSecret`)
+  if (feed && check !== 'feed') throw new TypeError("feed needs check: 'feed'")
+  const { maxAge = MAX_AGE } = feed ?? {}
+  if (!(maxAge >= 1 && maxAge <= MAX_AGE_AT_MOST)) throw new TypeError(`feed.maxAge must be seconds, 1 to ${MAX_AGE_AT_MOST}`)
 }
 
 function isOrigin(text: string): boolean {

@@ -21,7 +21,7 @@ test('No step of the schema that is in the main branch has changed, on either en
 
 function hashesOf(engine: string, steps: typeof ON_SQLITE): Record<string, string> {
   return Object.fromEntries(
-    steps.map(({ number, name, oldest, sql, indexes }: (typeof ON_POSTGRES)[number]) => {
+    steps.map(({ number, name, oldest, sql }) => {
       const statements = sql
         .replace(/^\s*--.*$/gm, '')
         .replace(/\s+/g, ' ')
@@ -29,7 +29,7 @@ function hashesOf(engine: string, steps: typeof ON_SQLITE): Record<string, strin
       return [
         `${engine} ${number}`,
         createHash('sha256')
-          .update(JSON.stringify([number, name, oldest, statements, ...(indexes ? [indexes] : [])]))
+          .update(JSON.stringify([number, name, oldest, statements]))
           .digest('base64url'),
       ]
     }),

@@ -28,8 +28,8 @@ export type EndingsRead = {
 export interface EndingStore {
   /**
    * Reads the endings that were committed after `place`; null for all endings whose time is at most `within` seconds before `at`. An ending
-   * may be returned more than once, and older endings may be returned too. A page has about `limit` endings: at most three times as many, and
-   * all revoked tokens of one grant are on one page.
+   * may be returned more than once, and older endings may be returned too. `limit` is the number of rows of each
+   * table that are read for a page, so that a page has about as many endings.
    *
    * No ending is skipped: every ending that was acknowledged before the first call of a read, whose pages end with `hasMore: false`, is
    * returned by this read or by an earlier one, however late its transaction was committed.

@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto'
 import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { Ask, Connection } from './connection/connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { askEveryMachine, type Reply } from './connection/every-machine.ts'
+import { textArray } from './connection/statement.ts'
 import { BEGUN_BEFORE, beginOfScan, type History, type Look, withLook } from './ending-history.ts'
 
 /**
@@ -28,8 +29,8 @@ const BEGUN_BEFORE_ON_CITUS = 3 * BEGUN_BEFORE
 /** An ending may be later than the clock that was read, by the seconds by which the clock was set back since. */
 const LATER_BY_AT_MOST = 60
 
-/** The grants that ended, the grants with a revoked token, and the rows without a grant. */
-type Source = 'grants' | 'tokens' | 'spent'
+/** The tables in which a read finds endings. */
+type Source = 'grants' | 'spent'
 /** The last row that was read. */
 type After = { first: number; after: string }
 
@@ -46,7 +47,6 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
   const lookAtEachMachine = connection.prepare<Reply>('read', LOOK_AT_EACH_MACHINE)
   const sources: Record<Source, ReadPage> = {
     grants: readingGrants(connection),
-    tokens: readingTokens(connection),
     spent: readingSpent(connection),
   }
 
@@ -119,8 +119,7 @@ function beginReading(
     machines.map(([name, look]) => [name, withLook(place?.histories[name] ?? null, look, within)]),
   )
   const after = { first, after: '' }
-  const ofSpent = { first: first + TOKEN_LIFETIME_AT_MOST, after: '' }
-  return { reading: { last: latest + LATER_BY_AT_MOST, left: { grants: after, tokens: after, spent: ofSpent } }, histories }
+  return { reading: { last: latest + LATER_BY_AT_MOST, left: { grants: after, spent: after } }, histories }
 }
 
 function lookOf({ host, port, success, result }: Reply): { name: string; row: LookRow } {
@@ -140,15 +139,6 @@ function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('base64url')
 }
 
-/** Returns a function that reads a page of rows. A page with fewer than `limit` rows is the last one. */
-function paging<Row>(read: Ask<Row>, of: { placeOf: (row: Row) => After; endingsOf: (row: Row) => Ending[] }): ReadPage {
-  return async (named, server) => {
-    const rows = await read(named, undefined, server)
-    const last = rows.at(-1)
-    return { endings: rows.flatMap(of.endingsOf), next: last && rows.length === named.limit ? of.placeOf(last) : null }
-  }
-}
-
 // Also finds the grants that expire soon, by the same index, and skips them.
 function readingGrants(connection: Connection): ReadPage {
   const read = connection.prepare<{ id: string; resources: string[]; ended_at: number }>(
@@ -159,45 +149,58 @@ function readingGrants(connection: Connection): ReadPage {
      ORDER BY coalesce(ended_at, expires_at), id LIMIT :limit`,
     { table: 'grants' },
   )
-  return paging(read, {
-    placeOf: ({ id, ended_at: first }) => ({ first, after: id }),
-    endingsOf: ({ id: grantId, resources, ended_at: at }) => [{ kind: 'grant', grantId, resources, at }],
-  })
+  return async (of, server) => {
+    const rows = await read(of, undefined, server)
+    return {
+      endings: rows.map(({ id: grantId, resources, ended_at: at }) => ({ kind: 'grant', grantId, resources, at })),
+      next: nextOf(rows, of.limit, ({ id, ended_at: first }) => ({ first, after: id })),
+    }
+  }
 }
 
-function readingTokens(connection: Connection): ReadPage {
-  const read = connection.prepare<{
-    id: string
-    resources: string[]
-    revoked_tokens: Record<string, number>
-    revoked_at: number
-  }>(
-    'read',
-    `SELECT id, resources, revoked_tokens, revoked_at FROM grants
-     WHERE (revoked_at, id) > (:first::bigint, :after) AND revoked_at <= :last::bigint
-     ORDER BY revoked_at, id LIMIT :limit`,
-    { table: 'grants' },
-  )
-  return paging(read, {
-    placeOf: ({ id, revoked_at: first }) => ({ first, after: id }),
-    endingsOf: ({ resources, revoked_tokens: revoked, revoked_at: at }) =>
-      Object.keys(revoked).map((jti) => ({ kind: 'token', jti, resources, at })),
-  })
-}
+/** `attempt_id` of a revoked token is the id of its grant. */
+type SpentRow = { hash: string; kind: 'access_token' | 'client' | 'token'; expires_at: number; attempt_id: string }
 
 function readingSpent(connection: Connection): ReadPage {
-  const read = connection.prepare<{ hash: string; kind: 'access_token' | 'client'; expires_at: number }>(
+  const read = connection.prepare<SpentRow>(
     'read',
-    `SELECT hash, kind, expires_at FROM spent
-     WHERE (expires_at, hash) > (:first::bigint, :after) AND expires_at <= :last::bigint + ${TOKEN_LIFETIME_AT_MOST}
-       AND kind IN ('access_token', 'client')
+    `SELECT hash, kind, expires_at, attempt_id FROM spent
+     WHERE (expires_at, hash) > (:first::bigint, :after) AND expires_at <= :last::bigint
+       AND kind IN ('access_token', 'client', 'token')
      ORDER BY expires_at, hash LIMIT :limit`,
     { table: 'spent' },
   )
-  return paging(read, {
-    placeOf: ({ hash, expires_at: first }) => ({ first, after: hash }),
-    endingsOf: ({ hash, kind, expires_at: expiry }) => [
-      { kind: kind === 'client' ? kind : 'client_token', hash, at: expiry - TOKEN_LIFETIME_AT_MOST },
-    ],
-  })
+  const readResources = connection.prepare<{ id: string; resources: string[] }>(
+    'read',
+    'SELECT id, resources FROM grants WHERE id = ANY (:ids::text[])',
+    { table: 'grants' },
+  )
+  return async (of, server) => {
+    const [first, last] = [of.first + TOKEN_LIFETIME_AT_MOST, of.last + TOKEN_LIFETIME_AT_MOST]
+    const rows = await read({ ...of, first, last }, undefined, server)
+    const ids = rows.flatMap(({ kind, attempt_id: id }) => (kind === 'token' ? [id] : []))
+    const grants = ids.length === 0 ? [] : await readResources({ ids: textArray([...new Set(ids)]) }, undefined, server)
+    const resourcesOf = new Map(grants.map(({ id, resources }) => [id, resources]))
+    return {
+      endings: rows.flatMap((row) => endingsOf(row, resourcesOf)),
+      next: nextOf(rows, of.limit, ({ hash, expires_at: expiry }) => ({ first: expiry - TOKEN_LIFETIME_AT_MOST, after: hash })),
+    }
+  }
+}
+
+function endingsOf(
+  { hash, kind, expires_at: expiry, attempt_id: grantId }: SpentRow,
+  resourcesOf: Map<string, string[]>,
+): Ending[] {
+  const at = expiry - TOKEN_LIFETIME_AT_MOST
+  if (kind !== 'token') return [{ kind: kind === 'client' ? kind : 'client_token', hash, at }]
+  // A grant is deleted long after its last token has expired.
+  const resources = resourcesOf.get(grantId)
+  return resources ? [{ kind, jti: hash, resources, at }] : []
+}
+
+/** A page with fewer rows than the limit is the last one. */
+function nextOf<Row>(rows: readonly Row[], limit: number, placeOf: (row: Row) => After): After | null {
+  const last = rows.at(-1)
+  return last && rows.length === limit ? placeOf(last) : null
 }

@@ -1,4 +1,5 @@
 /** The grant ledger on PostgreSQL. `domain/model/request-store.ts` documents what each method promises; one statement on one row decides it here. */
+import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { GrantLists } from '../../domain/model/operator-store.ts'
 import { type GrantStore } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
@@ -27,11 +28,22 @@ const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigin
 const REVOKE_TOKEN = `
   UPDATE grants
   SET revoked_tokens = (SELECT coalesce(jsonb_object_agg(key, value), '{}') ${STILL_REVOKED})
-                       || jsonb_build_object(:jti::text, :expiresAt::bigint),
-      revoked_at = :at
+                       || jsonb_build_object(:jti::text, :expiresAt::bigint)
   WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL AND NOT revoked_tokens ? :jti::text
     AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}
   RETURNING id`
+
+// The row for `EndingStore`, which also names the grant. An index on the time of the revocation in the row of the grant would make every
+// revocation write all indexes of the grant.
+const NOTE_TOKEN = 'INSERT INTO spent (hash, kind, expires_at, attempt_id)'
+const NOTED_AGAIN = 'ON CONFLICT (hash, kind) DO UPDATE SET expires_at = excluded.expires_at'
+const NOTED = `'token', :at + ${TOKEN_LIFETIME_AT_MOST}`
+
+// Both rows in one statement. On several machines they are two statements.
+const REVOKE_AND_NOTE_TOKEN = `
+  WITH revoked AS (${REVOKE_TOKEN}),
+    noted AS (${NOTE_TOKEN} SELECT :jti::text, ${NOTED}, id FROM revoked ${NOTED_AGAIN})
+  SELECT id FROM revoked`
 
 // Ends the grant if its list of revoked tokens is full. A separate statement, because this is rare and Citus does not allow a clock
 // inside CASE.
@@ -45,7 +57,7 @@ type Owned = { client_id: string; ended_at: number | null }
 type Present = Owned & { is_revoked: boolean }
 
 export function createGrantStore(connection: Connection): GrantStore & GrantLists {
-  const revokeToken = connection.prepare<{ id: string }>('move', REVOKE_TOKEN, GRANT_ID)
+  const revokeToken = preparingRevocation(connection)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
   const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)
   const read = preparingRead(connection)
@@ -54,11 +66,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
     table: 'grants',
     key: 'id',
   })
-  const present = connection.prepare<Present>(
-    'read',
-    'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId',
-    GRANT_ID,
-  )
+  const present = preparingPresent(connection)
   const confirm = preparingConfirmation(connection)
 
   return {
@@ -103,4 +111,32 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
       return { clientId: row.client_id, expiresAt: row.expires_at, endedAt: row.ended_at, revokedTokens: row.revoked_tokens }
     },
   }
+}
+
+function preparingPresent(connection: Connection) {
+  return connection.prepare<Present>(
+    'read',
+    'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId',
+    GRANT_ID,
+  )
+}
+
+type TokenOfGrant = Parameters<GrantStore['revokeAccessToken']>[0]
+
+/** Returns a function that revokes one token, and returns no row if the grant was not changed. */
+function preparingRevocation(connection: Connection): (token: TokenOfGrant) => Promise<unknown[]> {
+  const revoke = connection.prepare('move', REVOKE_TOKEN, GRANT_ID)
+  const note = connection.prepare('move', `${NOTE_TOKEN} VALUES (:jti, ${NOTED}, :grantId) ${NOTED_AGAIN}`, {
+    table: 'spent',
+    key: 'jti',
+  })
+  const present = preparingPresent(connection)
+  return connection.prepareTogether('move', REVOKE_AND_NOTE_TOKEN, GRANT_ID, async (token) => {
+    // A repeated revocation writes nothing.
+    const [row] = await present(token)
+    if (!row || row.client_id !== token?.clientId || row.ended_at !== null || row.is_revoked) return []
+    // The note comes first. If the process fails in between, the note is needless and harmless.
+    await note(token)
+    return revoke(token)
+  })
 }

@@ -9,11 +9,7 @@ import { codeOf } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
 import { distribute, prepareToDistribute } from './distribution.ts'
 
-/**
- * `indexes`: from names to definitions. An index on a table with many rows takes minutes. So the index is made after the step, in a way that
- * blocks no change of the table.
- */
-export type Migration = SchemaStep & { sql: string; indexes?: Readonly<Record<string, string>> }
+export type Migration = SchemaStep & { sql: string }
 
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -229,9 +225,8 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 20,
     name: 'the order of endings',
     oldest: 17,
-    // The time at which one access token of the grant was last revoked alone.
-    sql: 'ALTER TABLE grants ADD COLUMN revoked_at bigint',
-    indexes: { grants_by_revocation: 'ON grants (revoked_at) WHERE revoked_at IS NOT NULL' },
+    // Only SQLite stores a row for each ending (`endings.ts`).
+    sql: '',
   },
 ]
 
@@ -259,12 +254,6 @@ const LOCK_TRIED = 60
  * steps. The others wait for its lock on the table `migrations` and find nothing to do.
  */
 export async function migrate(session: Session, at: number): Promise<Migration[]> {
-  const taken = await migrateTables(session, at)
-  await makeIndexes(session)
-  return taken
-}
-
-async function migrateTables(session: Session, at: number): Promise<Migration[]> {
   for (let tried = 1; ; tried++) {
     try {
       return await inTransaction(session, async () => {
@@ -280,21 +269,6 @@ async function migrateTables(session: Session, at: number): Promise<Migration[]>
       // Meanwhile the statements of the servers that had to wait are processed.
       if (code === LOCKED) await new Promise((resolve) => setTimeout(resolve, LOCK_AT_MOST * (1 + Math.random())))
     }
-  }
-}
-
-/**
- * Makes the indexes that are missing. Outside of a transaction, PostgreSQL makes an index while the table is changed, after all transactions
- * that are open have ended. If that fails, an index stays that is written and not read, so that index is made again.
- */
-async function makeIndexes(session: Session): Promise<void> {
-  for (const [name, on] of MIGRATIONS.flatMap(({ indexes = {} }) => Object.entries(indexes))) {
-    const find = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`
-    const [found] = await session.query<{ valid: boolean }>(find)
-    if (found?.valid) continue
-    await session.query('SET lock_timeout = 0')
-    if (found) await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
-    await session.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${on}`)
   }
 }
 
@@ -329,11 +303,9 @@ async function takeSteps(session: Session, at: number): Promise<Migration[]> {
   if (pending.length === 0) return []
   // If a long read holds the table, give up early: other statements wait behind this one.
   await session.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
-  for (const { number, name, oldest, sql: step, indexes = {} } of pending) {
+  for (const { number, name, oldest, sql: step } of pending) {
     // One statement at a time: Citus cannot pass a text of several statements to other machines.
     for (const statement of statementsOf(step)) await session.query(statement)
-    // A new database has no rows.
-    if (taken.length === 0) for (const [index, on] of Object.entries(indexes)) await session.query(`CREATE INDEX ${index} ${on}`)
     await session.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
       number,
       name,

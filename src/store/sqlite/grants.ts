@@ -23,7 +23,6 @@ const REVOKE_TOKEN = `
         SELECT json_group_object(key, value) FROM (
           SELECT key, value FROM json_each(grants.revoked_tokens) WHERE value > :at AND key <> :jti
           UNION ALL SELECT :jti, :expiresAt)),
-      revoked_at = :at,
       ended_at = CASE WHEN full THEN :at END,
       end_reason = CASE WHEN full THEN 'too_many_revoked_tokens' END
   FROM (SELECT count(*) >= ${REVOKED_AT_MOST} AS full
@@ -35,6 +34,7 @@ const REVOKE_TOKEN = `
 
 export function createGrantStore(connection: Connection): GrantStore & GrantLists {
   const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
+  const noteToken = connection.prepareWrite("INSERT INTO endings (at, kind, key) VALUES (?, 'token', ?)")
   const end = connection.prepareWrite(END)
   const present = preparePresent(connection)
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
@@ -56,8 +56,9 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
       }),
 
     revokeAccessToken: (token) =>
-      connection.writeByOne((): RevokeTokenOutcome => {
+      connection.write((): RevokeTokenOutcome => {
         const row = revokeToken.get(token) as { ended_at: number | null } | undefined
+        if (row?.ended_at === null) noteToken.run(token.at, token.grantId)
         if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
         const found = present(token.grantId)
         if (!found) return 'unknown'

@@ -208,10 +208,9 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 20,
     name: 'the order of endings',
     oldest: 17,
-    // One transaction writes at a time, so the numbers of endings have the order of the commits. A trigger cannot be forgotten by a
-    // statement, also if the statement is of an earlier version. Such a statement does not set revoked_at.
+    // One transaction writes at a time, so the numbers of these rows have the order of the commits. The revocation of one access token of a
+    // grant inserts its row itself (`grants.ts`).
     sql: `
-      ALTER TABLE grants ADD COLUMN revoked_at INTEGER;
       CREATE TABLE endings (
         seq INTEGER PRIMARY KEY,
         at INTEGER NOT NULL,
@@ -221,10 +220,6 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE TRIGGER grant_ended AFTER UPDATE OF ended_at ON grants WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL
       BEGIN
         INSERT INTO endings (at, kind, key) VALUES (new.ended_at, 'grant', new.id);
-      END;
-      CREATE TRIGGER token_revoked AFTER UPDATE OF revoked_tokens ON grants WHEN new.revoked_tokens <> old.revoked_tokens
-      BEGIN
-        INSERT INTO endings (at, kind, key) VALUES (coalesce(new.revoked_at, unixepoch()), 'token', new.id);
       END;
       -- The expiry of these rows is their time and one day.
       CREATE TRIGGER client_token_revoked AFTER INSERT ON spent WHEN new.kind = 'access_token'

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
+import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
 import type { Place } from '../../../src/store/postgres/connection/machines.ts'
 import { type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { someWallet } from '../contract/subject.ts'
@@ -27,6 +27,9 @@ export async function everyStatement(address: PostgresAddress): Promise<{ statem
     /** Statements over many rows are not used if rows lie on several machines. */
     override prepareBatched<Row>({ kind, one, place }: Batched) {
       return this.prepare<Row>(kind, one, place)
+    }
+    override prepareTogether<Row>(_: Kind, __: string, ___: Place, apart: Ask<Row>) {
+      return apart
     }
     override prepareForEach({ kind, one, place }: ForMany) {
       this.prepare(kind, one, place)

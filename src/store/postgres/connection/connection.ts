@@ -142,6 +142,15 @@ export class Connection {
     }
   }
 
+  /**
+   * Prepares a statement that changes rows of several tables. If the tables are distributed, these rows are on several machines, and `apart` is
+   * called instead.
+   */
+  prepareTogether<Row>(kind: Kind, sql: string, place: Place, apart: Ask<Row>): Ask<Row> {
+    const ask = this.prepare<Row>(kind, sql, place)
+    return (named) => (this.#isDistributed ? apart(named) : ask(named))
+  }
+
   /** Prepares a statement for at most one row. Calls are sent as batches, unless the table is distributed over several machines. */
   prepareBatched<Row>({ kind, one, forMany, parameters, place, column, skipsLocked }: Batched): Ask<Row> {
     const alone = this.#compile(one)

@@ -1,0 +1,213 @@
+/**
+ * Reads the feed of endings of one issuer for one resource, over one connection, and connects again when the connection ends.
+ *
+ * A reader starts with the first check of a token or with `ready`. While the feed cannot be used, `decide` returns `ask`.
+ */
+import type { JWTVerifyGetKey } from 'jose'
+import { type FeedEvent, readEvents } from './event-stream.ts'
+import { anyUpTo, clockAhead, monotonic, pause } from './machine.ts'
+import { readFeedMessage } from './message.ts'
+import { FeedFault, type FeedProblem, type FeedProblemKind } from './problem.ts'
+import { type FeedConnection, FeedState } from './state.ts'
+import type { TokenIds } from './token-ids.ts'
+
+export type FeedSource = {
+  issuer: string
+  audience: string
+  algorithms: readonly string[]
+  /** the value of the header, with the credentials of the API */
+  authorization: string
+  ask: typeof fetch
+  findIssuer: () => Issuer
+}
+
+/** The metadata and the keys of the issuer. */
+type Issuer = {
+  /** undefined if the issuer has no feed */
+  findEndpoint(): Promise<URL | undefined>
+  getKey: JWTVerifyGetKey
+}
+
+/** Milliseconds to wait, at most: after a connection that worked, after the first failure, after many failures. */
+const AFTER_END = 500
+const AFTER_FAILURE = 1000
+const AFTER_FAILURES = 30_000
+/** Milliseconds. A connection that ends earlier counts as a failure. */
+const WORKED_FOR = 5000
+/** Milliseconds. After a slower first message, the time of the server is known too badly. */
+const FIRST_MESSAGE_WITHIN = 1000
+/** Milliseconds by which the machine's clock may go forward in addition to the monotonic clock. */
+const CLOCK_AHEAD_BY = 1000
+/** Failures in a row that are not reported: the restart of a server is no problem. */
+const FAILURES_UNREPORTED = 2
+const CURSOR = /^[\x21-\x7e]{1,1024}$/
+
+export class FeedReader {
+  readonly #source: FeedSource
+  readonly #state = new FeedState()
+  readonly #closing = new AbortController()
+  readonly #listeners = new Set<(problem: FeedProblem) => void>()
+  /** called at the next message, and at the end */
+  readonly #waiting = new Set<() => void>()
+  /** problems that were reported since the feed worked */
+  readonly #reported = new Set<FeedProblemKind>()
+  #issuer: Issuer
+  #isStarted = false
+  #cursor: string | undefined
+  #failures = 0
+  #clockAhead = Number.POSITIVE_INFINITY
+  #connection = new AbortController()
+  /** whether a connection whose first message was slow may be replaced */
+  #mayReplace = true
+
+  constructor(source: FeedSource) {
+    this.#source = source
+    this.#issuer = source.findIssuer()
+  }
+
+  get entries(): number {
+    return this.#state.entries
+  }
+
+  /** What the feed says about a token. `maxAge` is in milliseconds. */
+  decide(token: TokenIds, maxAge: number): 'valid' | 'ended' | 'ask' {
+    this.#start()
+    this.#noticeSetClock()
+    return this.#state.decide(token, this.#state.ageAt(monotonic()), maxAge)
+  }
+
+  /** Resolves when the feed is complete and not older than `maxAge` milliseconds, or closed. Keeps the process alive meanwhile. */
+  async ready(maxAge: number): Promise<void> {
+    this.#start()
+    const alive = setInterval(() => {}, 60_000)
+    try {
+      while (!this.#closing.signal.aborted && !(this.#state.ageAt(monotonic()) <= maxAge))
+        await new Promise<void>((resolve) => void this.#waiting.add(resolve))
+    } finally {
+      clearInterval(alive)
+    }
+  }
+
+  /** Calls the listener with each kind of problem once, and again if the problem comes back after the feed worked. */
+  onProblem(listener: (problem: FeedProblem) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    this.#closing.abort()
+    this.#connection.abort()
+    this.#state.forget()
+    this.#wake()
+  }
+
+  #start(): void {
+    if (this.#isStarted || this.#closing.signal.aborted) return
+    this.#isStarted = true
+    void this.#run()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const begun = monotonic()
+      let wait: number
+      try {
+        wait = (await this.#readStream()) === 'replace' ? 0 : this.#waitAfterEnd(monotonic() - begun)
+      } catch (error) {
+        wait = this.#waitAfterFailure(faultOf(error), monotonic() - begun)
+      }
+      await pause(wait, signal)
+    }
+    // The last message may have arrived after `close`.
+    this.#state.forget()
+  }
+
+  async #readStream(): Promise<'ended' | 'replace'> {
+    const { ask, authorization } = this.#source
+    const url = await this.#findEndpoint()
+    const headers: Record<string, string> = { authorization }
+    if (this.#cursor !== undefined) headers['last-event-id'] = this.#cursor
+    this.#noticeSetClock()
+    this.#clockAhead = clockAhead()
+    this.#connection = new AbortController()
+    if (this.#closing.signal.aborted) return 'ended'
+    const connection = this.#state.connect(monotonic())
+    let isSlow: boolean | undefined
+    for await (const event of readEvents({ url, headers, ask, signal: this.#connection.signal })) {
+      isSlow ??= monotonic() - connection.sentAt > FIRST_MESSAGE_WITHIN
+      if ((await this.#take(event, connection)) && isSlow && this.#mayReplace) {
+        this.#mayReplace = false
+        return 'replace'
+      }
+      this.#mayReplace ||= !isSlow
+    }
+    return 'ended'
+  }
+
+  /** Whether the next connection can begin after this event. */
+  async #take({ id, data }: FeedEvent, connection: FeedConnection): Promise<boolean> {
+    const message = await readFeedMessage(data, { ...this.#source, getKey: this.#issuer.getKey })
+    this.#noticeSetClock()
+    this.#connection.signal.throwIfAborted()
+    const now = monotonic()
+    if (this.#state.accept(message, connection, now) === 'more_parts') return false
+    if (id !== undefined && CURSOR.test(id)) this.#cursor = id
+    if (now - connection.sentAt > WORKED_FOR) this.#failures = 0
+    this.#reported.clear()
+    this.#wake()
+    return true
+  }
+
+  async #findEndpoint(): Promise<URL> {
+    const endpoint = await this.#issuer.findEndpoint()
+    if (endpoint) return endpoint
+    // The next version of the server may have one, so the metadata are read again.
+    this.#issuer = this.#source.findIssuer()
+    throw new FeedFault('not_offered', 'endings_endpoint')
+  }
+
+  #noticeSetClock(): void {
+    const ahead = clockAhead()
+    if (ahead > this.#clockAhead + CLOCK_AHEAD_BY) {
+      this.#state.distrust()
+      this.#connection.abort(new FeedFault('clock_set', 'of this machine, or the machine was suspended'))
+    }
+    this.#clockAhead = Math.min(this.#clockAhead, ahead)
+  }
+
+  #waitAfterEnd(lasted: number): number {
+    if (lasted < WORKED_FOR) return this.#waitAfterFailure(new FeedFault('unreachable', 'the connection ended'), lasted)
+    return anyUpTo(AFTER_END)
+  }
+
+  #waitAfterFailure({ problem, retryAfter }: FeedFault, lasted: number): number {
+    if (this.#closing.signal.aborted) return 0
+    const { kind, detail } = problem
+    if (kind === 'message_missing' || kind === 'too_large' || detail === 'status 400') this.#cursor = undefined
+    this.#failures = lasted > WORKED_FOR ? 1 : this.#failures + 1
+    this.#report(problem)
+    const atMost = Math.min(AFTER_FAILURES, AFTER_FAILURE * 2 ** (this.#failures - 1))
+    return retryAfter * 1000 + anyUpTo(atMost)
+  }
+
+  #report(problem: FeedProblem): void {
+    const { kind } = problem
+    if (this.#reported.has(kind) || (kind === 'unreachable' && this.#failures <= FAILURES_UNREPORTED)) return
+    this.#reported.add(kind)
+    // An error of a listener must not end the reader.
+    for (const listener of this.#listeners) queueMicrotask(() => listener(problem))
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake()
+    this.#waiting.clear()
+  }
+}
+
+/** The reason of a `ResourceError`, or the name of an error: its text may contain an address with credentials of a proxy. */
+function faultOf(error: unknown): FeedFault {
+  if (error instanceof FeedFault) return error
+  const { reason, name } = error as { reason?: unknown; name?: unknown }
+  return new FeedFault('unreachable', typeof reason === 'string' ? reason : String(name), { cause: error })
+}
