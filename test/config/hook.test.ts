@@ -56,7 +56,7 @@ describe('The settings of the hook', () => {
     'correct-horse-battery-staple-4711-correct',
     `whsec_${Buffer.alloc(23, 'short').toString('base64')}`,
     `whsec_${Buffer.alloc(65, 'long').toString('base64')}`,
-    `${SECRET.slice(0, -1)}`,
+    SECRET.slice(0, -1),
     `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
     `whsec_${Buffer.alloc(32, 'url').toString('base64url')}*`,
   ])('%s is no secret of Standard Webhooks, and the fault does not repeat it', (secret) => {

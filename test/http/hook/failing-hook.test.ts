@@ -180,7 +180,7 @@ test('A hook on this machine may speak plain http, a hook with TLS needs a valid
   const secure = await aClientHost(yes, { tls: true })
   const plain = await aClientHost(yes)
   for (const url of [secure.origin, plain.origin, `http://127.0.0.1:${plain.port}`])
-    expect(await reasonWith({ GRANTOR_HOOK_URL: url }), url).toBe('')
+    expect([url, await reasonWith({ GRANTOR_HOOK_URL: url })]).toEqual([url, ''])
   const untrusted = await aClientHost(yes, { tls: RSA })
   expect(await reasonWith({ GRANTOR_HOOK_URL: untrusted.origin })).toBe('hook_certificate')
   expect(untrusted.requests).toEqual([])
