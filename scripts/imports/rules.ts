@@ -25,7 +25,7 @@ export const importRules: readonly ImportRule[] = [
   }),
   rule(
     'src/outbound',
-    'HTTP requests to addresses that others chose: keys and logout endpoints of clients, webhooks, pictures of names',
+    'HTTP requests to addresses that others chose: keys and logout endpoints of clients, webhooks, the hook of the operator, pictures of names',
     {
       others: 'node:dns node:http node:https node:net',
     },
@@ -55,6 +55,10 @@ export const importRules: readonly ImportRule[] = [
     others: 'node:crypto',
   }),
   rule('src/domain/consent', 'what a wallet allowed: sessions, receipts, checking them again, ending grants', {
+    ours: 'oauth wallet keys domain/model',
+    others: 'node:crypto',
+  }),
+  rule('src/domain/hook', "the operator's hook: its questions, its answers, its limits", {
     ours: 'oauth wallet keys domain/model',
     others: 'node:crypto',
   }),
@@ -201,13 +205,13 @@ export const importRules: readonly ImportRule[] = [
   rule('src/cli/compose', 'the composition: from settings to the store, the keys and the servers', {
     ours: `
       cli/terminal config ops/http ops/log ops/metrics ops/process wallet chain outbound keys domain/consent
-      domain/model domain/clients domain/resources domain/account domain/endings domain/audit domain/maintenance
+      domain/hook domain/model domain/clients domain/resources domain/account domain/endings domain/audit domain/maintenance
       domain/operators operations store/sqlite store/postgres http admin console login-server telemetry pages
     `,
     others: 'any',
   }),
   rule('src/cli/doctor', 'the checks of `grantor doctor`', {
-    ours: 'cli/terminal cli/compose config look ops/http domain/maintenance domain/resources',
+    ours: 'cli/terminal cli/compose config look oauth keys ops/http domain/hook domain/maintenance domain/resources',
     others: 'any',
   }),
   rule('src/cli/init', 'what `grantor init` writes and prints', { ours: 'cli/terminal config', others: 'any' }),

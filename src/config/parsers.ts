@@ -166,6 +166,28 @@ export const pageUrl: Parser<string> = (text) => {
   return { fault: 'must be an https URL without user, query and fragment, as in https://keys.example.com/connect' }
 }
 
+/** The address of the operator's hook. Its answers are not signed, so plain http is allowed on this machine only. */
+export const hookUrl: Parser<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url.hostname))
+  // The value is not shown, because its query may have a token.
+  if (url && isSecure && url.username + url.password + url.hash === '') return { value: url.href }
+  return {
+    fault: 'must be an https URL without user and fragment, as in https://hook.example.com/grantor; http on this machine only',
+  }
+}
+
+/** `whsec_` and 24 to 64 bytes in base64 (Standard Webhooks). */
+export const standardWebhookSecret: Parser<string> = (text) => {
+  const encoded = /^whsec_([A-Za-z0-9+/]{32,88}={0,2})$/.exec(text)?.[1] ?? ''
+  const bytes = Buffer.from(encoded, 'base64')
+  const isWhole = bytes.toString('base64') === encoded && bytes.length >= 24 && bytes.length <= 64
+  if (!isWhole)
+    return { fault: 'must be whsec_ and 24 to 64 bytes in base64, as made by: echo "whsec_$(openssl rand -base64 32)"' }
+  if (new Set(bytes).size === 1) return { fault: 'is one byte repeated; make one with: echo "whsec_$(openssl rand -base64 32)"' }
+  return { value: text }
+}
+
 /** A project id of WalletConnect. */
 export const projectId: Parser<string> = (text) =>
   /^[0-9a-f]{32}$/.test(text) ? { value: text } : { fault: `must be 32 hexadecimal digits${shown(text)}` }

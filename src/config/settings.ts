@@ -103,6 +103,16 @@ function missing(setting: Setting): string {
   return `${name}${setting.secret ? ` (or ${name}_FILE)` : ''} is not set`
 }
 
+/** Secrets of which no two may be the same. */
+const SECRETS = [
+  'secret',
+  'secretPrevious',
+  'loginSecret',
+  'loginSecretPrevious',
+  'hookSecret',
+  'hookSecretPrevious',
+] as const satisfies readonly SettingKey[]
+
 /** Faults of several settings together. */
 function contradictions(read: Partial<Read>, program: Program): string[] {
   const { authUrl, loginUrl } = read
@@ -116,7 +126,7 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
   for (const key of ['authUrl', 'loginUrl'] as const)
     if (read.adminUrl !== undefined && read.adminUrl === read[key])
       faults.push(`GRANTOR_ADMIN_URL must be another origin than GRANTOR_${table[key].name}`)
-  const secrets = (['secret', 'secretPrevious', 'loginSecret', 'loginSecretPrevious'] as const).filter((key) => read[key])
+  const secrets = SECRETS.filter((key) => read[key])
   for (const [index, key] of secrets.entries()) {
     const same = secrets.slice(0, index).find((each) => read[each] === read[key])
     if (same) faults.push(`GRANTOR_${table[key].name} must not be the same as GRANTOR_${table[same].name}`)
@@ -125,6 +135,14 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
     faults.push(
       'GRANTOR_DEV_WALLET is on, so any caller could sign in as a test account. It is for `grantor start` only; remove it here',
     )
+  }
+  if ((table.hookUrl.usedBy as readonly Program[]).includes(program)) {
+    if (read.hookUrl !== undefined && read.hookSecret === undefined)
+      faults.push('GRANTOR_HOOK_URL needs GRANTOR_HOOK_SECRET (or GRANTOR_HOOK_SECRET_FILE), which signs each request')
+    if (read.hookUrl === undefined && read.hookSecret !== undefined)
+      faults.push('GRANTOR_HOOK_SECRET is set without GRANTOR_HOOK_URL: no hook would be called')
+    if (read.hookSecret === undefined && read.hookSecretPrevious !== undefined)
+      faults.push('GRANTOR_HOOK_SECRET_PREVIOUS is set without GRANTOR_HOOK_SECRET')
   }
   const collector = new URL(read.otlpTracesEndpoint ?? read.otlpEndpoint ?? 'https://unset')
   if (read.otlpHeaders !== undefined && collector.protocol === 'http:' && !isLoopbackHost(collector.hostname))

@@ -6,6 +6,7 @@ import { STANDARD_SCOPES } from '../oauth/standard-scopes.ts'
 import { addresses } from './addresses.ts'
 import { chains } from './chains.ts'
 import { databaseUrl } from './database-url.ts'
+import { hook } from './hook.ts'
 import { look } from './look.ts'
 import * as read from './parsers.ts'
 import { apart, auth, keyUsers, nameOf, type Program, type Setting, servers, storeUsers, textUsers } from './setting.ts'
@@ -393,11 +394,12 @@ export const sections: Readonly<Record<string, Record<string, Setting>>> = {
   'Login and sessions': login,
   'Look of the pages': look,
   'Tokens and keys': tokens,
+  'Hook of the operator': hook,
   Operation: operation,
   Traces: traces,
 }
 
-export const table = { ...addresses, ...store, ...login, ...look, ...tokens, ...operation, ...traces }
+export const table = { ...addresses, ...store, ...login, ...look, ...tokens, ...hook, ...operation, ...traces }
 export type Table = typeof table
 export type SettingKey = keyof Table
 

@@ -114,8 +114,14 @@ function oauthAnswer(error: OAuthError): Answer {
   // RFC 6749 §5.2, RFC 7617 §2.1
   if (error.error === 'invalid_client') headers['www-authenticate'] = 'Basic realm="grantor", charset="UTF-8"'
   if (error.tokenScheme !== undefined) headers['www-authenticate'] = tokenChallenge(error)
-  const notice = hasClientCause(error.reason) ? 'client_unavailable' : 'malformed_request'
+  const notice = noticeOf(error)
   return { status: error.status, body: error.toBody(), notice, reason: error.reason, headers, retryAfter: error.retryAfter }
+}
+
+function noticeOf({ reason, status }: OAuthError): NoticeKind {
+  if (hasClientCause(reason)) return 'client_unavailable'
+  // The hook of the operator gave no usable answer.
+  return status === 503 && reason.startsWith('hook_') ? 'unavailable' : 'malformed_request'
 }
 
 /** RFC 6750 §3, RFC 9449 §7.1 */

@@ -117,7 +117,13 @@ const RESOURCE_MISSING =
 export const invalidTarget = (reason: ReasonOf<'invalid_target'>): OAuthError =>
   new OAuthError({ error: 'invalid_target', reason })
 
-export const accessDenied = (reason: ReasonOf<'access_denied'>): OAuthError => new OAuthError({ error: 'access_denied', reason })
+/** RFC 6749 §4.1.2.1: "The resource owner or authorization server denied the request." */
+export const accessDenied = (reason: ReasonOf<'access_denied'>): OAuthError =>
+  new OAuthError({
+    error: 'access_denied',
+    reason,
+    ...(reason === 'hook_refused' && { description: 'The operator does not allow this.' }),
+  })
 
 /** RFC 8628 §3.5 */
 export const authorizationPending = (): OAuthError => new OAuthError({ error: 'authorization_pending', reason: 'answer_pending' })
@@ -268,6 +274,19 @@ export const clientKeysUnavailable = (detail?: string): OAuthError =>
     description: 'The keys of the client cannot be fetched right now. Try again in a moment.',
     retryAfter: 60,
     detail,
+  })
+
+/** One wording for every fault of the operator's hook. `detail` is for the log. */
+export const hookUnavailable = (
+  reason: Extract<ReasonOf<'temporarily_unavailable'>, `hook_${string}`>,
+  { retryAfter, detail }: { retryAfter: number; detail?: string | undefined },
+): OAuthError =>
+  new OAuthError({
+    error: 'temporarily_unavailable',
+    reason,
+    description: 'The service cannot decide about this request right now. Try again in a moment.',
+    retryAfter,
+    ...(detail !== undefined && { detail }),
   })
 
 /** Lasts two minutes at most after the algorithm was changed: then the next key signs. */

@@ -117,6 +117,12 @@ const METADATA_AUTH_METHOD = [
 ] as const
 const AT_PROOF = ['token', 'par', 'device-authorization', 'userinfo'] as const
 
+/** A code is issued, or a device answered, at these endpoints. */
+const AT_HOOK = ['authorize', 'login-complete'] as const
+const AT_HOOK_OR_TOKEN = [...AT_HOOK, 'token'] as const
+const HOOK = 'Operator: `grantor doctor` calls the hook; see docs/operating/hook.md.'
+const HOOK_REFUSED = 'Operator: the line `hook_refused` of the audit trail has the words of the hook.'
+
 const CLIENT = 'The client is unknown or disabled.'
 const KEYS_AWAY = 'The keys at the client’s `jwks_uri` could not be fetched.'
 const KEY_UNUSABLE = 'The key of the client has a type or length that is not accepted.'
@@ -292,6 +298,11 @@ export const oauthErrors = {
         'Operator: see “Logs” in operations.md.',
       ],
       refresh_key_retired: ['token', 'The key that made the refresh token was retired.'],
+      hook_refused: [
+        'token',
+        'The hook of the operator does not allow this wallet at this client now. The grant and the refresh token stay valid.',
+        HOOK_REFUSED,
+      ],
       bound_to_another_key: ['token', 'The code is bound to another DPoP key (RFC 9449 §10).'],
       token_of_another_client: ['revoke', 'The token was issued to another client; it stays valid.'],
     },
@@ -384,7 +395,10 @@ export const oauthErrors = {
     definedIn: 'RFC 6749 §4.1.2.1',
     description: 'The user declined.',
     act: 'Respect the decision. Do not ask again in a loop.',
-    reasons: { user_declined: [['authorize', 'token'], 'The user declined the request.'] },
+    reasons: {
+      user_declined: [['authorize', 'token'], 'The user declined the request.'],
+      hook_refused: [AT_HOOK, 'The hook of the operator does not allow this wallet at this client.', HOOK_REFUSED],
+    },
   },
   authorization_pending: {
     status: 400,
@@ -637,6 +651,30 @@ export const oauthErrors = {
         'The chain that checks the wallet did not respond.',
         'Operator: check it.',
       ],
+      hook_timed_out: [AT_HOOK_OR_TOKEN, 'The hook of the operator did not respond in time.', HOOK],
+      hook_unreachable: [AT_HOOK_OR_TOKEN, 'No connection to the hook of the operator, or the connection broke.', HOOK],
+      hook_certificate: [AT_HOOK_OR_TOKEN, 'The certificate of the hook is not valid for its name.', HOOK],
+      hook_address: [AT_HOOK_OR_TOKEN, 'The hook has an http address whose name does not resolve to this machine.', HOOK],
+      hook_redirect: [AT_HOOK_OR_TOKEN, 'The hook responded with a redirect, which is not followed.', HOOK],
+      hook_status: [AT_HOOK_OR_TOKEN, 'The hook responded with a status other than 200.', HOOK],
+      hook_content_type: [AT_HOOK_OR_TOKEN, 'The response of the hook is not `application/json`.', HOOK],
+      hook_answer_too_long: [AT_HOOK_OR_TOKEN, 'The response of the hook is longer than 8,192 bytes.', HOOK],
+      hook_answer_malformed: [
+        AT_HOOK_OR_TOKEN,
+        'The response of the hook is no JSON object with one known `answer`, or its members contradict each other.',
+        HOOK,
+      ],
+      hook_scope_not_asked: [AT_HOOK_OR_TOKEN, 'The answer of the hook names a scope that the question does not have.', HOOK],
+      hook_busy: [
+        AT_HOOK_OR_TOKEN,
+        'Too many questions to the hook were under way, in total, for the client or for the wallet.',
+        HOOK,
+      ],
+      hook_paused: [
+        AT_HOOK_OR_TOKEN,
+        'The hook did not respond several times in a row, and is not called for some seconds.',
+        HOOK,
+      ],
       signing_key_announced: [
         ['token', 'introspect'],
         'The first key in the client’s algorithm is published, and does not sign for another minute.',
@@ -829,6 +867,11 @@ export const pageReasons = {
   complete_ended: ['login-complete', 'The user signed out or ended access meanwhile, or the client now needs a signature.'],
   complete_unknown_client: ['login-complete', 'The client was disabled, or the redirect URI was removed.'],
   complete_device_answered: ['login-complete', 'The request of the device was answered before.'],
+  complete_device_refused_by_hook: [
+    'login-complete',
+    'The hook of the operator does not allow this wallet at the client of the device.',
+    HOOK_REFUSED,
+  ],
   user_code_wrong: ['device', 'The user code is wrong, or has expired.'],
   user_code_answered: ['device', 'The request of the device was answered before.'],
   user_code_limit: ['device', 'Too many wrong user codes came from this network.', 'Wait a minute.'],

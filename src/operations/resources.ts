@@ -185,9 +185,16 @@ function changedResource(service: Service, present: Resource, input: Members): R
   return requireValid(service, resourceOf({ ...present, ...byKey(resourceMembers, input) }), 'This change cannot be made.')
 }
 
-function requireValid({ adminResource }: Service, resource: Resource, message: string): Resource {
+/** One line for each fault. The service itself has the resource of the admin API, so a registration of that URI would have no effect. */
+export function faultsOf({ adminResource }: Service, resource: Resource): string[] {
   const faults = resourceFaults(resource)
-  if (resource.uri === adminResource) faults.push('This is the URI of the admin API, which is no registered resource.')
+  return resource.uri === adminResource
+    ? [...faults, 'This is the URI of the admin API, which is no registered resource.']
+    : faults
+}
+
+function requireValid(service: Service, resource: Resource, message: string): Resource {
+  const faults = faultsOf(service, resource)
   if (faults.length > 0) throw invalid(faults, message)
   return resource
 }

@@ -1,10 +1,10 @@
 /** Webhooks: the servers that receive the lines of the audit trail. */
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import { newWebhookSecret, webhookSecretText } from '../domain/audit/webhook-message.ts'
 import { calledUriFault } from '../domain/clients/client-called-uri.ts'
 import { recordedEvents } from '../domain/model/audit-events.ts'
 import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook } from '../domain/model/webhook-store.ts'
+import { newStandardSecret, standardSecretText } from '../keys/standard-webhook.ts'
 import { nearest } from '../oauth/nearest.ts'
 import { byKey, changedNames, givenAtChange, givenAtCreation, type Members, membersOf, type Shown } from './members/member.ts'
 import { webhookMembers } from './members/webhook-members.ts'
@@ -96,12 +96,12 @@ type NewWebhook = { webhook: StoredWebhook; secret: string }
 
 /** A webhook from the next line of the trail on, with a new secret. */
 export async function newWebhook(service: Service, given: Pick<Webhook, 'id' | 'url' | 'events'>): Promise<NewWebhook> {
-  const secret = newWebhookSecret()
+  const secret = newStandardSecret()
   const wrapped = service.keys().keeping.wrap.wrap(secret, given.id, 'webhook')
   const { seq: cursor } = await service.store.audit.readHead()
   const progress = { cursor, failingSince: null, nextAt: 0, pausedAt: null }
   const webhook = { ...given, secret: Buffer.from(wrapped).toString('base64url'), createdAt: service.now(), ...progress }
-  return { webhook, secret: webhookSecretText(secret) }
+  return { webhook, secret: standardSecretText(secret) }
 }
 
 /** The query of the address may be a secret of the receiver, so only the host is recorded. */

@@ -15,6 +15,8 @@ import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
 export type OutboundOptions = {
   /** on a developer's machine, clients may run on loopback and without TLS */
   allowLoopback: boolean
+  /** true if the operator chose the address: https to any address, and plain http to this machine only */
+  isOfOperator?: boolean
   /** from the call to the last byte of the response; 3,000 unless set */
   timeoutMs?: number
   /** maximum size of a response in bytes; 65,536 unless set */
@@ -49,22 +51,31 @@ export type OutboundAnswer =
   | { kind: 'unavailable'; why: string }
 
 export function createFetchFromClient(options: OutboundOptions): (call: OutboundCall) => Promise<OutboundAnswer> {
-  const { allowLoopback, timeoutMs = 3_000, bodyAtMost = 65_536, concurrency = 32, ca, lookup = lookupName } = options
+  const {
+    allowLoopback,
+    isOfOperator = false,
+    timeoutMs = 3_000,
+    bodyAtMost = 65_536,
+    concurrency = 32,
+    ca,
+    lookup = lookupName,
+  } = options
   const { accept = 'application/jwk-set+json, application/json', bodyAs = 'utf8' } = options
   const places = createPlaces(concurrency, options.perHost ?? concurrency)
-  const isAllowed = (address: string): boolean => isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address))
   // Separate agents: they keep no connection and ignore the proxy variables of the environment.
   const agents = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) }
-  const checkedLookup = lookupOnly(isAllowed, lookup)
+  const rules = { http: ruleFor('http:', options), https: ruleFor('https:', options) }
+  const lookups = { http: lookupOnly(rules.http, lookup), https: lookupOnly(rules.https, lookup) }
 
   async function call(to: URL, content: Content | null, signal: AbortSignal): Promise<OutboundAnswer> {
-    const plain = to.protocol === 'http:'
-    if (plain ? !allowLoopback : to.protocol !== 'https:') throw new Refused('not_https')
+    const scheme = to.protocol === 'http:' ? 'http' : 'https'
+    const allowsPlain = allowLoopback || isOfOperator
+    if (scheme === 'http' ? !allowsPlain : to.protocol !== 'https:') throw new Refused('not_https')
     const host = to.hostname.replace(/^\[|\]$/g, '')
     // An IP address instead of a name is connected to without a look-up.
-    if (isIP(host) !== 0 && !isAllowed(host)) throw new Refused('address_not_public')
-    const agent = plain ? agents.http : agents.https
-    const answer = await send(to, content, { accept, agent, lookup: checkedLookup, signal, ...(ca === undefined ? {} : { ca }) })
+    if (isIP(host) !== 0 && !rules[scheme](host)) throw new Refused('address_not_public')
+    const connection = { accept, agent: agents[scheme], lookup: lookups[scheme], signal }
+    const answer = await send(to, content, { ...connection, ...(ca === undefined ? {} : { ca }) })
     const status = answer.statusCode ?? 0
     try {
       // If redirects were followed, the client could choose the server that this machine calls.
@@ -93,6 +104,15 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
       places.free(to.hostname)
     }
   }
+}
+
+/** Which addresses a call may connect to. */
+function ruleFor(
+  protocol: 'http:' | 'https:',
+  { allowLoopback, isOfOperator }: Pick<OutboundOptions, 'allowLoopback' | 'isOfOperator'>,
+): (address: string) => boolean {
+  if (isOfOperator) return protocol === 'https:' ? () => true : isLoopbackAddress
+  return (address) => isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address))
 }
 
 /** Counts the calls under way, in total and by host, so that one host that hangs leaves places for calls to other hosts. */

@@ -108,6 +108,13 @@ test('An operator cannot create or change a client that exchanges tokens for one
   expect((await caller.call('DELETE', `/v1/clients/${exchanger.id}`)).status).toBe(403)
 })
 
+test('The URI of the admin API cannot be registered as a resource', async ({ grantor }) => {
+  const caller = await adminCaller(grantor, 'owner')
+  const resource = { resource: `${grantor.adminUrl}/`, name: 'Admin', scopes: [{ name: 'a', description: 'a' }] }
+  const answer = await caller.call('POST', '/v1/resources', resource)
+  expect([answer.status, answer.json().faults]).toEqual([422, [expect.stringContaining('URI of the admin API')]])
+})
+
 test('A removed operator is refused with the next request', async ({ grantor }) => {
   const caller = await adminCaller(grantor, 'operator')
   expect((await caller.call('GET', '/v1/keys')).status).toBe(200)

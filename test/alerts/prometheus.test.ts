@@ -17,6 +17,7 @@ import { claimsOf, type Tokens, tokensOf } from '../support/app.ts'
 import { startCollector } from '../support/collector.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { startHook } from '../support/hook.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { endEverything } from '../support/signed-app.ts'
 import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'
@@ -107,12 +108,18 @@ const test = base
     FILE,
     started(startCollector, (collector) => collector.close()),
   )
-  .extend('service', FILE, async ({ database, collector, prometheus }, { onCleanup }) => {
+  // panels of the hook have data only with a hook
+  .extend(
+    'hook',
+    FILE,
+    started(startHook, (hook) => hook.close()),
+  )
+  .extend('service', FILE, async ({ database, collector, hook, prometheus }, { onCleanup }) => {
     const { hostname, port, pathname, username, password } = new URL(database.url)
     expect(['127.0.0.1', 'localhost']).toContain(hostname)
     const way = await startWay(Number(port || 5432))
     const url = `postgres://${username}:${password}@127.0.0.1:${way.port}${pathname}`
-    const service = await serviceOn(url, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+    const service = await serviceOn(url, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...hook.environment })
     const running = launch(['serve'], service.env)
     onCleanup(async () => {
       running.child.kill('SIGKILL')
@@ -218,6 +225,12 @@ test('GrantorTracesLost fires if the collector refuses traces', async ({ service
   collector.answer = (response) => void response.writeHead(400).end()
   await expectFiring(prometheus, ['GrantorTracesLost'], () => plainLoad(service, 1))
   collector.answer = (response) => void response.writeHead(200).end('{}')
+})
+
+test('GrantorHookFails fires if the hook answers rubbish', async ({ service, prometheus, hook }) => {
+  hook.answer = { answer: 'perhaps' }
+  await expectFiring(prometheus, ['GrantorHookFails'], () => service.walk.authorize(requestOf(service.client)))
+  hook.answer = { answer: 'yes' }
 })
 
 test('GrantorLogoutNoticesLost fires if a client cannot be reached', { timeout: 150_000 }, async ({ service, prometheus }) => {

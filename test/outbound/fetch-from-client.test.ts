@@ -207,3 +207,23 @@ test('A picture is requested as a picture, and its bytes arrive unchanged', asyn
   expect(answer.kind === 'answered' && Buffer.from(answer.body, 'latin1').equals(bytes)).toBe(true)
   expect(host.requests[0]?.headers.accept).toBe('image/png')
 })
+
+test("The operator's own server may be in a private network over https, and plain http does not leave this machine", async () => {
+  const host = await aClientHost((_, response) => response.end('yes'), { tls: true })
+  const plain = await aClientHost((_, response) => response.end('yes'))
+  const callTo = (url: string, places: string[] = ['127.0.0.1']) => {
+    const { lookup } = namesLeadTo(places)
+    return createFetchFromClient({ allowLoopback: false, isOfOperator: true, ca: TEST_CERTIFICATE, lookup, timeoutMs: 500 })({
+      url,
+    })
+  }
+  expect(await callTo(`https://keys.example.test:${host.port}/`)).toMatchObject({ kind: 'answered', body: 'yes' })
+  expect(await callTo(`http://hook.localhost:${plain.port}/`)).toMatchObject({ kind: 'answered', body: 'yes' })
+  for (const places of [['10.0.0.1'], ['93.184.215.14'], ['127.0.0.1', '10.0.0.1']])
+    expect(await callTo(`http://hook.localhost:${plain.port}/`, places)).toEqual({
+      kind: 'unavailable',
+      why: 'address_not_public',
+    })
+  expect(await callTo('http://10.0.0.1/')).toEqual({ kind: 'unavailable', why: 'address_not_public' })
+  expect(await callTo('ftp://hook.example.test/')).toEqual({ kind: 'unavailable', why: 'not_https' })
+})

@@ -31,7 +31,7 @@ test('Each path of a probe answers 200 on both servers', async ({ grantor }) => 
 test('No file sets a secret in plain text, and the chart makes no Secret', () => {
   for (const path of FILES) {
     expect(textOf(path)).not.toMatch(
-      /kind: Secret$|stringData|PASSWORD: |GRANTOR_(LOGIN_)?SECRET(_PREVIOUS)?[=:,]|GRANTOR_REGISTRATION_TOKEN[=:,]/m,
+      /kind: Secret$|stringData|PASSWORD: |GRANTOR_(LOGIN_|HOOK_)?SECRET(_PREVIOUS)?[=:,]|GRANTOR_REGISTRATION_TOKEN[=:,]/m,
     )
   }
 })

@@ -82,11 +82,15 @@ for (const store of STORES) {
     `The programs accept the settings that the chart gives them for ${store}, with every optional secret`,
     ({ folder }) => {
       const names = ['secret', 'login-secret', 'secret-previous', 'login-secret-previous', 'registration-token']
+      for (const name of ['hook-secret', 'hook-secret-previous'])
+        writeFileSync(join(folder, name), `whsec_${Buffer.alloc(32, name).toString('base64')}`)
       for (const name of names) writeFileSync(join(folder, name), `${name}-0123456789-0123456789-0123456789`)
-      const optional = ['secretPrevious', 'loginSecretPrevious', 'registrationToken', 'chains'].map(
+      const ofHook = ['hookSecret', 'hookSecretPrevious']
+      const optional = ['secretPrevious', 'loginSecretPrevious', 'registrationToken', 'chains', ...ofHook].map(
         (name) => `secret.${name}=true`,
       )
-      const manifests = render(store, '--set', optional.join(','))
+      const url = 'settings.GRANTOR_HOOK_URL=https://hook.example.com/'
+      const manifests = render(store, '--set', [...optional, url].join(','))
       for (const [container, program] of [
         ['auth', 'serve'],
         ['login', 'login-server'],

@@ -17,7 +17,12 @@ export type ClientHost = {
   close(): Promise<void>
 }
 
-export async function startClientHost(answer: RequestListener, { tls = false } = {}): Promise<ClientHost> {
+type HostOptions = {
+  /** true for the certificate that the services of tests trust */
+  tls?: boolean | { cert: string; key: string }
+}
+
+export async function startClientHost(answer: RequestListener, { tls = false }: HostOptions = {}): Promise<ClientHost> {
   let connections = 0
   const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = []
@@ -28,7 +33,8 @@ export async function startClientHost(answer: RequestListener, { tls = false } =
       host.answer(request, response)
     })
   }
-  const server = tls ? createTlsServer({ cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }, listener) : createServer(listener)
+  const trusted = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
+  const server = tls ? createTlsServer(tls === true ? trusted : tls, listener) : createServer(listener)
   server.on('connection', () => connections++)
   server.on('tlsClientError', () => undefined)
   await new Promise<void>((resolve) => {

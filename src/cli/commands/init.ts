@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { isClientId } from '../../domain/model/client-id.ts'
 import { newSecret } from '../../keys/secret.ts'
+import { newStandardSecret, standardSecretText } from '../../keys/standard-webhook.ts'
 import { parseAddress } from '../../wallet/address.ts'
 import { checklist } from '../init/checklist.ts'
 import {
@@ -36,6 +37,11 @@ export const init = defineCommand({
       value: 'URL',
       words:
         'sqlite:PATH or postgres://…; unless given, a SQLite file in the folder, or in /var/lib/grantor. Compose has its own PostgreSQL.',
+    },
+    'hook-url': {
+      value: 'URL',
+      words:
+        'The hook of the operator, a server that decides about wallets and scopes: docs/operating/hook.md. Also writes hook-secret, which signs each request to it. Not for compose.',
     },
     operator: {
       value: 'WHO',
@@ -74,6 +80,8 @@ export const init = defineCommand({
       throw new UsageError('--database-url cannot be used for compose: the Compose file has its own PostgreSQL')
     if (isContainer(target) && options['admin-url'] !== undefined)
       throw new UsageError(`--admin-url cannot be used for ${target}; see docs/operating/admin-api.md`)
+    if (target === 'compose' && options['hook-url'] !== undefined)
+      throw new UsageError('--hook-url cannot be used for compose; see docs/operating/hook.md')
     if (isContainer(target) && options.logo !== undefined)
       throw new UsageError(`--logo cannot be used for ${target}; see docs/operating/branding.md`)
     const folder = resolve(options.dir ?? (target === 'systemd' ? '/etc/grantor' : 'grantor'))
@@ -82,14 +90,15 @@ export const init = defineCommand({
     const installation: Installation = {
       ...given,
       look: lookOf(options),
+      hookUrl: options['hook-url'],
       databaseUrl: options['database-url'] ?? usualDatabase(given),
       trustedProxies: options.proxy ?? (isDirect(given) || isContainer(target) ? null : '127.0.0.1'),
     }
     const lines = settingsOf(installation)
-    const [secret, loginSecret] = [newSecret(), newSecret()]
-    const faults = [...faultsOf(lines, { secret, loginSecret }), ...operatorFaults(operator)]
+    const secrets = { secret: newSecret(), loginSecret: newSecret(), hookSecret: standardSecretText(newStandardSecret()) }
+    const faults = [...faultsOf(lines, secrets), ...operatorFaults(operator)]
     if (faults.length > 0) throw new UsageError(['nothing was written', ...faults.map((fault) => `- ${fault}`)])
-    const files = filesOf(installation, { secret, loginSecret })
+    const files = filesOf(installation, secrets)
     createFiles(folder, files)
     environment.print(`Wrote ${Object.keys(files).join(', ')} in ${folder}. Next:`)
     for (const line of checklist(installation, operator)) environment.print(line)

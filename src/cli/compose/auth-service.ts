@@ -39,6 +39,7 @@ import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 import { composeClientCalls } from './client-calls.ts'
 import { countEvents } from './counted-events.ts'
 import { composeEndings } from './endings.ts'
+import { composeHook, type HookSettings } from './hook.ts'
 import { ownResources } from './own-resources.ts'
 import { fetchCounts } from './rate-limits.ts'
 import { watchedKeys } from './watched-keys.ts'
@@ -56,6 +57,8 @@ export type AuthServiceSettings = {
   clientMetadata: { hosts: readonly string[]; blockedHosts: readonly string[] } | null
   /** true if the registered addresses of clients may be on this machine */
   allowLoopback: boolean
+  /** null if the operator has no hook */
+  hook: HookSettings | null
   /** days for which lines of the audit trail are kept */
   auditDays: number
 }
@@ -130,6 +133,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     countUse: createUseCounter((network) => limits.count('uses', network)),
     settings: settings.service,
     contractWallets,
+    hook: composeHook(settings, { audit, metrics, tracing, ca, now }),
     accountNames: composeAccountNames({ readName: runtime.readName, fetch: calls.avatars, limits, logger: runtime.logger, now }),
     now,
     announceEnded,

@@ -6,6 +6,7 @@ import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import { loadKeys, readKeyRing } from '../../domain/maintenance/keep-keys.ts'
 import { sumOf } from '../../domain/model/pages.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
 import { stepsOfClient } from '../../domain/operators/jobs.ts'
 import { ADMIN_SCOPES } from '../../domain/operators/roles.ts'
 import type { TextFacts } from '../../domain/resources/longest-text.ts'
@@ -71,7 +72,7 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
   return {
     store,
     now,
-    adminResource: null,
+    adminResource: settings.adminUrl === undefined ? null : adminResourceOf(settings.adminUrl),
     isDevelopment: data !== undefined,
     keys() {
       if (!keys) throw new Error('the command does not read the secret')

@@ -2,7 +2,9 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Lifetimes, ServiceSettings } from '../../domain/model/deps.ts'
 import { createKeyWrap } from '../../keys/key-wrap.ts'
+import { readStandardSecret } from '../../keys/standard-webhook.ts'
 import type { AuthServiceSettings } from './auth-service.ts'
+import type { HookSettings } from './hook.ts'
 
 /** `development`: the settings are those of `grantor start`, whose clients and login server are on this machine. */
 export function authServiceSettings(
@@ -20,8 +22,21 @@ export function authServiceSettings(
     adminUrl: settings.adminUrl ?? null,
     clientMetadata: (settings.clientMetadata ?? development) ? { hosts, blockedHosts } : null,
     allowLoopback: development,
+    hook: hookSettings(settings),
     auditDays: settings.auditDays,
   }
+}
+
+/** Null if no hook is configured. */
+export function hookSettings({
+  hookUrl: url,
+  hookSecret,
+  hookSecretPrevious,
+  hookTimeout: timeoutMs,
+}: Settings<'serve' | 'start'>): HookSettings | null {
+  if (url === undefined) return null
+  const secrets = [hookSecret, hookSecretPrevious].filter((secret) => secret !== undefined).map(readStandardSecret)
+  return { url, secrets, timeoutMs }
 }
 
 /** How keys are made, wrapped and rotated. */

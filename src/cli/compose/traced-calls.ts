@@ -1,14 +1,18 @@
-/** Spans for the calls to clients and chains, with the method or the host, and the failure. No span has a path, because a path may contain a secret. */
+/** Spans for the calls to clients, to the hook and to chains, with the method or the host, and the failure. No span has a path, because a path may contain a secret. */
 import type { CallWith } from '../../chain/json-rpc.ts'
-import type { FetchFromClient } from '../../domain/model/deps.ts'
+import type { ClientAnswer } from '../../domain/model/deps.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
 
 /** Requests to clients have no `traceparent`. It would show another party which requests belong together. */
-export function traceFetch(fetchFromClient: FetchFromClient, tracing: Tracing | undefined): FetchFromClient {
-  if (!tracing) return fetchFromClient
+export function traceFetch<Call extends { url: string }>(
+  fetch: (call: Call) => Promise<ClientAnswer>,
+  tracing: Tracing | undefined,
+  name = 'call of a client',
+): (call: Call) => Promise<ClientAnswer> {
+  if (!tracing) return fetch
   return (call) =>
-    tracing.trace('call of a client', { 'server.address': hostOf(call.url) }, async (note) => {
-      const answer = await fetchFromClient(call)
+    tracing.trace(name, { 'server.address': hostOf(call.url) }, async (note) => {
+      const answer = await fetch(call)
       if (answer.kind === 'unavailable') note.fail(answer.why)
       else note.set({ 'http.response.status_code': answer.status })
       return answer

@@ -14,6 +14,7 @@ import { checkChainEndpoints } from './chains.ts'
 import type { Check } from './check.ts'
 import { checkServiceClocks } from './clocks.ts'
 import { checkDatabase, checkSchema } from './databases.ts'
+import { checkHook } from './hook.ts'
 import { checkKeys, checkSecretFiles } from './keys.ts'
 import { checkLook } from './look.ts'
 import { checkMachine } from './machine.ts'
@@ -36,6 +37,7 @@ export const checks: readonly Check[] = [
   { name: 'keys', run: checkKeys },
   { name: 'secret files', run: checkSecretFiles },
   { name: 'chains', run: checkChainEndpoints },
+  { name: 'hook', run: checkHook },
   { name: 'admin API', run: checkAdminApi },
   { name: 'metrics', run: checkMetrics },
   { name: 'sign-in', run: checkSignIn },

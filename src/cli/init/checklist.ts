@@ -11,7 +11,7 @@ export function checklist(installation: Installation, operator: string | undefin
 }
 
 function stepsOf(installation: Installation, operator: string | undefined): Step[] {
-  const { target, folder, adminUrl, databaseUrl } = installation
+  const { target, folder, adminUrl, databaseUrl, hookUrl } = installation
   const run = createRun(installation)
   const secret = target === 'compose' ? `${folder}/secrets/secret` : `${folder}/secret`
   const hasOwnDatabase = databaseUrl.startsWith('postgres') && target !== 'compose'
@@ -23,6 +23,9 @@ function stepsOf(installation: Installation, operator: string | undefined): Step
     ...(hasOwnDatabase
       ? [{ words: 'Create the role and the database on the PostgreSQL server, if they do not exist.', commands: [] }]
       : []),
+    ...(hookUrl === undefined
+      ? []
+      : [{ words: `Give ${folder}/hook-secret to the hook, which checks the signature of each request.`, commands: [] }]),
     ...prepareSteps(installation),
     // Compose and Helm run the migration before the servers start.
     ...(target === 'files' || target === 'systemd' ? [{ words: 'Create the tables.', commands: [run('migrate')] }] : []),
@@ -43,22 +46,26 @@ function stepsOf(installation: Installation, operator: string | undefined): Step
 type Run = (command: string) => string
 
 /** Returns a function that writes a command so that it runs with the settings of the services. */
-function createRun({ target, folder, databaseUrl }: Installation): Run {
+function createRun({ target, folder, databaseUrl, hookUrl }: Installation): Run {
   if (target === 'compose') return (command) => `(cd ${forShell(folder)} && docker compose run --rm auth ${command})`
   if (target === 'kubernetes') {
     const workload = databaseUrl.startsWith('postgres') ? 'deploy' : 'statefulset'
     const program = '/usr/bin/node /usr/lib/node_modules/grantor/bin/grantor.js'
     return (command) => `kubectl exec ${workload}/grantor --container auth -- ${program} ${command}`
   }
-  const [file, secret, login] = [`${folder}/env`, `${folder}/secret`, `${folder}/login-secret`].map(forShell)
+  const [file, secret, login, hook] = ['env', 'secret', 'login-secret', 'hook-secret'].map((name) =>
+    forShell(`${folder}/${name}`),
+  )
+  const ofHook = hookUrl === undefined ? '' : `GRANTOR_HOOK_SECRET_FILE=${hook}; `
   if (target === 'files') return (command) => `(set -a; . ${file}; exec grantor ${command})`
   return (command) =>
-    `sudo sh -c ${forShell(`set -a; . ${file}; GRANTOR_SECRET_FILE=${secret}; GRANTOR_LOGIN_SECRET_FILE=${login}; exec setpriv --reuid=grantor --regid=grantor --clear-groups --inh-caps=-all grantor ${command}`)}`
+    `sudo sh -c ${forShell(`set -a; . ${file}; GRANTOR_SECRET_FILE=${secret}; GRANTOR_LOGIN_SECRET_FILE=${login}; ${ofHook}exec setpriv --reuid=grantor --regid=grantor --clear-groups --inh-caps=-all grantor ${command}`)}`
 }
 
-function prepareSteps({ target, folder, databaseUrl }: Installation): Step[] {
+function prepareSteps({ target, folder, databaseUrl, hookUrl }: Installation): Step[] {
   const at = (...names: string[]) => names.map((name) => forShell(`${folder}/${name}`)).join(' ')
   const isSqlite = databaseUrl.startsWith('sqlite:')
+  const ofHook = hookUrl === undefined ? [] : ['hook-secret']
   switch (target) {
     case 'files':
       return []
@@ -68,9 +75,10 @@ function prepareSteps({ target, folder, databaseUrl }: Installation): Step[] {
           words: 'Create the user of the service, let it read the files, and install the units.',
           commands: [
             'sudo useradd --system --user-group --home-dir /var/lib/grantor --shell /usr/sbin/nologin grantor',
-            `sudo chown root:grantor ${at('', 'env', 'secret', 'login-secret')}`,
-            `sudo chmod 0750 ${at('')} && sudo chmod 0640 ${at('env', 'secret', 'login-secret')}`,
+            `sudo chown root:grantor ${at('', 'env', 'secret', 'login-secret', ...ofHook)}`,
+            `sudo chmod 0750 ${at('')} && sudo chmod 0640 ${at('env', 'secret', 'login-secret', ...ofHook)}`,
             ...(isSqlite ? ['sudo install -d -m 0700 -o grantor -g grantor /var/lib/grantor'] : []),
+            ...(hookUrl === undefined ? [] : [dropInOf(`${folder}/hook-secret`)]),
             'sudo install -m 0644 "$(npm root --global)"/grantor/ops/systemd/*.service /etc/systemd/system/ && sudo systemctl daemon-reload',
           ],
         },
@@ -83,7 +91,7 @@ function prepareSteps({ target, folder, databaseUrl }: Installation): Step[] {
         },
       ]
     case 'kubernetes': {
-      const names = ['secret', 'login-secret', ...(isSqlite ? [] : ['database-url'])]
+      const names = ['secret', 'login-secret', ...ofHook, ...(isSqlite ? [] : ['database-url'])]
       const files = names.map((name) => `--from-file=${name}=${at(name)}`).join(' ')
       return [
         { words: 'Build the image and push it to your registry: docs/operating/install.md.', commands: [] },
@@ -91,6 +99,13 @@ function prepareSteps({ target, folder, databaseUrl }: Installation): Step[] {
       ]
     }
   }
+}
+
+/** The unit has no file for the secret of a hook, because most installations have no hook. */
+function dropInOf(secret: string): string {
+  const lines = ['[Service]', `LoadCredential=hook-secret:${secret}`, 'Environment=GRANTOR_HOOK_SECRET_FILE=%d/hook-secret']
+  const file = '/etc/systemd/system/grantor.service.d/hook.conf'
+  return `sudo install -d ${file.slice(0, file.lastIndexOf('/'))} && printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} | sudo tee ${file} > /dev/null`
 }
 
 function startStep({ target, folder, databaseUrl }: Installation, run: Run): Step {

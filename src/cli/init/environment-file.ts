@@ -19,6 +19,8 @@ export type Installation = {
   /** undefined: the admin API is off */
   adminUrl: string | undefined
   databaseUrl: string
+  /** the operator's hook; undefined: there is none */
+  hookUrl: string | undefined
   /** the look of the pages, by the names of the settings */
   look: Lines
   /** addresses of the proxies in front, or null if the servers are reached directly, on this machine */
@@ -40,7 +42,7 @@ export function isDirect({ authUrl, loginUrl }: Pick<Installation, 'authUrl' | '
 
 /** The settings that the servers will have. */
 export function settingsOf(installation: Installation): Lines {
-  const { target, folder, authUrl, loginUrl, adminUrl, databaseUrl, trustedProxies, look } = installation
+  const { target, folder, authUrl, loginUrl, adminUrl, databaseUrl, hookUrl, trustedProxies, look } = installation
   return {
     GRANTOR_AUTH_URL: authUrl,
     GRANTOR_LOGIN_URL: loginUrl,
@@ -59,19 +61,31 @@ export function settingsOf(installation: Installation): Lines {
     ...(target === 'files'
       ? { GRANTOR_SECRET_FILE: `${folder}/secret`, GRANTOR_LOGIN_SECRET_FILE: `${folder}/login-secret` }
       : {}),
+    ...(hookUrl === undefined ? {} : { GRANTOR_HOOK_URL: hookUrl }),
+    ...(hookUrl !== undefined && target === 'files' ? { GRANTOR_HOOK_SECRET_FILE: `${folder}/hook-secret` } : {}),
     ...look,
   }
 }
 
-type Secrets = { secret: string; loginSecret: string }
+/** `hookSecret` is written only if there is a hook. */
+type Secrets = { secret: string; loginSecret: string; hookSecret: string }
 
 /** The files of the installation, by their path in the folder. */
-export function filesOf(installation: Installation, { secret, loginSecret }: Secrets): Readonly<Record<string, string>> {
-  const { target, authUrl, loginUrl, databaseUrl, trustedProxies, look } = installation
+export function filesOf(
+  installation: Installation,
+  { secret, loginSecret, hookSecret }: Secrets,
+): Readonly<Record<string, string>> {
+  const { target, authUrl, loginUrl, databaseUrl, hookUrl, trustedProxies, look } = installation
+  const ofHook = (text: string): Lines => (hookUrl === undefined ? {} : { 'hook-secret': text })
   switch (target) {
     case 'files':
     case 'systemd':
-      return { secret: `${secret}\n`, 'login-secret': `${loginSecret}\n`, env: environmentText(settingsOf(installation)) }
+      return {
+        secret: `${secret}\n`,
+        'login-secret': `${loginSecret}\n`,
+        ...ofHook(`${hookSecret}\n`),
+        env: environmentText(settingsOf(installation)),
+      }
     case 'compose': {
       // The other settings are in the Compose file.
       const proxies = trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }
@@ -80,21 +94,32 @@ export function filesOf(installation: Installation, { secret, loginSecret }: Sec
     }
     case 'kubernetes': {
       const isPostgres = databaseUrl.startsWith('postgres')
-      const lines = { ...(trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }), ...look }
+      const lines = {
+        ...(trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }),
+        ...(hookUrl === undefined ? {} : { GRANTOR_HOOK_URL: hookUrl }),
+        ...look,
+      }
       const settings = Object.keys(lines).length === 0 ? {} : { settings: lines }
       const store = isPostgres ? 'postgresql' : 'sqlite'
-      const values = { authUrl, loginUrl, store, secret: { name: 'grantor' }, ...settings }
+      const values = {
+        authUrl,
+        loginUrl,
+        store,
+        secret: { name: 'grantor', ...(hookUrl !== undefined && { hookSecret: true }) },
+        ...settings,
+      }
       // Without a newline: an entry of a Secret is used as it is.
       const database: Lines = isPostgres ? { 'database-url': databaseUrl } : {}
-      return { secret, 'login-secret': loginSecret, ...database, 'values.yaml': HEAD + stringify(values) }
+      return { secret, 'login-secret': loginSecret, ...ofHook(hookSecret), ...database, 'values.yaml': HEAD + stringify(values) }
     }
   }
 }
 
 /** The faults of these settings, as the servers would report them. */
 export function faultsOf(lines: Lines, secrets: Secrets): string[] {
-  const { GRANTOR_SECRET_FILE: _, GRANTOR_LOGIN_SECRET_FILE: __, ...others } = lines
-  const env = { ...others, GRANTOR_SECRET: secrets.secret, GRANTOR_LOGIN_SECRET: secrets.loginSecret }
+  const { GRANTOR_SECRET_FILE: _, GRANTOR_LOGIN_SECRET_FILE: __, GRANTOR_HOOK_SECRET_FILE: ___, ...others } = lines
+  const ofHook = lines.GRANTOR_HOOK_URL === undefined ? {} : { GRANTOR_HOOK_SECRET: secrets.hookSecret }
+  const env = { ...others, GRANTOR_SECRET: secrets.secret, GRANTOR_LOGIN_SECRET: secrets.loginSecret, ...ofHook }
   const faults = (['serve', 'login-server'] as const).flatMap((program) => {
     const reading = readSettings(program, env)
     return reading.kind === 'faults' ? reading.faults : []

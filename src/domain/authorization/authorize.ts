@@ -6,6 +6,7 @@
  */
 import type { Form } from '../../oauth/form.ts'
 import {
+  accessDenied,
   accountSelectionRequired,
   consentRequired,
   interactionRequired,
@@ -24,6 +25,7 @@ import type { Client, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
 import { sealConfirmation } from './confirm.ts'
+import { askAboutCode } from './hook-questions.ts'
 import type { Prompt } from './openid-parameters.ts'
 import { type CodeBasis, codeRedirect, errorRedirect, requestingApp } from './redirects.ts'
 import {
@@ -57,6 +59,8 @@ export type AuthorizeOutcome =
   | { kind: 'login'; to: string; browserKey: string }
   | { kind: 'confirm'; confirmation: string; app: RequestingApp; request: AuthorizationRequest; session: Session }
   | { kind: 'over_limit'; retryAfter: number }
+  /** the hook of the operator gave no usable answer; the browser can repeat the request */
+  | { kind: 'unavailable'; error: OAuthError }
 
 export async function authorize(deps: Deps, query: Form, browser: Browser): Promise<AuthorizeOutcome> {
   const received = takeRequest(query)
@@ -170,8 +174,8 @@ async function answerBySession(checked: CheckedRequest, basis: SessionBasis): Pr
 
 /** `until`: when the consent ends. */
 async function issueCode(
-  { deps, request, prompt, browser }: CheckedRequest,
-  { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt'> & { until: number },
+  { deps, client, request, prompt, browser }: CheckedRequest,
+  { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt' | 'firstScopes'> & { until: number },
 ): Promise<AuthorizeOutcome> {
   const verdict = browser.admitCode(basis.session.wallet)
   if (!verdict.allowed) {
@@ -179,9 +183,16 @@ async function issueCode(
     if (!prompt.none) return { kind: 'over_limit', retryAfter: verdict.retryAfter }
     throw tooManyCodes(verdict.retryAfter)
   }
+  const permission = deps.hook === null ? null : await askAboutCode(deps.hook, client, request, basis.session)
+  if (permission?.kind === 'refused') throw accessDenied('hook_refused')
+  if (permission?.kind === 'failed') {
+    // As above: a page stops an app that would repeat the request at once.
+    if (!prompt.none) return { kind: 'unavailable', error: permission.error }
+    throw permission.error
+  }
   await touchSession(deps, basis.session)
   const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
-  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt })
+  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt, firstScopes: permission?.scopes ?? null })
   return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
 }
 

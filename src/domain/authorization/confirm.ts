@@ -9,7 +9,8 @@ import { type AuthorizationRequest, type RequestingApp } from '../model/authoriz
 import type { AdmitCode, Deps } from '../model/deps.ts'
 import type { Client, ConsentRule, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
-import { type CodeBasis, clientOfRequest, codeRedirect, deniedRedirect, requestingApp } from './redirects.ts'
+import { askAboutCode } from './hook-questions.ts'
+import { type CodeBasis, clientOfRequest, codeRedirect, deniedRedirect, refusedByHook, requestingApp } from './redirects.ts'
 
 const CONFIRMATION_LIFETIME = 600
 
@@ -24,7 +25,8 @@ type Confirmation = {
 const CONFIRMATION = sealedFormat<Confirmation>('confirmation')
 
 export type ConfirmOutcome =
-  | { kind: 'allowed' | 'denied'; to: Destination; app: RequestingApp }
+  /** `failed`: the hook of the operator refused the wallet */
+  | { kind: 'allowed' | 'denied' | 'failed'; to: Destination; app: RequestingApp }
   | { kind: 'over_limit'; retryAfter: number }
   | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' | 'already_used' }
 
@@ -64,8 +66,12 @@ export async function confirm(
   if (basis === null) return { kind: 'no_session' }
   const verdict = admitCode(session.wallet)
   if (!verdict.allowed) return { kind: 'over_limit', retryAfter: verdict.retryAfter }
+  const permission = deps.hook === null ? null : await askAboutCode(deps.hook, client, request, session)
+  // Nothing is stored yet, so the browser can post the same form again.
+  if (permission?.kind === 'failed') throw permission.error
+  if (permission?.kind === 'refused') return { kind: 'failed', to: await refusedByHook(deps, request), app }
   await touchSession(deps, session)
-  const to = await codeRedirect(deps, request, basis)
+  const to = await codeRedirect(deps, request, { ...basis, firstScopes: permission?.scopes ?? null })
   if (to === null) return { kind: 'already_used' }
   await deps.audit({ event: 'consent_confirmed', client_id: client.id, wallet: session.wallet })
   return { kind: 'allowed', to, app }
@@ -76,7 +82,7 @@ async function readBasis(
   deps: Deps,
   client: Client,
   { request, session, shownUnder }: { request: AuthorizationRequest; session: Session; shownUnder: ConsentRule },
-): Promise<CodeBasis | null> {
+): Promise<Omit<CodeBasis, 'firstScopes'> | null> {
   // As for a code without a page, the receipt is read after the epoch.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   const until = deps.now() + deps.settings.lifetimes.grant

@@ -10,11 +10,13 @@ export async function isAnswered(deps: Deps, request: DeviceRequest): Promise<bo
 }
 
 /** What the user allowed with a signature. */
-export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt'> & { scopes: string[] }
+export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt' | 'firstScopes'> & {
+  scopes: string[]
+}
 
 /** False if the request was answered before. */
 export async function allowDevice(deps: Deps, request: DeviceRequest, permission: DevicePermission): Promise<boolean> {
-  const { session, epoch, receiptId, grantExpiresAt, scopes } = permission
+  const { session, epoch, receiptId, grantExpiresAt, scopes, firstScopes } = permission
   const { grantId, clientId, resources, dpopJkt, expiresAt } = request
   const stored = await storeAnswer(deps, request, {
     grantId,
@@ -33,6 +35,7 @@ export async function allowDevice(deps: Deps, request: DeviceRequest, permission
     grantExpiresAt,
     nonce: null,
     dpopJkt,
+    firstScopes,
   })
   if (stored) await deps.audit({ event: 'device_allowed', client_id: clientId, grant_id: grantId, wallet: session.wallet })
   return stored

@@ -33,19 +33,28 @@ export function deniedRedirect(deps: Deps, request: AuthorizationRequest): Promi
   return errorRedirect(deps, request, accessDenied('user_declined'))
 }
 
-/** What a code is based on: a session, the wallet's epoch, a receipt, and the end of the grant. */
+/** The response if the hook of the operator refuses the wallet (RFC 6749 §4.1.2.1). */
+export function refusedByHook(deps: Deps, request: AuthorizationRequest): Promise<Destination> {
+  const refusal = accessDenied('hook_refused')
+  deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: request.clientId })
+  return errorRedirect(deps, request, refusal)
+}
+
+/** What a code is based on: a session, the wallet's epoch, a receipt, the end of the grant, and what the operator's hook allows. */
 export type CodeBasis = {
   session: Session
   epoch: number
   receiptId: string | null
   consented: boolean
   grantExpiresAt: number
+  /** see `Code` */
+  firstScopes: string[] | null
 }
 
 /** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued. */
 export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
   if (!(await mayIssueCode(deps, request))) return null
-  const { session, epoch, receiptId, consented, grantExpiresAt } = basis
+  const { session, epoch, receiptId, consented, grantExpiresAt, firstScopes } = basis
   const code = sealCode(deps.keys, {
     clientId: request.clientId,
     redirectUri: request.redirectUri,
@@ -66,6 +75,7 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
     chainId: session.chainId,
     nonce: request.nonce,
     dpopJkt: request.dpopJkt,
+    firstScopes,
   })
   deps.audit({ event: 'code_issued', client_id: request.clientId })
   return makeResponse(deps, request, [['code', code]])

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { clientPlace } from '../../oauth/client-id-url.ts'
 import { loginRequired } from '../../oauth/oauth-error.ts'
+import type { Address } from '../../wallet/address.ts'
 import type { Destination } from '../authorization/authorization-response.ts'
 import {
   type Challenge,
@@ -15,11 +16,12 @@ import {
   sessionIdOf,
 } from '../authorization/challenge.ts'
 import { allowDevice, denyDevice } from '../authorization/device-answer.ts'
-import { codeRedirect, deniedRedirect, errorRedirect } from '../authorization/redirects.ts'
+import { askAboutCode, askAboutDevice } from '../authorization/hook-questions.ts'
+import { codeRedirect, deniedRedirect, errorRedirect, refusedByHook } from '../authorization/redirects.ts'
 import { endEverything, endSession, nameEnding } from '../consent/end-grants.ts'
 import { hashSessionId } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, withScopes } from '../model/authorization-request.ts'
-import type { Deps } from '../model/deps.ts'
+import type { Deps, Hook } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Client, Session } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'
@@ -32,6 +34,9 @@ export type CompleteOutcome =
   | { kind: 'signed_in'; sessionId: string; to: Destination; app: RequestingApp | null }
   /** signed in, but with another wallet than the app's ID token hint names: the app gets an error */
   | { kind: 'another_wallet'; sessionId: string; to: Destination; app: RequestingApp }
+  /** the hook of the operator refused the wallet: the browser gets no session, so the user can choose another wallet */
+  | { kind: 'refused_by_hook'; to: Destination; app: RequestingApp }
+  | { kind: 'device_refused_by_hook'; app: RequestingApp }
   /** another device requested the login: this browser gets a session, and no browser gets a code */
   | { kind: 'signed_in_elsewhere'; sessionId: string; app: RequestingApp; redirectUri: string }
   /** signed in, but a code was already issued for the pushed request */
@@ -175,6 +180,9 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
   const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
   const session = newSession(deps, sessionId, login)
+  const answer = deps.hook === null ? null : await askHook(deps, deps.hook, login)
+  if (answer && answer.kind !== 'allowed') return answer
+  const firstScopes = answer?.firstScopes ?? null
   // This happens before the challenge is used, so that the browser can repeat the request after a failure.
   await endEarlier(deps, request.sessionId, session)
   if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'already_used' }
@@ -194,24 +202,55 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
     ...(requested ? { client_id: requested.client.id } : {}),
   })
   if (!requested) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
-  const started = { session, sessionId, epoch }
+  const started = { session, sessionId, epoch, firstScopes }
   const { client, purpose, app } = requested
   return purpose.kind === 'device'
     ? continueOnDevice(deps, login, { request: purpose.request, app }, started)
     : continueToApp(deps, login, { client, request: purpose.request, app }, started)
 }
 
-type StartedSession = { session: Session; sessionId: string; epoch: number }
+/**
+ * Asks the hook of the operator if a code, or the answer to a device, follows. Throws if the hook gives no usable answer: nothing is
+ * stored yet, so the browser can repeat the request.
+ */
+async function askHook(
+  deps: Deps,
+  hook: Hook,
+  { challenge, proof, requested }: ProvenLogin,
+): Promise<{ kind: 'allowed'; firstScopes: string[] | null } | Extract<CompleteOutcome, { kind: `${string}refused_by_hook` }>> {
+  if (!requested) return { kind: 'allowed', firstScopes: null }
+  const { client, purpose, app } = requested
+  const account = { ...proof, authTime: proof.provedAt ?? deps.now() }
+  if (purpose.kind === 'device') {
+    const permission = await askAboutDevice(hook, client, { ...purpose.request, scopes: proof.scopes }, account)
+    if (permission.kind === 'failed') throw permission.error
+    if (permission.kind === 'refused') return { kind: 'device_refused_by_hook', app }
+    return { kind: 'allowed', firstScopes: permission.scopes }
+  }
+  const { request } = purpose
+  if (challenge.elsewhere || isAnotherWallet(request, proof.wallet)) return { kind: 'allowed', firstScopes: null }
+  const permission = await askAboutCode(hook, client, withScopes(request, proof.scopes), account)
+  if (permission.kind === 'failed') throw permission.error
+  if (permission.kind === 'refused') return { kind: 'refused_by_hook', to: await refusedByHook(deps, request), app }
+  return { kind: 'allowed', firstScopes: permission.scopes }
+}
+
+/** OpenID Connect Core §3.1.2.1: the app requested this wallet only. */
+function isAnotherWallet({ onlyHinted, loginHint }: AuthorizationRequest, wallet: Address): boolean {
+  return onlyHinted && wallet !== loginHint
+}
+
+type StartedSession = { session: Session; sessionId: string; epoch: number; firstScopes: string[] | null }
 
 /** The answer goes to the device, so it does not matter on which device the user signed. */
 async function continueOnDevice(
   deps: Deps,
   { challenge, proof }: ProvenLogin,
   { request, app }: { request: DeviceRequest; app: RequestingApp },
-  { session, sessionId, epoch }: StartedSession,
+  { session, sessionId, epoch, firstScopes }: StartedSession,
 ): Promise<CompleteOutcome> {
   const { scopes, receiptId } = proof
-  const permission = { session, epoch, scopes, receiptId, grantExpiresAt: challenge.until }
+  const permission = { session, epoch, scopes, receiptId, grantExpiresAt: challenge.until, firstScopes }
   const stored = await allowDevice(deps, request, permission)
   return stored ? { kind: 'device_allowed', sessionId, app } : { kind: 'device_answered', sessionId }
 }
@@ -220,18 +259,18 @@ async function continueToApp(
   deps: Deps,
   { challenge, proof }: ProvenLogin,
   { client, request, app }: { client: Client; request: AuthorizationRequest; app: RequestingApp },
-  { session, sessionId, epoch }: StartedSession,
+  { session, sessionId, epoch, firstScopes }: StartedSession,
 ): Promise<CompleteOutcome> {
   // The app's `state` and `code_verifier` are in the browser that requested the login. A code would be useless in this browser.
   if (challenge.elsewhere) return { kind: 'signed_in_elsewhere', sessionId, app, redirectUri: request.redirectUri }
-  if (request.onlyHinted && session.wallet !== request.loginHint) {
+  if (isAnotherWallet(request, session.wallet)) {
     // OpenID Connect Core §3.1.2.1: "otherwise, it MUST return an error, such as login_required"
     const refusal = loginRequired('another_wallet_than_hinted')
     deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: client.id })
     return { kind: 'another_wallet', sessionId, to: await errorRedirect(deps, request, refusal), app }
   }
   const { receiptId } = proof
-  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until }
+  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until, firstScopes }
   const to = await codeRedirect(deps, withScopes(request, proof.scopes), basis)
   return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app }
 }

@@ -46,6 +46,22 @@ const TABLE = {
   device_allowed: { ...AWAITED, means: 'A user allowed the request of a device.' },
   cross_device_signed: { ...AWAITED, means: 'A wallet on another device signed the login of a browser.' },
 
+  hook_allowed: {
+    ...AWAITED,
+    means: 'The hook of the operator allowed a code, or the request of a device. `scopes` are the allowed ones.',
+  },
+  hook_refused: { ...AWAITED, means: 'The hook of the operator refused a wallet at an app. `occasion` says at which request.' },
+  refresh_narrowed: {
+    recorded: true,
+    counted: true,
+    means: 'The hook of the operator allowed fewer scopes at a refresh than the wallet did.',
+  },
+  hook_failed: {
+    recorded: true,
+    counted: true,
+    means: 'The hook of the operator gave no usable answer, so requests were refused with 503. The reason says why.',
+  },
+
   app_ended: {
     ...ENDING,
     means: 'A user ended the access of an app. `grants_ended_by` is the id of the job, if a job ends the other grants.',

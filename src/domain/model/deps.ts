@@ -1,10 +1,11 @@
 /** The dependencies of the domain: store, keys, settings, clock, audit log and outbound calls. */
 import type { KeyRing } from '../../keys/key-ring.ts'
+import type { OAuthError } from '../../oauth/oauth-error.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
 import type { Audit } from './audit-events.ts'
 import type { ClientKeyCheck, Clients } from './clients.ts'
-import type { Grant, Job, Receipt, Session } from './records.ts'
+import type { Client, Grant, Job, Receipt, Session } from './records.ts'
 import type { RequestStore } from './request-store.ts'
 import type { Resources } from './resources.ts'
 
@@ -92,6 +93,29 @@ export type AccountNames = {
   findPicture(wallet: Address): Promise<AccountPicture | null>
 }
 
+/** What is about to be issued if the hook of the operator allows it. */
+export type HookOccasion = 'code' | 'device' | 'refresh'
+
+/** May this wallet have these scopes at this client? */
+export type HookQuestion = {
+  occasion: HookOccasion
+  client: Pick<Client, 'id' | 'name'>
+  account: Pick<Session, 'wallet' | 'walletKind'> & Pick<Grant, 'chainId' | 'authTime'>
+  scopes: readonly string[]
+  resources: readonly string[]
+  /** at a refresh: the grant, and the token that is presented; the token is null if the client keeps its refresh token */
+  grant?: { id: string; generation: number | null }
+}
+
+/** `scopes`: those that are allowed, in the order of the question; null for all. `failed`: the hook gave no usable answer. */
+export type HookPermission =
+  | { kind: 'allowed'; scopes: string[] | null }
+  | { kind: 'refused' }
+  | { kind: 'failed'; error: OAuthError }
+
+/** The hook of the operator, which decides beside the rules of the service. Does not throw. */
+export type Hook = { ask(question: HookQuestion): Promise<HookPermission> }
+
 /** A client that had an unended grant from a session when that session ended. */
 export type RelyingClient = { clientId: string; sessionHash: string }
 export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
@@ -107,6 +131,8 @@ export type Deps = {
   contractWallets: ContractWallets | null
   /** null if accounts are shown by their addresses only */
   accountNames: AccountNames | null
+  /** null if the operator has no hook */
+  hook: Hook | null
   /** epoch seconds */
   now: () => number
   /** Notes a poll of a device (RFC 8628 §3.5). True if its previous poll was less than `interval` seconds ago, as far as this process knows. */

@@ -60,6 +60,8 @@ export type Rotation = {
   dpopJkt: string | null
   /** true if the refresh token stays the same (FAPI 2.0 Security Profile §5.3.2.1): only the expiry is extended */
   keepsToken?: boolean
+  /** true if the caller only wants to know whether the token can be rotated; a replay still ends the grant */
+  onlyChecks?: boolean
   attemptId: string
   at: number
 }
@@ -75,6 +77,8 @@ export type RotateOutcome =
   | { kind: 'newer_than_row'; grant: Grant }
   /** the receipts of a contract wallet must be checked first; the row is unchanged */
   | { kind: 'wallet_unchecked'; grant: Grant }
+  /** only for `onlyChecks`: without it, the token would be rotated or repeated now; the row is unchanged */
+  | { kind: 'may_rotate'; grant: Grant }
   /** the token is bound to another key (RFC 9449 §5); the row is unchanged */
   | { kind: 'wrong_key' }
   | { kind: 'no_scope_left' | 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }

@@ -39,6 +39,8 @@ export type Code = {
   nonce: string | null
   /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
   dpopJkt: string | null
+  /** the scopes of the first tokens, if the operator's hook allows fewer than the wallet did; otherwise null */
+  firstScopes: string[] | null
 }
 
 export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
@@ -73,6 +75,7 @@ type Packed = [
   (string | null)?,
   (string | null)?,
   (ScopesByResource | null)?,
+  (string | null)?,
 ]
 
 const PACKED_CODE = sealedFormat<Packed>('authorizationCode')
@@ -95,14 +98,20 @@ function pack(code: Code): Packed {
     code.grantExpiresAt,
     code.authTime,
     code.chainId,
-    ...withoutLastNulls([code.nonce, code.dpopJkt, code.sessionReceiptId, code.scopesByResource]),
+    ...withoutLastNulls([
+      code.nonce,
+      code.dpopJkt,
+      code.sessionReceiptId,
+      code.scopesByResource,
+      code.firstScopes?.join(' ') ?? null,
+    ]),
   ]
 }
 
 function unpack(packed: Packed): Code {
   const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
   const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime = null, chainId = null, ...rare] = rest
-  const [nonce = null, dpopJkt = null, sessionReceiptId = null, scopesByResource = null] = rare
+  const [nonce = null, dpopJkt = null, sessionReceiptId = null, scopesByResource = null, firstScopes = null] = rare
   return {
     grantId,
     clientId,
@@ -124,6 +133,7 @@ function unpack(packed: Packed): Code {
     nonce,
     dpopJkt,
     sessionReceiptId,
+    firstScopes: firstScopes?.split(' ') ?? null,
   }
 }
 

@@ -45,13 +45,13 @@ export async function grantToDevice(deps: Deps, client: Client, request: DeviceT
 
   // 3. Check everything that can fail. After the redemption, a repeated request would present a used device code.
   const resource = chooseResource(code, request.resources)
-  requireScopeLeft(deps, client, code, { scopes: code.scopes, resource })
-  const idTokenKey = findIdTokenKey(deps, client, code.scopes)
+  const scopes = code.firstScopes ?? code.scopes
+  requireScopeLeft(deps, client, code, { scopes, resource })
+  const idTokenKey = findIdTokenKey(deps, client, scopes)
 
   // 4. Redeem the answer, and issue the tokens.
   const redemption = { code, grant: newGrantOf(deps, client, { code, proof, at }), proof, attemptId: randomUUID(), at }
   const grant = await redeem(deps, client, redemption)
-  const { scopes } = grant
   return mintTokens(deps, client, grant, { scopes, resource, binding: bindingOf(proof), nonce: null, idTokenKey })
 }
 

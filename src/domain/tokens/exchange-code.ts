@@ -43,8 +43,9 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
 
   // 2. Check everything that can fail. After the redemption, a repeated request would present a used code.
   const resource = chooseResource(code, request.resources)
-  requireScopeLeft(deps, client, code, { scopes: code.scopes, resource })
-  const idTokenKey = findIdTokenKey(deps, client, code.scopes)
+  const scopes = code.firstScopes ?? code.scopes
+  requireScopeLeft(deps, client, code, { scopes, resource })
+  const idTokenKey = findIdTokenKey(deps, client, scopes)
   const { proof } = request
   const redemption = { code, grant: newGrantOf(deps, client, { code, proof, at }), proof, attemptId: randomUUID(), at }
   await requireCodeVerifier(deps, redemption, request.codeVerifier)
@@ -55,7 +56,6 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   const grant = await redeem(deps, client, redemption)
 
   // 4. Issue the tokens.
-  const { scopes } = grant
   return mintTokens(deps, client, grant, { scopes, resource, binding: bindingOf(proof), nonce: code.nonce, idTokenKey })
 }
 

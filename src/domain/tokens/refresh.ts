@@ -16,14 +16,14 @@ import {
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import { checkReceipts } from '../consent/check-receipt.ts'
-import type { Deps } from '../model/deps.ts'
+import type { Deps, Hook } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
 import type { RotateOutcome, Rotation } from '../model/request-store.ts'
 import { mayHave, scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import { openRefreshToken, type RefreshToken } from './refresh-token.ts'
-import { findIdTokenKey, mintTokens, type TokenResponse } from './token-response.ts'
+import { findIdTokenKey, mintTokens, requireScopeLeft, type TokenResponse } from './token-response.ts'
 
 /** The parsed body of the request. */
 export type RefreshRequest = {
@@ -47,16 +47,21 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
   if (resources.length > 1) throw invalidTarget('more_than_one_resource')
   const idTokenKey = findIdTokenKey(deps, client, scopes ?? client.scopes)
 
-  // 3. Spend the proof, then rotate the token.
+  // 3. Spend the proof.
   const grantBefore = proof && (await deps.store.grants.readGrant(token.grantId))
   const rotation = rotationOf(deps, client, { token, scopes: scopes ?? [], resources, proof, grantBefore })
   if (proof && grantBefore && mayChangeGrant(grantBefore, rotation)) await spendProof(deps, proof, client.id)
+
+  // 4. Ask the hook of the operator. A refresh that the hook does not allow leaves the refresh token as it is.
+  const permitted = deps.hook === null ? null : await askHook(deps, deps.hook, { client, rotation, scopes })
+
+  // 5. Rotate the token.
   const grant = await rotateOrRefuse(deps, client, rotation)
 
-  // 4. Issue the tokens. OpenID Connect Core §12.2: the ID token of a refresh has no nonce.
+  // 6. Issue the tokens. OpenID Connect Core §12.2: the ID token of a refresh has no nonce.
   return mintTokens(deps, client, grant, {
-    scopes: scopes ?? grant.scopes,
-    resource: resources[0] ?? null,
+    scopes: permitted?.scopes ?? scopes ?? grant.scopes,
+    resource: permitted?.resource ?? resources[0] ?? null,
     binding: bindingOf(proof),
     nonce: null,
     idTokenKey,
@@ -120,6 +125,44 @@ function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes,
   )
 }
 
+type AskedRefresh = {
+  client: Client
+  rotation: Rotation
+  /** the scopes that the request names; null without a `scope` parameter */
+  scopes: string[] | null
+}
+
+/**
+ * Asks the hook about the next access token, if the refresh token can be rotated. A token that cannot be rotated is refused before: the hook is not
+ * called for it, and a replay ends the grant even if the hook does not respond.
+ */
+async function askHook(
+  deps: Deps,
+  hook: Hook,
+  { client, rotation, scopes: named }: AskedRefresh,
+): Promise<{ resource: string; scopes: string[] }> {
+  // The receipts of a contract wallet are checked at the rotation.
+  const outcome = await deps.store.grants.rotateRefreshToken({ ...rotation, walletChecked: true, onlyChecks: true })
+  if (outcome.kind === 'rotated' || outcome.kind === 'repeated' || outcome.kind === 'wallet_unchecked')
+    throw new Error(`the store did not only check a rotation for client ${client.id}`)
+  if (outcome.kind !== 'may_rotate') throw await refusalOf(deps, client, rotation, outcome)
+  const { grant } = outcome
+  const [asked = null] = rotation.resources
+  const { resource, scopes } = requireScopeLeft(deps, client, grant, { scopes: named ?? grant.scopes, resource: asked })
+  const permission = await hook.ask({
+    occasion: 'refresh',
+    client,
+    account: grant,
+    scopes,
+    resources: [resource],
+    grant: { id: grant.id, generation: rotation.keepsToken ? null : rotation.generation },
+  })
+  if (permission.kind === 'failed') throw permission.error
+  // One wording for every refused refresh token: the client starts again, and the hook then decides about a code.
+  if (permission.kind === 'refused') throw invalidGrant('hook_refused')
+  return { resource, scopes: permission.scopes ?? scopes }
+}
+
 /** Rotates the refresh token and returns the grant, or throws the refusal. */
 async function rotateOrRefuse(deps: Deps, client: Client, rotation: Rotation): Promise<Grant> {
   const outcome = await rotate(deps, client, rotation)
@@ -134,15 +177,17 @@ async function rotate(
   deps: Deps,
   client: Client,
   rotation: Rotation,
-): Promise<Exclude<RotateOutcome, { kind: 'wallet_unchecked' }>> {
+): Promise<Extract<RotateOutcome, { kind: 'rotated' | 'repeated' }> | Refused> {
   const outcome = await deps.store.grants.rotateRefreshToken(rotation)
+  if (outcome.kind === 'may_rotate') throw new Error('the store only checked a rotation')
   if (outcome.kind !== 'wallet_unchecked') return outcome
   const verdict = await checkReceipts(deps, outcome.grant)
   if (verdict !== 'holds') {
     throw await endGrant(deps, outcome.grant, verdict === 'wallet_changed' ? verdict : 'consent_missing')
   }
   const checked = await deps.store.grants.rotateRefreshToken({ ...rotation, walletChecked: true })
-  if (checked.kind === 'wallet_unchecked') throw new Error(`the store did not accept the wallet check for client ${client.id}`)
+  if (checked.kind === 'wallet_unchecked' || checked.kind === 'may_rotate')
+    throw new Error(`the store did not accept the wallet check for client ${client.id}`)
   return checked
 }
 
@@ -153,7 +198,7 @@ async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'co
   return invalidGrant(reason)
 }
 
-type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' }>
+type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' | 'may_rotate' }>
 
 async function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, outcome: Refused): Promise<OAuthError> {
   switch (outcome.kind) {

@@ -70,6 +70,8 @@ async function answer(
       return redirect(reply, outcome.to)
     case 'over_limit':
       return refuseCode(service, requestId, reply, outcome.retryAfter)
+    case 'unavailable':
+      throw outcome.error
     case 'confirm': {
       const { confirmation, app, session } = outcome
       const scopes = describeScopes(service.deps, outcome.request)

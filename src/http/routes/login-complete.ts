@@ -56,6 +56,7 @@ function pageFor(service: Service, request: FastifyRequest, reply: FastifyReply,
         outcome: outcome.kind,
       })
     case 'another_wallet':
+    case 'refused_by_hook':
       return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: 'failed' })
     case 'signed_in_elsewhere': {
       // The user can continue on the site of a web app. A native app runs on the other device.
@@ -104,7 +105,8 @@ const REFUSALS: Record<
   | 'not_signed_yet'
   | 'ended'
   | 'unknown_client'
-  | 'device_answered',
+  | 'device_answered'
+  | 'device_refused_by_hook',
   [status: number, notice: NoticeKind]
 > = {
   broken: [400, 'broken_link'],
@@ -119,4 +121,5 @@ const REFUSALS: Record<
   ended: [401, 'login_required_again'],
   unknown_client: [403, 'unknown_client'],
   device_answered: [409, 'device_answered'],
+  device_refused_by_hook: [403, 'device_not_allowed'],
 }

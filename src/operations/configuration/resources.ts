@@ -1,10 +1,9 @@
 /** The resources of a configuration. A resource is found by its URI. */
 import { RESOURCES_AT_MOST } from '../../domain/model/operator-store.ts'
 import type { Resource } from '../../domain/model/records.ts'
-import { resourceFaults } from '../../domain/resources/resource-faults.ts'
 import { byKey } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
-import { resourceOf } from '../resources.ts'
+import { faultsOf, resourceOf } from '../resources.ts'
 import { type Claim, type Entry, oneByOne, sectionOf } from './section.ts'
 
 export const resourceSection = sectionOf<Resource>({
@@ -17,7 +16,7 @@ export const resourceSection = sectionOf<Resource>({
   naming: ({ uri, name }) => ({ id: uri, name, act: { resource: uri } }),
   claims: claimsOf,
   after: (members, before, at) => resourceOf({ ...byKey(resourceMembers, members), createdAt: before?.createdAt ?? at }),
-  faults: resourceFaults,
+  faults: (after, _before, { service }) => faultsOf(service, after),
   carryOut: ({ store: { resources } }) =>
     oneByOne(resourceMembers, {
       insert: async (after, at) => resources.insertResource({ ...after, createdAt: at }),

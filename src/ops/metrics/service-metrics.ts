@@ -4,7 +4,7 @@
  * The caller passes an id as `client` only if an operator registered that client. All other clients share one value, because
  * any caller can present a new id.
  */
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** Values of the label `client`. Clients that are counted first beyond this number share the value `other`. */
 export const CLIENTS_AT_MOST = 200
@@ -37,6 +37,9 @@ export type ServiceMetrics = {
   countEnding(ending: { event: string; reason: string; client: string }): void
   countNotice(result: 'delivered' | 'lost'): void
   countAlarm(): void
+  /** `outcome` is `yes`, `no`, `fewer`, or the reason of a failure */
+  countHookQuestion(occasion: string, outcome: string): void
+  observeHookCall(seconds: number): void
   countBackgroundRun(task: string, result: 'done' | 'failed'): void
   /** spans that were exported, that the collector did not take, or that found the queue full */
   countSpans(result: 'exported' | 'failed' | 'dropped', spans: number): void
@@ -64,6 +67,18 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
   )
   const notices = counter('grantor_logout_notices_total', 'Logout notices that were delivered or lost.', 'result')
   const alarms = counter('grantor_alarms_total', 'Lines of the log with the message `alarm`, which an operator must look at.')
+  const questions = counter(
+    'grantor_hook_questions_total',
+    'Questions to the hook, by occasion and outcome.',
+    'occasion',
+    'outcome',
+  )
+  const hookCalls = new Histogram({
+    name: 'grantor_hook_call_duration_seconds',
+    help: 'Time from a call of the hook to its response, or to its failure.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
   const runs = counter('grantor_background_runs_total', 'Runs of the tasks beside the requests.', 'task', 'result')
   // A series that begins at 1 has no increase, so an alert would miss the first event.
   for (const result of ['delivered', 'lost']) notices.inc({ result }, 0)
@@ -76,6 +91,8 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     countEnding: ({ event, reason, client }) => endings.inc({ event, reason, client: bounded(client) }),
     countNotice: (result) => notices.inc({ result }),
     countAlarm: () => alarms.inc(),
+    countHookQuestion: (occasion, outcome) => questions.inc({ occasion, outcome }),
+    observeHookCall: (seconds) => hookCalls.observe(seconds),
     countBackgroundRun(task, result) {
       runs.inc({ task, result })
       runs.inc({ task, result: result === 'done' ? 'failed' : 'done' }, 0)

@@ -566,6 +566,11 @@ export const french = {
       text: 'Chaque code ne sert qu’une fois.',
       next: 'Regardez votre appareil. S’il n’est pas connecté, recommencez sur celui-ci.',
     },
+    device_not_allowed: {
+      title: 'Ce compte ne peut pas utiliser l’application',
+      text: 'La plateforme n’autorise pas ce compte à utiliser l’application sur votre appareil. Le code de l’appareil reste valable.',
+      next: 'Pour utiliser un autre compte, ouvrez de nouveau la page du code et saisissez le code.',
+    },
     device_expired: {
       title: 'Ce code a expiré',
       text: 'Pour votre sécurité, un code n’est valable que quelques minutes.',

@@ -570,6 +570,11 @@ export const german = {
       text: 'Jeder Code gilt einmal.',
       next: 'Sehen Sie auf Ihr Gerät. Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
     },
+    device_not_allowed: {
+      title: 'Dieses Konto darf die App nicht verwenden',
+      text: 'Die Plattform erlaubt diesem Konto die App auf Ihrem Gerät nicht. Der Code des Geräts gilt weiter.',
+      next: 'Um ein anderes Konto zu verwenden, öffnen Sie die Seite für den Code noch einmal und geben Sie den Code ein.',
+    },
     device_expired: {
       title: 'Dieser Code ist abgelaufen',
       text: 'Zu Ihrer Sicherheit gilt ein Code nur wenige Minuten.',

@@ -206,6 +206,12 @@ export const noticeTexts = {
     text: 'Each code works once.',
     next: 'Look at your device. If it is not signed in, start again there.',
   },
+  device_not_allowed: {
+    tone: 'stop',
+    title: 'This account may not use the app',
+    text: 'The platform does not let this account use the app on your device. The code of the device still works.',
+    next: 'To use another account, open the page of the code again and enter the code.',
+  },
   device_expired: {
     tone: 'wait',
     title: 'This code has run out of time',

@@ -554,6 +554,11 @@ export const portuguese = {
       text: 'Cada código funciona uma única vez.',
       next: 'Olhe para seu dispositivo. Se ele não estiver conectado, comece de novo lá.',
     },
+    device_not_allowed: {
+      title: 'Esta conta não pode usar o aplicativo',
+      text: 'A plataforma não permite que esta conta use o aplicativo no seu dispositivo. O código do dispositivo continua válido.',
+      next: 'Para usar outra conta, abra de novo a página do código e digite o código.',
+    },
     device_expired: {
       title: 'Este código expirou',
       text: 'Para sua segurança, um código vale por apenas alguns minutos.',

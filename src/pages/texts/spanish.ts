@@ -557,6 +557,11 @@ export const spanish = {
       text: 'Cada código sirve una sola vez.',
       next: 'Mire su dispositivo. Si allí no se ha iniciado sesión, empiece de nuevo.',
     },
+    device_not_allowed: {
+      title: 'Esta cuenta no puede usar la aplicación',
+      text: 'La plataforma no permite que esta cuenta use la aplicación en su dispositivo. El código del dispositivo sigue sirviendo.',
+      next: 'Para usar otra cuenta, abra de nuevo la página del código e introduzca el código.',
+    },
     device_expired: {
       title: 'Este código ha caducado',
       text: 'Por su seguridad, un código es válido solo unos minutos.',

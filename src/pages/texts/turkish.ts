@@ -524,6 +524,11 @@ export const turkish = {
       text: 'Her kod bir kez geçerlidir.',
       next: 'Cihazınıza bakın. Orada giriş yapılmadıysa orada baştan başlayın.',
     },
+    device_not_allowed: {
+      title: 'Bu hesap uygulamayı kullanamaz',
+      text: 'Platform, bu hesabın cihazınızdaki uygulamayı kullanmasına izin vermiyor. Cihazın kodu hâlâ geçerli.',
+      next: 'Başka bir hesap kullanmak için kod sayfasını yeniden açın ve kodu girin.',
+    },
     device_expired: {
       title: 'Bu kodun süresi doldu',
       text: 'Güvenliğiniz için bir kod yalnızca birkaç dakika geçerlidir.',

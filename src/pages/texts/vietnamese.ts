@@ -520,6 +520,11 @@ export const vietnamese = {
       text: 'Mỗi mã chỉ dùng được một lần.',
       next: 'Hãy nhìn thiết bị của bạn. Nếu thiết bị chưa đăng nhập, hãy bắt đầu lại trên đó.',
     },
+    device_not_allowed: {
+      title: 'Tài khoản này không được dùng ứng dụng',
+      text: 'Nền tảng không cho phép tài khoản này dùng ứng dụng trên thiết bị của bạn. Mã của thiết bị vẫn còn hiệu lực.',
+      next: 'Để dùng tài khoản khác, hãy mở lại trang nhập mã và nhập mã.',
+    },
     device_expired: {
       title: 'Mã này đã hết hạn',
       text: 'Để an toàn cho bạn, mỗi mã chỉ có hiệu lực trong vài phút.',

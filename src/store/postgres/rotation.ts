@@ -69,7 +69,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
   const confirm = preparingConfirmation(connection)
 
   async function rotateOnce(rotation: Rotation): Promise<GrantRow | undefined> {
-    const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, ...named } = rotation
+    const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, onlyChecks: _, ...named } = rotation
     const values = { ...named, clientScopes: textArray(clientScopes), refreshIdle: refreshExpiresAt - rotation.at }
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
     const asked = { ...values, scopes, resources, resource: resources[0] ?? null }
@@ -94,7 +94,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
   return {
     async rotateRefreshToken(rotation) {
       for (let left = TRIES_AT_MOST; left > 0; left--) {
-        const row = await rotateOnce(rotation)
+        const row = rotation.onlyChecks ? undefined : await rotateOnce(rotation)
         if (row) return { kind: 'rotated', grant: grantOf(row) }
         const outcome = await whyNotRotated(rotation)
         if (outcome?.kind === 'rotated' || outcome?.kind === 'repeated') await confirm(rotation)
@@ -138,5 +138,6 @@ function whyItStands(row: Present, rotation: Rotation) {
   if (!granted.some((scope) => clientScopes.includes(scope))) return { kind: 'no_scope_left' } as const
   if (scopes.some((scope) => !granted.includes(scope))) return { kind: 'scope_not_granted' } as const
   if (grant.walletKind === 'contract' && !walletChecked) return { kind: 'wallet_unchecked', grant } as const
+  if (rotation.onlyChecks) return { kind: 'may_rotate', grant } as const
   return repeatable ? ({ kind: 'repeated', grant } as const) : null
 }

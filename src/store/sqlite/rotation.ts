@@ -72,6 +72,7 @@ function decide(grant: Grant, rotation: Rotation, lastAttempt: string): 'rotated
   if (!granted.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
   if (rotation.scopes.some((scope) => !granted.includes(scope))) return { kind: 'scope_not_granted' }
   if (grant.walletKind === 'contract' && !rotation.walletChecked) return { kind: 'wallet_unchecked', grant }
+  if (rotation.onlyChecks) return { kind: 'may_rotate', grant }
   return step === 0 ? 'rotated' : { kind: 'repeated', grant }
 }
 

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { newDatabase, run } from '../run.ts'
+import { newDatabase, newFolder, run } from '../run.ts'
 
 const NOTES = 'https://mcp.example.com/mcp'
 const CREATE = ['resources', 'create', NOTES, '--name', 'Notes', '--scope', 'notes.read=read your notes']
@@ -35,6 +37,20 @@ test('Without --json, the resource is printed for people', async () => {
   expect((await run(['resources', 'list'], env)).out).toMatch(
     /^RESOURCE +NAME +OPEN TO +SCOPES\nhttps:\/\/mcp.example.com\/mcp +Notes +registered +notes.read\n$/,
   )
+})
+
+test('The URI of the admin API is refused as a resource: resources create and apply name the fault', async () => {
+  const withAdmin = { ...env, GRANTOR_ADMIN_URL: 'https://admin.example.com' }
+  const words = 'This is the URI of the admin API, which is no registered resource.'
+  const resource = { resource: 'https://admin.example.com/', name: 'Admin', scopes: [{ name: 'a', description: 'a' }] }
+  const file = join(newFolder(), 'grantor.json')
+  writeFileSync(file, JSON.stringify({ resources: [resource] }))
+  for (const argv of [
+    ['resources', 'create', resource.resource, '--name', 'Admin', '--scope', 'a=a'],
+    ['apply', file, '--yes'],
+  ])
+    expect(await run(argv, withAdmin)).toMatchObject({ exit: 2, err: expect.stringContaining(words) })
+  expect(await json('resources', 'list')).toEqual([])
 })
 
 test('A description may contain equals signs', async () => {

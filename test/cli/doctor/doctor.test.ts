@@ -2,8 +2,10 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/check.ts'
+import { aClientHost } from '../../support/client-host.ts'
+import { answerWith, HOOK_SECRET, startHook } from '../../support/hook.ts'
 import { pngLogo } from '../../support/logos.ts'
 import { run } from '../run.ts'
 import { type Doctored, goodProxy, type Installation, now, runDoctor, startInstallation } from './installation.ts'
@@ -57,6 +59,7 @@ test('A healthy installation behind two proxies has no finding that is not ok, a
       'keys',
       'secret files',
       'chains',
+      'hook',
       'admin API',
       'metrics',
       'sign-in',
@@ -412,6 +415,42 @@ test('WalletConnect without its package is wrong, with the command that installs
   const fault = await oneFault({ GRANTOR_WALLETCONNECT_PROJECT_ID: '0'.repeat(32) })
   expect(fault).toMatchObject({ check: 'sign-in', verdict: 'wrong' })
   expect(fault.found).toContain('run npm install @grantor/walletconnect@')
+})
+
+describe('The check of the hook', () => {
+  const checked = async (environment: Record<string, string>) =>
+    (await site.doctor(environment)).findings
+      .filter(({ check }) => check === 'hook')
+      .map(({ verdict, found, remedy }) => [verdict, found, remedy])
+
+  test('Asks a question about an unknown wallet, and one with a wrong signature, which the hook refuses', async () => {
+    const hook = await startHook({ answer: 'no' })
+    onTestFinished(hook.close)
+    expect(await checked(hook.environment)).toEqual([
+      ['ok', expect.stringMatching(/^the hook answers a question about an unknown wallet with no in \d+ ms$/), null],
+      ['ok', 'the hook refuses a question with a wrong signature', null],
+    ])
+    expect(hook.questions).toMatchObject([{ client_name: 'grantor doctor', wallet: `0x${'0'.repeat(39)}1` }])
+    expect(hook.host.requests).toHaveLength(2)
+  })
+
+  test('A hook that answers without checking the signature is a warning; one that breaks or has another secret is wrong', async () => {
+    const careless = await aClientHost((_, response) => answerWith(response, { answer: 'yes' }))
+    const address = (url: string) => ({ GRANTOR_HOOK_URL: url, GRANTOR_HOOK_SECRET: HOOK_SECRET })
+    expect(await checked(address(careless.origin))).toMatchObject([
+      ['ok', expect.stringContaining('with yes'), null],
+      ['warning', 'the hook answers a question with a wrong signature', expect.stringContaining('docs/operating/hook.md')],
+    ])
+    const strict = await startHook()
+    onTestFinished(strict.close)
+    const other = `whsec_${Buffer.alloc(32, 'wrong').toString('base64')}`
+    expect(await checked({ ...strict.environment, GRANTOR_HOOK_SECRET: other })).toMatchObject([
+      ['wrong', 'hook_status: The hook responded with a status other than 200.', expect.any(String)],
+    ])
+    expect(await checked(address('http://127.0.0.1:9/'))).toMatchObject([
+      ['wrong', expect.stringMatching(/^hook_unreachable: /), expect.any(String)],
+    ])
+  })
 })
 
 test('The check of the look has the contrast of the accent colour in both schemes, and the links', async () => {

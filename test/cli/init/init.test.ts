@@ -254,3 +254,50 @@ test('For containers, init writes the name and the colour, and refuses a logo, w
   const { exit, err } = await run(['init', ...URLS, '--for', 'compose', '--dir', join(dir, 'logo'), '--logo', 'logo.png'])
   expect([exit, err]).toEqual([2, expect.stringContaining('docs/operating/branding.md')])
 })
+
+test('With the address of a hook, init also writes a secret that signs the requests, and the settings name it for each target', async () => {
+  const hook = ['--hook-url', 'https://hook.example.com/grantor']
+  const secretOf = (dir: string) => readFileSync(join(dir, 'hook-secret'), 'utf8').trim()
+  const init = async (target: string) => {
+    const dir = join(newFolder(), target)
+    const { exit, out, err } = await run(['init', ...URLS, ...hook, '--for', target, '--dir', dir])
+    expect([exit, err]).toEqual([0, ''])
+    expect(secretOf(dir)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    expect(out).toContain(`Give ${dir}/hook-secret to the hook`)
+    expect(out).not.toContain('whsec_')
+    return { dir, out }
+  }
+  const files = await init('files')
+  expect(readFileSync(join(files.dir, 'env'), 'utf8')).toContain(
+    `GRANTOR_HOOK_URL=https://hook.example.com/grantor\nGRANTOR_HOOK_SECRET_FILE=${files.dir}/hook-secret\n`,
+  )
+  expect(statSync(join(files.dir, 'hook-secret')).mode & 0o777).toBe(0o600)
+
+  const systemd = await init('systemd')
+  expect(readFileSync(join(systemd.dir, 'env'), 'utf8')).not.toContain('HOOK_SECRET')
+  const commands = commandsIn(systemd.out)
+  const dropIn = commands.find((command) => command.includes('hook.conf')) ?? ''
+  const print = dropIn.slice(dropIn.indexOf('printf'), dropIn.indexOf(' | '))
+  expect(execFileSync('sh', ['-c', print], { encoding: 'utf8' })).toBe(
+    `[Service]\nLoadCredential=hook-secret:${systemd.dir}/hook-secret\nEnvironment=GRANTOR_HOOK_SECRET_FILE=%d/hook-secret\n`,
+  )
+  expect(commands.find((command) => command.includes('chmod'))).toContain('hook-secret')
+  expect(commands.find((command) => command.includes('doctor'))).toContain(`GRANTOR_HOOK_SECRET_FILE=${systemd.dir}/hook-secret`)
+
+  const kubernetes = await init('kubernetes')
+  expect(parse(readFileSync(join(kubernetes.dir, 'values.yaml'), 'utf8'))).toMatchObject({
+    secret: { name: 'grantor', hookSecret: true },
+    settings: { GRANTOR_HOOK_URL: 'https://hook.example.com/grantor' },
+  })
+  expect(commandsIn(kubernetes.out).join()).toContain('--from-file=hook-secret=')
+})
+
+test('init refuses a hook for compose, and an address that no hook can have, and writes nothing', async () => {
+  const dir = join(newFolder(), 'none')
+  const init = async (...more: string[]) => (await run(['init', ...URLS, '--dir', dir, ...more])).err
+  expect(await init('--for', 'compose', '--hook-url', 'https://hook.example.com/')).toContain(
+    '--hook-url cannot be used for compose',
+  )
+  expect(await init('--hook-url', 'http://hook.example.com/')).toContain('GRANTOR_HOOK_URL must be an https URL')
+  expect(existsSync(dir)).toBe(false)
+})

@@ -153,6 +153,7 @@ function codeOf(wallet: Address, epoch: number): string {
     chainId: 1,
     nonce: null,
     dpopJkt: null,
+    firstScopes: null,
   })
 }
 

@@ -86,6 +86,7 @@ function newCode(): string {
     chainId: 1,
     nonce: null,
     dpopJkt: null,
+    firstScopes: null,
   })
 }
 

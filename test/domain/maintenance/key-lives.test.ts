@@ -1,18 +1,10 @@
 /** Keys on several nodes, and keys that follow each other. keep-keys.test.ts tests the life of a single key. */
 import { expect, test } from 'vitest'
-import {
-  type KeyKeeping,
-  keepKeys,
-  keyState,
-  loadKeys,
-  opensUntil,
-  retireKey,
-  rotateKey,
-} from '../../../src/domain/maintenance/keep-keys.ts'
-import { type KeyKind, type KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
+import { type KeyKeeping, keepKeys, opensUntil, retireKey, rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
+import { type KeyKind, type KeyRecord } from '../../../src/keys/key-ring.ts'
 import { seal, unseal } from '../../../src/keys/sealed.ts'
 import { openTwoNodes } from '../../store/sqlite-file.ts'
-import { keepingOn } from '../../support/key-keeping.ts'
+import { keepingOn, keysOf, loadRing, statesOf } from '../../support/key-keeping.ts'
 import { LIFETIMES, TestClock } from '../../support/start.ts'
 
 const DAY = 86_400
@@ -22,29 +14,14 @@ async function startTwoNodes() {
   const nodes = await openTwoNodes()
   const clock = new TestClock()
   const keepings = nodes.map((store) => keepingOn(store, clock)) as [KeyKeeping, KeyKeeping]
-  for (const keeping of keepings) await loadKeys(keeping, new KeyRing(clock.now))
+  for (const keeping of keepings) await loadRing(keeping)
   return { clock, keepings, keeping: keepings[0] }
-}
-
-async function keysOf({ store }: KeyKeeping, kind: KeyKind): Promise<KeyRecord[]> {
-  return (await store.listKeys()).filter((key) => key.kind === kind)
-}
-
-async function statesOf(keeping: KeyKeeping, kind: KeyKind): Promise<string[]> {
-  const records = await keeping.store.listKeys()
-  return records.filter((key) => key.kind === kind).map((key) => keyState(keeping, records, key))
 }
 
 async function rotateOrThrow(keeping: KeyKeeping, kind: KeyKind): Promise<KeyRecord> {
   const key = await rotateKey(keeping, kind)
   if (key === 'taken') throw new Error('another node was first')
   return key
-}
-
-async function loadRing(keeping: KeyKeeping): Promise<KeyRing> {
-  const ring = new KeyRing(keeping.now)
-  await loadKeys(keeping, ring)
-  return ring
 }
 
 test('A key that several nodes find old at once gets one successor', async () => {

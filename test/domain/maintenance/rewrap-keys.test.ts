@@ -1,23 +1,19 @@
 /** A change of GRANTOR_SECRET: the stored keys are wrapped with the new secret instead of the previous one. */
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import {
   type KeyKeeping,
   keepKeys,
-  loadKeys,
   retireKey,
   rewrapKeys,
   rotateKey,
   WrongKeyEncryptionKey,
 } from '../../../src/domain/maintenance/keep-keys.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
-import type { KeyRecord } from '../../../src/keys/key-ring.ts'
-import { KeyRing } from '../../../src/keys/key-ring.ts'
+import type { KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
-import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
-import { newSqlitePath } from '../../store/sqlite-file.ts'
-import { keepingOn } from '../../support/key-keeping.ts'
-import { TEST_SECRET, TestClock } from '../../support/start.ts'
+import { keepingOn, loadRing, openKeyStore } from '../../support/key-keeping.ts'
+import { TEST_SECRET, type TestClock } from '../../support/start.ts'
 
 const DAY = 86_400
 
@@ -27,19 +23,8 @@ let clock: TestClock
 let keeping: KeyKeeping
 
 beforeEach(async () => {
-  path = await newSqlitePath()
-  clock = new TestClock()
-  await migrateSqlite(path, clock.now())
-  store = openSqliteStore(path)
-  keeping = keepingOn(store, clock)
+  ;({ path, clock, store, keeping } = await openKeyStore())
 })
-afterEach(() => store.close())
-
-async function loadRing(from = keeping): Promise<KeyRing> {
-  const ring = new KeyRing(clock.now)
-  await loadKeys(from, ring)
-  return ring
-}
 
 const NEW_SECRET = 'the-secret-that-replaces-it-0123456789ab'
 const withBothSecrets = (): KeyKeeping => keepingOn(store, clock, { wrap: createKeyWrap(NEW_SECRET, TEST_SECRET) })
@@ -53,7 +38,7 @@ async function rewrap(from: KeyKeeping): Promise<{ rewrapped: string[]; current:
 }
 
 test('After a rewrap every key that is not retired opens with the new secret alone, and a second rewrap changes nothing', async () => {
-  const before = idsOf(await loadRing())
+  const before = idsOf(await loadRing(keeping))
   await rotateKey(keeping, 'sign')
   await rotateKey(keeping, 'seal', 0)
   await retireKey(keeping, before[1] ?? '', { atOnce: true })
@@ -67,7 +52,7 @@ test('After a rewrap every key that is not retired opens with the new secret alo
 })
 
 test('A node with both secrets and a node with the new one load the same keys, before and after a rewrap', async () => {
-  const before = idsOf(await loadRing())
+  const before = idsOf(await loadRing(keeping))
   expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
   await rewrap(withBothSecrets())
   expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
@@ -75,7 +60,7 @@ test('A node with both secrets and a node with the new one load the same keys, b
 })
 
 test('If a rewrap is interrupted, every key opens with both secrets, and the next rewrap completes it', async () => {
-  const before = idsOf(await loadRing())
+  const before = idsOf(await loadRing(keeping))
   const database = new DatabaseSync(path)
   database.exec(
     `CREATE TRIGGER break_off BEFORE UPDATE ON keys WHEN old.kind = 'seal' BEGIN SELECT RAISE(ABORT, 'broken off'); END`,
@@ -89,7 +74,7 @@ test('If a rewrap is interrupted, every key opens with both secrets, and the nex
 })
 
 test('Two rewraps and a retirement at once wrap every other key once, and do not restore the retired key', async () => {
-  const retired = (await loadRing()).maker('sign').id
+  const retired = (await loadRing(keeping)).maker('sign').id
   await rotateKey(keeping, 'sign', 0)
   const [one, two] = await Promise.all([
     rewrap(withBothSecrets()),
@@ -104,7 +89,7 @@ test('Two rewraps and a retirement at once wrap every other key once, and do not
 })
 
 test('A key that a node with the previous secret creates during a rewrap is reported, and the next rewrap wraps it', async () => {
-  await loadRing()
+  await loadRing(keeping)
   const { keys } = store
   const late: Store['keys'] = {
     ...keys,
@@ -124,11 +109,11 @@ test('A key that a node with the previous secret creates during a rewrap is repo
 })
 
 test('After a rewrap, a node with the previous secret alone creates no key, neither at its start nor because of age', async () => {
-  const ring = await loadRing()
+  const ring = await loadRing(keeping)
   await rewrap(withBothSecrets())
   const before = await store.keys.listKeys()
   clock.advance(90 * DAY)
-  await expect(loadRing()).rejects.toThrow(WrongKeyEncryptionKey)
+  await expect(loadRing(keeping)).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(keepKeys(keeping)).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(rotateKey(keeping, 'sign')).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(retireKey(keeping, ring.maker('mac').id, { atOnce: true })).rejects.toThrow(WrongKeyEncryptionKey)
@@ -136,7 +121,7 @@ test('After a rewrap, a node with the previous secret alone creates no key, neit
 })
 
 test('A node with a wrong secret does not create a key of a kind that is missing', async () => {
-  await loadRing()
+  await loadRing(keeping)
   const database = new DatabaseSync(path)
   database.exec("DELETE FROM keys WHERE kind = 'mac'")
   database.close()

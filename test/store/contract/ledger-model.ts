@@ -53,6 +53,7 @@ export class LedgerModel {
     if (!grant.scopes.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
     if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
     if (grant.walletKind === 'contract' && !rotation.walletChecked) return { kind: 'wallet_unchecked', grant }
+    if (rotation.onlyChecks) return { kind: 'may_rotate', grant }
     if (behind === 1) return { kind: 'repeated', grant }
     const moved: Grant = {
       ...grant,

@@ -224,6 +224,26 @@ export function refreshContract(subject: Subject): void {
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))).kind).toBe('repeated')
   })
 
+  test('A rotation that only checks changes no row, and a replayed token still ends the grant', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const check = (generation: number, rotation: Partial<Rotation> = {}) =>
+      store.grants.rotateRefreshToken(rotationOf(grant, generation, { onlyChecks: true, ...rotation }))
+    const before = await store.grants.readGrant(grant.id)
+    expect(await check(0)).toEqual({ kind: 'may_rotate', grant: before })
+    expect(await check(0, { keepsToken: true })).toEqual({ kind: 'may_rotate', grant: before })
+    expect(await check(0, { scopes: ['admin'] })).toEqual({ kind: 'scope_not_granted' })
+    expect(await check(0, { clientId: 'another' })).toEqual({ kind: 'foreign' })
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+    await store.grants.rotateRefreshToken(rotationOf(grant, 0))
+    const rotated = await store.grants.readGrant(grant.id)
+    expect(await check(0), 'a retry within the window').toEqual({ kind: 'may_rotate', grant: rotated })
+    expect(await check(1)).toEqual({ kind: 'may_rotate', grant: rotated })
+    expect(await store.grants.readGrant(grant.id)).toEqual(rotated)
+    expect((await check(0, { retryWindow: 0 })).kind).toBe('replayed')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endReason: 'refresh_replayed' })
+  })
+
   test("A replayed refresh token ends a contract wallet's grant, even if its receipt was not checked", async () => {
     const [store] = subject().nodes
     for (const walletChecked of [true, false]) {

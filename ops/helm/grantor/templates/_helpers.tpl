@@ -157,6 +157,12 @@ spec:
         {{- if .Values.secret.registrationToken }}
         - { name: GRANTOR_REGISTRATION_TOKEN_FILE, value: /run/grantor/registration-token }
         {{- end }}
+        {{- if .Values.secret.hookSecret }}
+        - { name: GRANTOR_HOOK_SECRET_FILE, value: /run/grantor/hook-secret }
+        {{- end }}
+        {{- if .Values.secret.hookSecretPrevious }}
+        - { name: GRANTOR_HOOK_SECRET_PREVIOUS_FILE, value: /run/grantor/hook-secret-previous }
+        {{- end }}
         {{- if .Values.secret.chains }}
         - name: GRANTOR_CHAINS
           valueFrom: { secretKeyRef: { name: {{ .Values.secret.name }}, key: chains } }
@@ -199,6 +205,12 @@ spec:
           {{- end }}
           {{- if .Values.secret.registrationToken }}
           - { key: registration-token, path: registration-token }
+          {{- end }}
+          {{- if .Values.secret.hookSecret }}
+          - { key: hook-secret, path: hook-secret }
+          {{- end }}
+          {{- if .Values.secret.hookSecretPrevious }}
+          - { key: hook-secret-previous, path: hook-secret-previous }
           {{- end }}
     {{- if .Values.login.enabled }}
     - name: login-secret
