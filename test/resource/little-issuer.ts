@@ -13,10 +13,18 @@ export interface LittleIssuer {
   clock: { now: number }
   /** The response of each endpoint. Tests can replace each function. */
   answers: { metadata: () => Answer; jwks: () => Answer; introspect: (token: string) => Answer }
+  /** Writes the response of `/oauth/endings`. If it is set, the metadata name this endpoint. */
+  answerEndings?: (request: IncomingMessage, response: ServerResponse) => void
   /** The requests so far, in their order. */
   requests: { path: string; authorization: string | undefined; contentType: string | undefined; body: string }[]
   sign(
     claims?: Record<string, unknown>,
+    header?: { typ?: string | undefined; kid?: string },
+    algorithm?: Algorithm,
+  ): Promise<string>
+  /** Signs exactly these claims. */
+  signClaims(
+    claims: Record<string, unknown>,
     header?: { typ?: string | undefined; kid?: string },
     algorithm?: Algorithm,
   ): Promise<string>
@@ -52,7 +60,13 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
     clock: { now: 1_800_000_000 },
     requests: [],
     answers: {
-      metadata: () => ok({ issuer: url, jwks_uri: `${url}/oauth/jwks`, introspection_endpoint: `${url}/oauth/introspect` }),
+      metadata: () =>
+        ok({
+          issuer: url,
+          jwks_uri: `${url}/oauth/jwks`,
+          introspection_endpoint: `${url}/oauth/introspect`,
+          ...(issuer.answerEndings ? { endings_endpoint: `${url}/oauth/endings` } : {}),
+        }),
       jwks: () => ok({ keys: jwks }),
       introspect: (token) => ok(issuer.active(token)),
     },
@@ -68,7 +82,10 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
         jti: 'jti-1',
         scope: 'enhancement',
       }
-      return await new SignJWT({ ...usual, ...claims })
+      return await issuer.signClaims({ ...usual, ...claims }, header, algorithm)
+    },
+    async signClaims(claims, header = {}, algorithm = 'ES256') {
+      return await new SignJWT(claims)
         .setProtectedHeader(Object.assign({ typ: 'at+jwt', alg: algorithm, kid: algorithm }, header))
         .sign(keys[algorithm].privateKey)
     },
@@ -88,6 +105,7 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
     const target = request.url ?? ''
     const { authorization, 'content-type': contentType } = request.headers
     issuer.requests.push({ path: target, authorization, contentType, body })
+    if (target === `${path}/oauth/endings` && issuer.answerEndings) return issuer.answerEndings(request, response)
     const answer = answerTo(target, body)
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
     response.end(typeof answer.json === 'string' ? answer.json : JSON.stringify(answer.json))

@@ -12,6 +12,8 @@ const LANDED = {
   'PostgreSQL 18': 'fG4hcy6S8QZ4h6wQfE5dAgpr5cGaL-5kIEeORCGUm6Y',
   'SQLite 19': 'H8yx5qbpFgqG30Z3IZ-VZ55jjqQvgcs6XrTg2RASHlM',
   'PostgreSQL 19': 'ezwKTqBa6G9bA37SxU2bSQKw5dr7LjTcQqK0s6ndZv0',
+  'SQLite 20': 'QnUpfoAiZ8iF9rI_5-1aUmQSExN0cCAHzLTM8_65AcM',
+  'PostgreSQL 20': 'IrsHw_7E1mI78fWfkN_3Y-Ah8NbmXdulYGI92UTc3Nw',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

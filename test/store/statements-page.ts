@@ -19,6 +19,7 @@ export type Reach = 'one' | 'some' | 'every' | 'coordinator'
 type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
 
 const BY_WALLET = 'grants are distributed by their ids, not by wallet; only the account page and operators list them'
+const BY_TIME = 'endings are found by their time; each node with readers of the feed reads them twice a second'
 const BY_END = 'rows that can be deleted are on every machine; a batch is deleted at a time'
 
 /** The statements on distributed tables. A part of the text identifies each statement. */
@@ -79,7 +80,13 @@ export const NAMED: readonly Named[] = [
   { name: 'delete sessions', is: /DELETE FROM sessions WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
   { name: 'find receipts to delete', is: /over_since FROM receipts WHERE/, reach: 'every', why: BY_END },
   { name: 'delete receipts', is: /DELETE FROM receipts WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
-  { name: 'use an assertion, a proof or a client’s revoked token once', is: /^\s*INSERT INTO spent/, reach: 'one' },
+  { name: 'use an assertion or a proof once', is: /^INSERT INTO spent[^]*VALUES \(:hash, :kind/, reach: 'one' },
+  { name: 'revoke a token without a grant', is: /^INSERT INTO spent[^]*'access_token', :at/, reach: 'one' },
+  { name: 'note a revoked token of a grant', is: /^INSERT INTO spent[^]*'token', :at/, reach: 'one' },
+  { name: 'note that tokens of a client ended', is: /^INSERT INTO spent[^]*'client', :at/, reach: 'one' },
+  { name: 'read the grants that ended', is: /^SELECT id, resources, ended_at FROM grants/, reach: 'every', why: BY_TIME },
+  { name: 'read what ended without a grant, and the revoked tokens', is: /^SELECT hash, kind, expires_at, attempt_id FROM spent/, reach: 'every', why: 'the same' },
+  { name: 'read the resources of revoked tokens', is: /^SELECT id, resources FROM grants WHERE id = ANY/, reach: 'every', why: 'the same' },
   { name: 'read whether an assertion or a proof was used', is: /^SELECT hash FROM spent WHERE hash/, reach: 'one' },
   { name: 'find uses to delete', is: /over_since FROM spent WHERE/, reach: 'every', why: BY_END },
   { name: 'delete uses', is: /DELETE FROM spent WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },

@@ -37,7 +37,7 @@ class Table {
     if (this.count + 1 > this.#capacity * LOAD_AT_MOST) this.#grow()
     const slot = this.#slotOf(entries, position)
     if (!isZero(this.#words, slot)) return false
-    for (let word = 0; word < WORDS; word++) this.#words[slot + word] = entries[position + word] ?? 0
+    copyEntry(entries, position, this.#words, slot)
     this.count++
     return true
   }
@@ -61,9 +61,13 @@ class Table {
     this.#words = new Uint32Array(this.#capacity * WORDS)
     for (let position = 0; position < before.length; position += WORDS) {
       if (isZero(before, position)) continue
-      this.#words.set(before.subarray(position, position + WORDS), this.#slotOf(before, position))
+      copyEntry(before, position, this.#words, this.#slotOf(before, position))
     }
   }
+}
+
+function copyEntry(from: Uint32Array, position: number, to: Uint32Array, slot: number): void {
+  for (let word = 0; word < WORDS; word++) to[slot + word] = from[position + word] ?? 0
 }
 
 function isZero(words: Uint32Array, position: number): boolean {

@@ -29,6 +29,7 @@ export async function everyStatement(address: PostgresAddress): Promise<{ statem
       return this.prepare<Row>(kind, one, place)
     }
     override prepareTogether<Row>(_: Kind, __: string, ___: Place, apart: Ask<Row>) {
+      callSites.add(callSite())
       return apart
     }
     override prepareForEach({ kind, one, place }: ForMany) {

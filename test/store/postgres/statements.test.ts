@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
 import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
 import { compile, compileForMany, textArray } from '../../../src/store/postgres/connection/statement.ts'
+import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
 import { createPushedRequestStore } from '../../../src/store/postgres/pushed-requests.ts'
@@ -151,7 +152,7 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
       const { id, clientId } = await newLivingGrant()
       return () => stores.grants.revokeAccessToken({ grantId: id, clientId, jti: 'j', expiresAt: NOW + 9, at: NOW })
     },
-    { statements: ['UPDATE'], writes: 1 },
+    { statements: ['WITH'], writes: 2 },
   ],
   ['introspecting a token', async () => () => stores.grants.readGrant('g1'), { statements: ['SELECT'], writes: 0 }],
   ['reading a session', async () => () => stores.sessions.readSession('h1'), { statements: ['SELECT'], writes: 0 }],
@@ -285,6 +286,20 @@ test('On PostgreSQL, expired rows are found through an index on their expiry, ne
       expect.stringMatching(/^(Index (Only )?Scan using|Bitmap Index Scan on) \w+_by_end\b/),
     ])
   }
+})
+
+test('On PostgreSQL, a page of endings is read in the order of an index, and only the endings of one second are sorted', async () => {
+  const recording = new RecordingConnection(database.address, 'database')
+  createEndingStore(recording)
+  const pages = recording.prepared.filter((sql) => /ORDER BY/.test(sql) && !/run_command/.test(sql))
+  const byId = recording.prepared.filter((sql) => /= ANY/.test(sql))
+  await recording.close()
+  const plans = await Promise.all([...pages, ...byId].map((sql) => planOf(sql, /Sort$|Scan|Presorted/)))
+  expect(plans).toEqual([
+    ['Incremental Sort', 'Presorted Key: (COALESCE(ended_at, expires_at))', 'Index Scan using grants_by_end on grants'],
+    ['Incremental Sort', 'Presorted Key: expires_at', 'Index Scan using spent_by_end on spent'],
+    ['Index Scan using grants_pkey on grants'],
+  ])
 })
 
 test("On PostgreSQL, a page of a wallet's grants, sessions or receipts is read in the order of one index, without a sort", async () => {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createRecordStores } from '../../../src/store/record-stores.ts'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
 import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { createEndingStore } from '../../../src/store/sqlite/endings.ts'
 import { createGrantStore } from '../../../src/store/sqlite/grants.ts'
 import { migrate } from '../../../src/store/sqlite/migrations.ts'
 import { createPushedRequestStore } from '../../../src/store/sqlite/pushed-requests.ts'
@@ -58,8 +59,8 @@ test("On SQLite, each statement on a request's path finds its row by the primary
   ).toHaveLength(5)
   expect(
     statements.filter((sql) => /^\s*INSERT/.test(sql)),
-    'redeem, remember, raise, start a session, use once, push a request',
-  ).toHaveLength(6)
+    'redeem, note a token, remember, raise, start a session, use once, revoke a token, end a client, push a request',
+  ).toHaveLength(8)
   for (const sql of statements) {
     const steps = planOf(connection, sql)
     const elsewhere = steps.filter((step) => !/^SEARCH \w+ USING PRIMARY KEY \((id|address|hash)=\?( AND kind=\?)?\)$/.test(step))
@@ -147,8 +148,8 @@ test('On SQLite, receipts are read and withdrawn by their primary key', async ()
 test('On SQLite, expired rows are found through an index on their expiry, and deleted by their own keys, without a sort', async () => {
   const connection = await openRecording()
   createCleaning(connection)
-  const statements = [...connection.sql].filter((sql) => /^\s*DELETE/.test(sql))
-  expect(statements).toHaveLength(8)
+  const statements = [...connection.sql].filter((sql) => /^\s*DELETE FROM (?!endings)/.test(sql))
+  expect(statements).toHaveLength(7)
   for (const sql of statements) {
     const [byKey, byEnd, ...more] = planOf(connection, sql)
     expect(byKey, `plan of ${sql}`).toMatch(/^SEARCH \w+ USING (PRIMARY KEY|COVERING INDEX sqlite_autoindex_keys_1) /)
@@ -159,6 +160,22 @@ test('On SQLite, expired rows are found through an index on their expiry, and de
     const sorts = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
     expect(sorts.filter(({ detail }) => detail.includes('TEMP B-TREE'))).toEqual([])
   }
+})
+
+test('On SQLite, endings are read and deleted in the order of their numbers, without a sort', async () => {
+  const connection = await openRecording()
+  createEndingStore(connection)
+  createCleaning(connection)
+  const statements = [...connection.sql].filter((sql) => sql.includes('FROM endings'))
+  const plans = statements.map((sql) =>
+    (connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail),
+  )
+  expect(plans.flat().filter((detail) => /TEMP B-TREE|SCAN grants/.test(detail))).toEqual([])
+  expect(plans[0]).toEqual([
+    'SEARCH endings USING INTEGER PRIMARY KEY (rowid>?)',
+    'SEARCH grants USING PRIMARY KEY (id=?) LEFT-JOIN',
+  ])
+  expect(plans[1]?.[0]).toBe('SEARCH endings USING INTEGER PRIMARY KEY (rowid=?)')
 })
 
 test('On SQLite, a refresh or a use of a session changes its row only and writes no index', async () => {

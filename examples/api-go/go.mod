@@ -1,0 +1,3 @@
+module example.com/api-go
+
+go 1.22
