@@ -110,7 +110,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'grantor export': COMMANDS,
     'open_to:': COMMANDS,
     'to create, 1 to change': COMMANDS,
-    '--client-metadata': COMMANDS,
+    'clients import': COMMANDS,
   },
   'operating/audit.md': {
     'audit list': COMMANDS,
