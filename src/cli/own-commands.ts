@@ -12,6 +12,7 @@ export const ownCommands: readonly CommandEntry[] = [
   { name: 'apply', load: async () => (await import('./commands/apply.ts')).apply },
   { name: 'export', load: async () => (await import('./commands/export.ts')).exportCommand },
   { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
+  { name: 'clients import', load: async () => (await import('./commands/clients-import.ts')).clientsImport },
   { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
   { name: 'keys rewrap', load: async () => (await import('./commands/keys-rewrap.ts')).keysRewrap },
   { name: 'audit export', load: async () => (await import('./commands/audit-export.ts')).auditExport },

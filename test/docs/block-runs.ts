@@ -48,6 +48,11 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'java spring-login': by('clients/spring'),
     'java spring-api': by('clients/spring'),
   },
+  'guides/coming-from-elsewhere.md': {
+    'js accounts': by('clients/coming-from-elsewhere'),
+    'sh register': by('clients/coming-from-elsewhere'),
+    'js link': by('clients/coming-from-elsewhere'),
+  },
   'guides/connect-package.md': {
     'npm install': PACKED,
     'sh react': CONNECT,
@@ -110,7 +115,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'grantor export': COMMANDS,
     'open_to:': COMMANDS,
     'to create, 1 to change': COMMANDS,
-    '--client-metadata': COMMANDS,
+    'clients import': COMMANDS,
   },
   'operating/audit.md': {
     'audit list': COMMANDS,

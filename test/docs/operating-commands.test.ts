@@ -131,6 +131,20 @@ describe('docs/operating/apply.md', () => {
   })
 })
 
+test('The command of docs/operating/apply.md registers the clients of another server, without the members that it leaves out', async ({
+  service: { folder, paste },
+}) => {
+  const metadata = {
+    client_name: 'From elsewhere',
+    redirect_uris: ['https://app.example/cb'],
+    logo_uri: 'https://app.example/logo.png',
+  }
+  writeFileSync(join(folder, 'clients.json'), JSON.stringify([{ ...metadata, client_secret: 'x' }]))
+  // This shell has no terminal on which the command could ask.
+  const printed = await paste(`${blockWith('operating/apply.md', 'clients import').trim()} --yes`)
+  expect(printed).toMatch(/create client "From elsewhere"[^]*Applied 1 change\./)
+})
+
 test('The commands of docs/operating/clients-and-grants.md register a resource and list all grants as JSON', async ({
   service: { folder, paste },
 }) => {

@@ -47,24 +47,32 @@ export function readConfiguration(text: string, file: string): Configuration {
   throw new UsageError(faultLines(file, reading.faults))
 }
 
-export function faultLines(file: string, faults: readonly string[]): string[] {
+export function faultLines(file: string, faults: readonly string[], done = 'applied'): string[] {
   // The file may be from another author, so its text must not control the terminal.
   const shown = faults.slice(0, FAULTS_AT_MOST).map((fault) => `- ${fault.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')}`)
   const more = faults.length > FAULTS_AT_MOST ? [`and ${faults.length - FAULTS_AT_MOST} more`] : []
-  return [`${JSON.stringify(file)} cannot be applied; nothing was changed`, ...shown, ...more]
+  return [`${JSON.stringify(file)} cannot be ${done}; nothing was changed`, ...shown, ...more]
 }
 
-/** Client metadata of RFC 7591: one object, or a list of them, as a configuration with clients only. */
-export function readClientMetadata(text: string, file: string): Configuration {
-  const reading: Reading = { faults: [], place: () => '', folder: dirname(file) }
-  const contents = parse(text, reading)?.contents
-  const entries = (isSeq(contents) ? contents.items : [contents]).map((item, index): Entry => {
+/**
+ * Client metadata of RFC 7591: one object, or a list of them, as a configuration with clients only. Members with a name of `leaveOut` are not read.
+ */
+export function readClientMetadata(text: string, file: string, leaveOut: readonly string[]): Configuration {
+  const reading: Reading = { faults: leaveOut.flatMap(leaveOutFault), place: () => '', folder: dirname(file) }
+  const contents = reading.faults.length === 0 ? parse(text, reading)?.contents : null
+  const items = isSeq(contents) ? contents.items : [contents]
+  if (items.length === 0) reading.faults.push('the file has no client')
+  const names = new Set(items.flatMap((item) => (isMap(item) ? item.items.map(nameOf) : [])))
+  if (reading.faults.length === 0)
+    reading.faults.push(...leaveOut.filter((name) => !names.has(name)).map((name) => `no client of the file has ${name}`))
+  const entries = items.map((item, index): Entry => {
     const path = `client ${index + 1}`
     if (!isMap(item)) {
       if (reading.faults.length === 0)
         reading.faults.push(`${reading.place(item)}: ${path} must be an object (RFC 7591 section 2)`)
       return { place: '', members: {} }
     }
+    item.items = item.items.filter((pair) => !leaveOut.includes(nameOf(pair)))
     const metadata = readEntry(item, path, metadataMembers, reading)
     // The defaults of the metadata can be derived only from members of the right types.
     const { members, faults } = reading.faults.length === 0 ? entryOfMetadata(metadata) : { members: {}, faults: [] }
@@ -73,8 +81,25 @@ export function readClientMetadata(text: string, file: string): Configuration {
     return { place, members }
   })
   if (entries.length > sections.clients.atMost) reading.faults.push(`at most ${sections.clients.atMost} clients are read`)
-  if (reading.faults.length > 0) throw new UsageError(faultLines(file, reading.faults))
-  return { ...NO_SECTION, clients: entries }
+  const unsupported = [...names].filter((name) => /^\w+$/.test(name) && !isMetadata(name) && !leaveOut.includes(name))
+  if (reading.faults.length === 0) return { ...NO_SECTION, clients: entries }
+  throw new UsageError([...faultLines(file, reading.faults, 'imported'), ...leaveOutHint(unsupported)])
+}
+
+const isMetadata = (name: string): boolean => metadataMembers.some((member) => member.name === name)
+const nameOf = ({ key }: Pair): string => (isScalar(key) ? String(key.value) : '')
+
+/** A supported member is never left out, because the client could have more rights without the member. Another id does no harm. */
+function leaveOutFault(name: string): string[] {
+  return isMetadata(name) && name !== 'client_id'
+    ? [`--leave-out ${name}: Grantor supports ${name}; change the file instead`]
+    : []
+}
+
+function leaveOutHint(unsupported: readonly string[]): string[] {
+  if (unsupported.length === 0) return []
+  const options = unsupported.slice(0, FAULTS_AT_MOST).map((name) => `--leave-out ${name}`)
+  return [`To import the clients without these members, add ${options.join(' ')}`]
 }
 
 const NO_SECTION = Object.fromEntries(SECTION_NAMES.map((name) => [name, null])) as Configuration

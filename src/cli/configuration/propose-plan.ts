@@ -1,0 +1,95 @@
+/** Shows a plan, asks, and carries the plan out: the same for each command that makes a plan from a file. */
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { Plan } from '../../operations/configuration/plan.ts'
+import { ChangedMeanwhile, type KeepSecret, type NewSecret } from '../../operations/configuration/section.ts'
+import type { Actor, Service } from '../../operations/service.ts'
+import { type CommandEnvironment, CommandError, EXIT, UsageError } from '../terminal/command.ts'
+import { counted } from '../terminal/print.ts'
+import { planLines, planRecord, titleOf } from './print-plan.ts'
+import { openSecretsFile, secretRecord } from './secrets-file.ts'
+
+export const planOptions = {
+  yes: { words: 'Applies the plan without asking.' },
+  'dry-run': { words: 'Changes nothing. The exit code is 1 if something would change.' },
+  secrets: {
+    value: 'FILE',
+    words:
+      'Writes new secrets to this file instead of printing them: one JSON object per line, readable by its owner only. The file must not exist yet.',
+  },
+  json: { words: 'Prints the plan and new secrets as JSON. Needs --yes or --dry-run.' },
+} as const
+
+type Options = { yes: boolean; 'dry-run': boolean; json: boolean; secrets: string | undefined }
+
+export function refuseContradictions({ yes, json, 'dry-run': dryRun }: Options): void {
+  if (yes && dryRun) throw new UsageError('--yes and --dry-run are both given: keep one')
+  if (json && !yes && !dryRun) throw new UsageError('--json cannot ask: add --yes or --dry-run')
+}
+
+/** `command`: the command that the operator repeats after a failure */
+type Proposal = { service: Service; actor: Actor; options: Options; environment: CommandEnvironment; command: string }
+
+/** Returns the exit code. */
+export async function proposePlan(plan: Plan, proposal: Proposal): Promise<number> {
+  const { options, environment } = proposal
+  printPlan(plan, options, environment)
+  if (plan.changes.length === 0) return EXIT.done
+  if (options['dry-run']) return EXIT.failed
+  if (!options.yes) await confirm(environment)
+  return carryOut(plan, proposal)
+}
+
+/** With --json and --yes, the plan is printed at the end, together with the secrets. */
+function printPlan(plan: Plan, options: Options, { print }: CommandEnvironment): void {
+  const { changes, unchanged } = plan
+  if (options.json) {
+    if (options['dry-run'] || changes.length === 0) print(JSON.stringify({ ...planRecord(plan), secrets: [] }))
+  } else if (changes.length === 0) print(`Nothing to change: ${unchanged} unchanged.`)
+  else for (const line of planLines(plan)) print(line)
+}
+
+async function confirm({ ask }: CommandEnvironment): Promise<void> {
+  if (!ask)
+    throw new UsageError('nothing was changed: there is no terminal to ask on; add --yes, or --dry-run to see the plan only')
+  if ((await ask('Apply this plan? Type yes: ')).trim() !== 'yes') throw new CommandError('nothing was changed')
+}
+
+async function carryOut(plan: Plan, { service, actor, options, environment, command }: Proposal): Promise<number> {
+  const { print } = environment
+  const secrets: NewSecret[] = []
+  const keepSecret: KeepSecret = (secret) => {
+    secrets.push(secret)
+    if (!options.json) print(`Secret of ${JSON.stringify(secret.name)} (${secret.id}), shown only once: ${secret.secret}`)
+  }
+  const needsFile = options.secrets !== undefined && plan.changes.some(({ newSecret }) => newSecret)
+  const file = needsFile ? openSecretsFile(options.secrets ?? '') : null
+  let done = 0
+  try {
+    for (const change of plan.changes) {
+      const grantsEnded = await change.carryOut(service.now(), file?.keepSecret ?? keepSecret)
+      done += 1
+      const details = { ...change.act.details, ...(change.grantsEnded ? { grants: grantsEnded } : {}) }
+      await service.record(actor, { ...change.act, details })
+      if (change.grantsEnded && !options.json)
+        print(`Deleted ${change.kind} ${change.id} and ended ${counted(grantsEnded, 'grant')}.`)
+    }
+  } catch (error) {
+    throw stopError(error, { plan, done, command })
+  } finally {
+    file?.close()
+    if (options.json) print(JSON.stringify({ ...planRecord(plan), applied: done, secrets: secrets.map(secretRecord) }))
+  }
+  if (!options.json) print(`Applied ${counted(done, 'change')}.`)
+  return EXIT.done
+}
+
+/** The changes before the failed one stay. A second run makes the others. */
+function stopError(error: unknown, { plan: { changes }, done, command }: { plan: Plan; done: number; command: string }): unknown {
+  const next = changes[done]
+  if (!next || !(error instanceof ChangedMeanwhile || error instanceof StoreUnavailable)) return error
+  const why = error instanceof ChangedMeanwhile ? error.message : `the database cannot be used: ${error.message}`
+  return new CommandError([
+    `stopped after ${done} of ${counted(changes.length, 'change')}, at: ${titleOf(next)}: ${why}`,
+    `Run ${command} again: it makes a new plan, and changes only what still differs.`,
+  ])
+}
