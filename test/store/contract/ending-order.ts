@@ -227,16 +227,16 @@ export function endingOrderContract(subject: Subject): void {
     const readers = [1, 2, 7, 50].map((limit) => ({ read: readerOf(other, limit), found: new Set<string>() }))
     const readAll = () =>
       Promise.all(readers.map(async ({ read, found }) => (await read()).forEach((ending) => found.add(keyOf(ending)))))
-    let isDone = false
+    const done = new AbortController()
     const reading = (async () => {
-      while (!isDone) await readAll()
+      while (!done.signal.aborted) await readAll()
     })()
     await race(subject(), grants.length + tokens.length, async (node, index) => {
       const [grant, token] = [grants[index], tokens[index - grants.length]]
       if (grant) await node.grants.endGrant(grant.id, 'revoked', NOW + (index % 3))
       if (token) await node.spent.revokeClientToken(token)
     })
-    isDone = true
+    done.abort()
     await reading
     await readAll()
     const keys = [...grants.map(({ id }) => id), ...tokens.map((token) => token.hash)].sort()
@@ -248,9 +248,9 @@ export function endingOrderContract(subject: Subject): void {
     const grants = await Promise.all(Array.from({ length: 100 }, () => livingGrant(store)))
     const read = readerOf(other, 10)
     const [acknowledged, found] = [new Set<string>(), new Set<string>()]
-    let isDone = false
+    const done = new AbortController()
     const reading = (async () => {
-      while (!isDone) {
+      while (!done.signal.aborted) {
         const before = [...acknowledged]
         for (const ending of await read()) found.add(keyOf(ending))
         expect(before.filter((id) => !found.has(id))).toEqual([])
@@ -263,7 +263,7 @@ export function endingOrderContract(subject: Subject): void {
         acknowledged.add(id)
       }),
     )
-    isDone = true
+    done.abort()
     await reading
   })
 
