@@ -8,6 +8,7 @@ import { atExit } from './at-exit.ts'
 import { measureAudit } from './audit.ts'
 import { CHECKOUT } from './built.ts'
 import { checksOf } from './checks.ts'
+import { measureFeed } from './feed.ts'
 import { type Figures, figuresOf, keep, kept } from './figures.ts'
 import { measureJobs } from './jobs.ts'
 import { tell } from './measure.ts'
@@ -23,6 +24,7 @@ async function main(): Promise<void> {
   if (args[0] === 'audit') return measureAudit(args.slice(1))
   if (args[0] === 'appends') return measureAppends(args.slice(1))
   if (args[0] === 'jobs') return measureJobs(args.slice(1))
+  if (args[0] === 'feed') return measureFeed(args.slice(1))
   if (args[0] === 'soak') return measureSoak(args.slice(1))
   const options = parseOptions(args)
   if (options === 'help') {

@@ -57,6 +57,8 @@ Parts (unless named, all but others):
             database of yours, such as one on Citus; with --baseline, only that build uses it
   jobs      refreshes while a job of an operator ends 1,000,000 grants of another client; only if it is named, with
             --grants N, --store sqlite,postgres and --folder DIR
+  feed      a check of a token with the feed of endings, against introspection and against the token alone, and the memory of a
+            reader; only if it is named, with --entries N, --rounds N, --seconds N and --folder DIR
   soak      half an hour of refreshes at half of the highest rate, with endings, cleaning and key rotation; only if it is
             named, with --minutes N, --chart FILE and --folder DIR
 
