@@ -199,7 +199,7 @@ export const importRules: readonly ImportRule[] = [
     others: 'any',
   }),
   rule('src/cli/configuration', 'what `apply` reads and prints: the file, the plan, the file of new secrets', {
-    ours: 'cli/terminal look oauth operations',
+    ours: 'cli/terminal look oauth domain/model operations',
     others: 'any',
   }),
   rule('src/cli/compose', 'the composition: from settings to the store, the keys and the servers', {

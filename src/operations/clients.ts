@@ -12,7 +12,17 @@ import { CLIENT_LOGO, type Logo, readLogoUri } from '../look/logo.ts'
 import { requireOwnerFor, requireOwnerIfOperator } from './access.ts'
 import { jobRecord, jobs } from './jobs.ts'
 import { clientMembers } from './members/client-members.ts'
-import { byKey, changedNames, givenAtChange, givenAtCreation, type Members, membersOf, type Shown } from './members/member.ts'
+import {
+  byKey,
+  changedNames,
+  differences,
+  givenAtChange,
+  givenAtCreation,
+  type MemberChange,
+  type Members,
+  membersOf,
+  type Shown,
+} from './members/member.ts'
 import {
   type Call,
   displaysOf,
@@ -402,11 +412,15 @@ async function changeLogo(
     requireOwnerFor(service, actor, present)
     before = present
   }
-  const record = await checkedRecord(service, existing(await storeLogo(service.store, id, { logo, accept }), id))
-  const hash = logo?.hash ?? null
-  const details = { ...changedNames(['logo']), logo: hash ?? 'none' }
-  const isSame = (before?.logo?.hash ?? null) === hash
-  return { output: record, record, ...(!isSame && { act: { event: 'client_changed', client_id: id, details } as const }) }
+  const after = existing(await storeLogo(service.store, id, { logo, accept }), id)
+  const record = await checkedRecord(service, after)
+  const changed = differences(clientMembers, before ?? after, after)
+  const details = { ...changedNames(changed), logo: logo?.hash ?? 'none' }
+  return {
+    output: record,
+    record,
+    ...(changed.length > 0 && { act: { event: 'client_changed', client_id: id, details } as const }),
+  }
 }
 
 type JobOutput = ReturnType<typeof jobRecord>
@@ -523,16 +537,15 @@ async function changeClient({ service, actor, id, input, requireMatch }: Call): 
   if (outcome.kind === 'unknown') throw notFound(kind.name, id)
   if (outcome.kind === 'faults') throw invalid(outcome.faults, 'This change cannot be made.')
   const record = await checkedRecord(service, outcome.client)
-  // A client that is disabled twice was disabled once.
-  const isSame = Object.keys(changes).length === 0 && before?.disabledAt === outcome.client.disabledAt
-  const event = eventOf(disabled, changes)
-  const details = event === 'client_changed' ? { details: changedNames(Object.keys(input)) } : {}
-  return { output: record, record, ...(!isSame && { act: { event, client_id: id, ...details } }) }
+  const changed = differences(clientMembers, before ?? outcome.client, outcome.client)
+  const event = eventOf(changed)
+  const details = event === 'client_changed' ? { details: changedNames(changed) } : {}
+  return { output: record, record, ...(changed.length > 0 && { act: { event, client_id: id, ...details } }) }
 }
 
-function eventOf(disabled: unknown, changes: Partial<Client>): ActName {
-  if (disabled === undefined || Object.keys(changes).length > 0) return 'client_changed'
-  return disabled === true ? 'client_disabled' : 'client_enabled'
+function eventOf([first, ...others]: readonly MemberChange[]): ActName {
+  if (first?.name !== clientMembers.disabledAt.name || others.length > 0) return 'client_changed'
+  return first.after === true ? 'client_disabled' : 'client_enabled'
 }
 
 async function register({ service, actor, idempotencyKey: key }: Call, registration: ClientRegistration) {

@@ -115,8 +115,10 @@ const setOperator = defineOperation<{ role: OperatorRole }>({
   },
   async run({ service, actor, id: text, input: { role }, requireMatch }) {
     const id = await requireOperatorId(service, text)
+    let before: OperatorRole | undefined
     const outcome = await setInList(service.store, { id, role, at: service.now() }, (present, operators) => {
       requireStillOwner(actor, operators)
+      before = present?.role
       if (present) requireMatch(operatorRecord(present))
     })
     if (outcome.kind === 'refused') throw refusalOf(outcome.why, id)
@@ -126,7 +128,7 @@ const setOperator = defineOperation<{ role: OperatorRole }>({
       ...objectOf(id),
       details: { role },
     }
-    return { output: record, record, isNew: outcome.isNew, act }
+    return { output: record, record, isNew: outcome.isNew, ...(before !== role && { act }) }
   },
 })
 

@@ -2,7 +2,7 @@
 import { RESOURCES_AT_MOST } from '../domain/model/operator-store.ts'
 import { CLIENT_KINDS, type Resource, type ResourceScope } from '../domain/model/records.ts'
 import { resourceFaults } from '../domain/resources/resource-faults.ts'
-import { byKey, changedNames, givenAtChange, givenAtCreation, type Members, membersOf } from './members/member.ts'
+import { byKey, changedNames, differences, givenAtChange, givenAtCreation, type Members, membersOf } from './members/member.ts'
 import { resourceMembers } from './members/resource-members.ts'
 import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
@@ -137,13 +137,17 @@ const updateResource = change({
     }
   },
   async run({ service, id, input, requireMatch }) {
+    let before: Resource | undefined
     const changed = await service.store.resources.changeResource(id, (present) => {
       requireMatch(resourceRecord(present))
+      before = present
       return changedResource(service, present, input)
     })
-    const record = resourceRecord(existing(changed, id))
-    const details = changedNames(Object.keys(input))
-    return { output: record, record, act: { event: 'resource_changed', resource: id, details } }
+    const after = existing(changed, id)
+    const changes = differences(resourceMembers, before ?? after, after)
+    const act = { event: 'resource_changed', resource: id, details: changedNames(changes) } as const
+    const record = resourceRecord(after)
+    return { output: record, record, ...(changes.length > 0 && { act }) }
   },
 })
 

@@ -6,7 +6,16 @@ import { recordedEvents } from '../domain/model/audit-events.ts'
 import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook } from '../domain/model/webhook-store.ts'
 import { newStandardSecret, standardSecretText } from '../keys/standard-webhook.ts'
 import { nearest } from '../oauth/nearest.ts'
-import { byKey, changedNames, givenAtChange, givenAtCreation, type Members, membersOf, type Shown } from './members/member.ts'
+import {
+  byKey,
+  changedNames,
+  differences,
+  givenAtChange,
+  givenAtCreation,
+  type Members,
+  membersOf,
+  type Shown,
+} from './members/member.ts'
 import { webhookMembers } from './members/webhook-members.ts'
 import { displaysOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
@@ -187,15 +196,18 @@ const updateWebhook = change<WebhookRecord>({
     return { title: 'Change this webhook?', effect: `It sends new lines of the audit trail to ${new URL(url).host}.` }
   },
   async run({ service, id, input, requireMatch }) {
+    let before: StoredWebhook | undefined
     const changed = await service.store.webhooks.changeWebhook(id, (present) => {
       requireMatch(membersOf(webhookMembers, present))
+      before = present
       return changedWebhook(service, present, input)
     })
     const webhook = existing(changed, id)
     const { seq } = await service.store.audit.readHead()
-    const details = { ...detailsOf(webhook), ...changedNames(Object.keys(input)) }
+    const changes = differences(webhookMembers, before ?? webhook, webhook)
+    const act = { event: 'webhook_changed', details: { ...detailsOf(webhook), ...changedNames(changes) } } as const
     const record = membersOf(webhookMembers, webhook)
-    return { output: webhookRecord(webhook, seq), record, act: { event: 'webhook_changed', details } }
+    return { output: webhookRecord(webhook, seq), record, ...(changes.length > 0 && { act }) }
   },
 })
 

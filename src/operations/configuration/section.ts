@@ -4,7 +4,7 @@ import type { Store } from '../../domain/model/store.ts'
 import type { KeyRecord } from '../../keys/key-ring.ts'
 import {
   changedNames,
-  changesBetween,
+  differences,
   type MemberChange,
   type Members,
   membersOf,
@@ -163,7 +163,7 @@ async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: P
   const { action } = step
   const { act, ...naming } = kind.naming(action === 'delete' ? step.before : step.after)
   const members = action === 'change' ? differences(kind.members, step.before, step.after) : []
-  const changed = members.length > 0 && { details: { ...act.details, ...changedNames(members.map(({ name }) => name)) } }
+  const changed = members.length > 0 && { details: { ...act.details, ...changedNames(members) } }
   return {
     kind: kind.noun,
     action,
@@ -177,11 +177,6 @@ async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: P
     act: { event: kind.events[action], ...act, ...changed },
     carryOut: async (at: number, keepSecret: KeepSecret) => carryOut(step, at, keepSecret),
   }
-}
-
-/** The members in which two records differ. */
-function differences(table: RecordMembers, before: object, after: object): MemberChange[] {
-  return changesBetween(membersOf(table, before), membersOf(table, after))
 }
 
 /** Throws if the record in the store is not the one that the plan was made for. */

@@ -178,7 +178,12 @@ export function changesBetween(before: Members, after: Members): MemberChange[] 
     .map((name) => ({ name, before: before[name], after: after[name] }))
 }
 
+/** The members in which two records differ. */
+export function differences(table: RecordMembers, before: object, after: object): MemberChange[] {
+  return changesBetween(membersOf(table, before), membersOf(table, after))
+}
+
 /** The names of the changed members, for the audit trail. */
-export function changedNames(names: readonly string[]): { changed: string } {
-  return { changed: names.join(' ') }
+export function changedNames(changes: readonly MemberChange[]): { changed: string } {
+  return { changed: changes.map(({ name }) => name).join(' ') }
 }

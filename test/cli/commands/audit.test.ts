@@ -10,6 +10,7 @@ const SECRET = 'test-secret-that-wraps-the-keys-0123456789'
 const AT = 1_800_000_000
 const ME = `cli:${userInfo().username}`
 const RESOURCE = 'https://mcp.example.com/mcp'
+const OWNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 let env: Record<string, string>
 let path: string
@@ -37,6 +38,7 @@ test('Every command that changes something writes a line with the name of the us
   const id = await newClient()
   const wallet = testWallet(0).address
   for (const argv of [
+    ['clients', 'update', id, '--name', 'New', '--consent', 'session'],
     ['clients', 'update', id, '--name', 'New'],
     ['clients', 'rotate-secret', id],
     ['clients', 'disable', id],
@@ -44,9 +46,12 @@ test('Every command that changes something writes a line with the name of the us
     ['clients', 'enable', id],
     ['clients', 'list'],
     ['resources', 'create', RESOURCE, '--name', 'Notes', '--scope', 'notes.read=read'],
+    ['resources', 'update', RESOURCE, '--closed', '--name', 'Notes'],
     ['resources', 'update', RESOURCE, '--closed'],
     ['resources', 'delete', RESOURCE, '--yes'],
     ['grants', 'revoke', '--wallet', wallet],
+    ['operators', 'add', OWNER, '--role', 'owner'],
+    ['operators', 'add', OWNER, '--role', 'owner'],
     ['keys', 'rotate'],
     ['clients', 'delete', id, '--yes'],
   ])
@@ -63,6 +68,7 @@ test('Every command that changes something writes a line with the name of the us
     'resource_changed',
     'resource_deleted',
     'grants_ended',
+    'operator_added',
     'key_made',
     'client_deleted',
   ])

@@ -67,6 +67,8 @@ test('webhooks replay and resume move the cursor, delete removes the webhook, an
   expect((await run(['webhooks', 'replay', id, '--line', '1'], env)).exit).toBe(0)
   expect((await stored()).find((each) => each.id === id)?.cursor).toBe(0)
   expect((await run(['webhooks', 'resume', id], env)).exit).toBe(0)
+  // A change to the present value is no change, and writes no line.
+  expect((await run(['webhooks', 'update', id, '--url', URL_OF_RECEIVER], env)).exit).toBe(0)
   expect((await run(['webhooks', 'delete', id], env)).exit).toBe(0)
   expect(await stored()).toHaveLength(1)
   const { out } = await run(['audit', 'list', '--json'], env)
