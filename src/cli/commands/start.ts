@@ -11,7 +11,13 @@ import { limitGarbage } from '../../ops/process/engine.ts'
 import { type Closable, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { composeAuthService, composeLoginServer } from '../compose/compose.ts'
 import { migrateDatabase } from '../compose/database.ts'
-import { type DevelopmentStore, MADE_SETTINGS, makeDevelopmentStore, withDevelopmentStore } from '../compose/development-store.ts'
+import {
+  type DevelopmentStore,
+  keepAddresses,
+  MADE_SETTINGS,
+  makeDevelopmentStore,
+  withDevelopmentStore,
+} from '../compose/development-store.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { type Tls, tlsOf } from '../compose/tls.ts'
 import { failureOf } from '../compose/with-store.ts'
@@ -60,11 +66,13 @@ export const start = defineCommand({
     const folder = options.data ?? 'data'
     const made = makeDevelopmentStore(folder)
     const origins = originsFrom(options.host ?? 'localhost', ports, environment.env)
-    const settings = settingsFor('start', { env: developmentSettings(environment.env, made, ports, origins) })
+    const env = developmentSettings(environment.env, made, ports, origins)
+    const settings = settingsFor('start', { env })
     for (const line of ignoredSettings(environment.env)) environment.print(line)
     const unlock = lockFolder(folder)
     try {
       const running = await runAll(settings, made, ports, environment)
+      keepAddresses(folder, env)
       const ended = shutDownOnSignals(running.close, { logger: running.logger })
       for (const line of banner(settings, running, ports, folder)) environment.print(line)
       return await ended

@@ -14,6 +14,7 @@ export type DevelopmentStore = {
 
 const SECRET_FILE = 'development-secret'
 const DATABASE_FILE = 'grantor.sqlite'
+const ADDRESSES_FILE = 'addresses.json'
 
 /** Opens the folder and creates missing files. Only the owner can access the folder (0700) and its files (0600). */
 export function makeDevelopmentStore(folder: string): DevelopmentStore {
@@ -57,12 +58,37 @@ function readRoot(folder: string): string {
   return root
 }
 
-/** The environment with the store and secrets of `grantor start`; everything else is unchanged. */
+/**
+ * The settings from which a command finds out what no request of a client can get. A command with `--data` has them only from the service that
+ * uses the folder.
+ */
+const ADDRESSES = ['AUTH_URL', 'LOGIN_URL', 'ADMIN_URL', 'DEFAULT_RESOURCE', 'SCOPE_DESCRIPTIONS', 'CHAIN_IDS'].map(
+  (name) => `GRANTOR_${name}`,
+)
+
+/** Keeps the addresses of the service in its data folder, for the commands with `--data`. */
+export function keepAddresses(folder: string, env: Readonly<Record<string, string | undefined>>): void {
+  const kept = Object.fromEntries(ADDRESSES.map((name) => [name, env[name]]))
+  writeFileSync(join(folder, ADDRESSES_FILE), `${JSON.stringify(kept)}\n`, { mode: 0o600 })
+}
+
+/** Empty if the folder has no such file, or if the file cannot be read: the next start writes it again. */
+function readAddresses(folder: string): Record<string, string | undefined> {
+  try {
+    const kept = JSON.parse(readFileSync(join(folder, ADDRESSES_FILE), 'utf8')) as Record<string, unknown>
+    const texts = ADDRESSES.map((name) => [name, typeof kept[name] === 'string' ? kept[name] : undefined] as const)
+    return Object.fromEntries(texts)
+  } catch {
+    return {}
+  }
+}
+
+/** The environment with the store, the secrets and the addresses of `grantor start`; everything else is unchanged. */
 export function developmentEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
 ): Record<string, string | undefined> {
-  return withDevelopmentStore(env, openDevelopmentStore(folder))
+  return { ...withDevelopmentStore(env, openDevelopmentStore(folder)), ...readAddresses(folder) }
 }
 
 export function withDevelopmentStore(

@@ -158,6 +158,17 @@ describe('The command start', () => {
       expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
   })
 
+  test('With the data folder of start, clients create warns of a scope that no resource of the client has', async () => {
+    const { folder, port } = await startDemo()
+    const app = ['clients', 'create', '--data', folder, '--name', 'Notes', '--redirect-uri', 'https://notes.example/cb']
+    const notes = ['--scope', 'notes.read', '--default-scope', 'notes.read']
+    expect((await run([...app, ...notes])).out).toMatch(/warning +No resource of this client has the scope notes\.read/)
+    expect((await run([...app, ...notes, '--resource', `http://localhost:${port + 4}/mcp`])).out).not.toContain('warning')
+    // The addresses are those of the running service, whatever the environment of the command has.
+    const elsewhere = { GRANTOR_DEFAULT_RESOURCE: `http://localhost:${port + 4}/mcp` }
+    expect((await run([...app, ...notes], elsewhere)).out).toContain('warning')
+  })
+
   test('After kill -9 and a new start, the demo client is the same and its refresh token is still valid', async () => {
     const first = await startDemo()
     const { refresh_token } = await newTokens(first)
