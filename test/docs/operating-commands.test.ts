@@ -58,7 +58,9 @@ describe('docs/operating/admin-api.md', () => {
   }) => {
     await paste(block('--role owner'))
     const id = (await paste(`${block('openssl genpkey')}\necho "$CLIENT_ID"`)).trim().split('\n').at(-1) ?? ''
-    expect(await grantor.store.lists.readList('operators')).toMatchObject([{ id: OWNER }, { id, role: 'operator' }])
+    // In the order of the ids.
+    const operators = (await grantor.store.lists.readList('operators')).map((operator) => [operator.id, operator.role])
+    expect(Object.fromEntries(operators)).toEqual({ [OWNER]: 'owner', [id]: 'operator' })
     await grantor.noticeChanges()
     const program = writeRecipe('operator.mjs', here(block('clientCredentialsGrant')))
     expect(await paste(`node ${program}`, { CLIENT_ID: id })).toContain("name: 'Deployment'")
