@@ -81,32 +81,47 @@ test('Each page of the console is accessible at 320 px and on a desktop, light a
     ['overview', ''],
     ['clients', '/clients'],
     ['client', `/clients/${clientId}`],
-    ['client-form', '/clients/new'],
-    ['client-delete', `/clients/${clientId}/delete`],
-    ['client-secret', `/clients/${clientId}/rotate-secret`],
-    ['client-logo', `/clients/${clientId}/set-logo`],
     ['jobs', '/jobs'],
     ['job', `/jobs/${jobId}`],
     ['resources', '/resources'],
     ['resource', `/resources/${encodeURIComponent('https://notes.example.com/api')}`],
-    ['resource-form', '/resources/new'],
     ['wallet', `/wallet?wallet=${USER.address}`],
     ['grant', `/grants/${grant?.id}`],
     ['keys', '/keys'],
     ['operators', '/operators'],
-    ['operator-form', '/operators/new'],
     ['audit', '/audit'],
     ['webhooks', '/webhooks'],
     ['webhook', `/webhooks/${webhook?.id}`],
-    ['webhook-form', '/webhooks/new'],
-    ['webhook-replay', `/webhooks/${webhook?.id}/replay`],
     ['refused', '/clients/unknown'],
   ]
   for (const [name, path] of pages) {
     await page.goto(`${grantor.adminUrl}/console${path}`)
     if (name === 'audit') await page.locator('.trail summary').first().click()
-    if (name === 'client-form') await page.getByText('More settings').click()
     await expectGoodLooks(page, `console-${name}`, NARROW.includes(name) ? [LOOKS[0], LOOKS[3]] : [LOOKS[0]])
+    await expectGoodLooks(page, undefined, [LOOKS[1], LOOKS[2], LOOKS[3]])
+  }
+})
+
+test('Each form of the console and the question before a deletion are accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async ({
+  grantor,
+  furnished: { clientId },
+  page,
+}) => {
+  await signInToConsole(page, grantor)
+  const [webhook] = await grantor.store.webhooks.listWebhooks()
+  for (const [name, path] of [
+    ['client-form', '/clients/new'],
+    ['client-delete', `/clients/${clientId}/delete`],
+    ['client-secret', `/clients/${clientId}/rotate-secret`],
+    ['client-logo', `/clients/${clientId}/set-logo`],
+    ['resource-form', '/resources/new'],
+    ['operator-form', '/operators/new'],
+    ['webhook-form', '/webhooks/new'],
+    ['webhook-replay', `/webhooks/${webhook?.id}/replay`],
+  ] as const) {
+    await page.goto(`${grantor.adminUrl}/console${path}`)
+    if (name === 'client-form') await page.getByText('More settings').click()
+    await expectGoodLooks(page, `console-${name}`, [LOOKS[0]])
     await expectGoodLooks(page, undefined, [LOOKS[1], LOOKS[2], LOOKS[3]])
   }
 })
