@@ -71,6 +71,9 @@ const MESSAGES_AT_MOST = 1000
 /** One read of the store, in milliseconds. What was committed after `seenBy` is not in `added`. */
 type Tick = { until: number; seenBy: number; added: Added[] }
 
+/** A snapshot without its first part, which is signed for each reader. */
+type Snapshot = Batch & { of: number; until: number }
+
 class State {
   readonly kinds: Record<EntryKind, Entries> = { ended: new Entries(), clients: new Entries() }
   readonly visibility = new Visibility()
@@ -88,7 +91,7 @@ class State {
   readonly widenedAt = new Map<string, number>()
   /** from a resource and the start of a message to the message, for the present `until` */
   readonly messages = new Map<string, string>()
-  readonly snapshots = new Map<string, Promise<Batch>>()
+  readonly snapshots = new Map<string, Promise<Snapshot>>()
 
   constructor(instance: string, startedAt: string) {
     this.feed = createHash('sha256').update(`${instance}\0${startedAt}`).digest('base64url').slice(0, 16)
@@ -146,14 +149,17 @@ export class EndingFeed {
   /**
    * The messages after the cursor; a snapshot if there is no cursor, or if the feed cannot be continued from there. No message if the reader has
    * everything. Throws `StoreUnavailable` if the feed is not complete now.
+   *
+   * With `isFirst`, the first message is signed now and for this reader only.
    */
-  async read(resource: string, cursor: FeedPlace | null): Promise<Batch> {
+  async read(resource: string, cursor: FeedPlace | null, { isFirst }: { isFirst: boolean }): Promise<Batch> {
     const state = await this.#freshState()
     const from = cursor && this.#canContinue(state, resource, cursor) ? cursor : null
     if (from === null) return this.#snapshot(state, resource)
     const next = this.#cursorOf(state)
     if (from.until === state.until) return { cursor: next, messages: [] }
-    return { cursor: next, messages: [this.#messageAfter(state, resource, from)] }
+    const message = isFirst ? this.#makeMessage(state, resource, from) : this.#messageAfter(state, resource, from)
+    return { cursor: next, messages: [message] }
   }
 
   /** Resolves when the reader can read more, or after about a second, also if the store cannot be read. */
@@ -196,22 +202,37 @@ export class EndingFeed {
     return node === this.#node ? until >= state.begin.until : until - OTHER_NODE > state.begin.seenBy
   }
 
-  /** One message with everything after the place. The readers of one resource at the same place share it. */
-  #messageAfter(state: State, resource: string, { until, node }: FeedPlace): string {
-    const isOwn = node === this.#node
-    const name = `${resource} ${until} ${isOwn}`
+  /** The readers of one resource at the same place share one message. */
+  #messageAfter(state: State, resource: string, place: FeedPlace): string {
+    const name = `${resource} ${place.until} ${place.node === this.#node}`
     const known = state.messages.get(name)
     if (known !== undefined) return known
-    const added = state.ticks
-      .filter((tick) => (isOwn ? tick.until > until : tick.seenBy >= until - OTHER_NODE))
-      .flatMap((tick) => tick.added.filter(({ block, position }) => state.visibility.sees(resource, block.groupAt(position))))
-    const message = signMessage(this.#parts.keys, this.#frame(state, resource), { from: until, added })
+    const message = this.#makeMessage(state, resource, place)
     if (state.messages.size < MESSAGES_AT_MOST) state.messages.set(name, message)
     return message
   }
 
-  /** Readers that come at about the same time share one snapshot. They read what followed with their next request. */
-  #snapshot(state: State, resource: string): Promise<Batch> {
+  /** One message with everything after the place. */
+  #makeMessage(state: State, resource: string, { until, node }: FeedPlace): string {
+    const isOwn = node === this.#node
+    const added = state.ticks
+      .filter((tick) => (isOwn ? tick.until > until : tick.seenBy >= until - OTHER_NODE))
+      .flatMap((tick) => tick.added.filter(({ block, position }) => state.visibility.sees(resource, block.groupAt(position))))
+    return signMessage(this.#parts.keys, this.#frame(state, resource), { from: until, added })
+  }
+
+  /**
+   * Readers that come at about the same time share one snapshot, but not its first part: a reader computes from the `at` of this part by how much the
+   * clocks differ. They read what followed with their next request.
+   */
+  async #snapshot(state: State, resource: string): Promise<Batch> {
+    const { cursor, messages, of, until } = await this.#sharedSnapshot(state, resource)
+    const frame = { ...this.#frame(state, resource), until }
+    const first = signMessage(this.#parts.keys, frame, { from: null, part: [1, of], added: [] })
+    return { cursor, messages: [first, ...messages] }
+  }
+
+  #sharedSnapshot(state: State, resource: string): Promise<Snapshot> {
     const known = state.snapshots.get(resource)
     if (known) return known
     if (state.snapshots.size >= SNAPSHOTS_AT_MOST) state.snapshots.clear()
@@ -221,16 +242,17 @@ export class EndingFeed {
     return made
   }
 
-  async #makeSnapshot(state: State, resource: string): Promise<Batch> {
+  async #makeSnapshot(state: State, resource: string): Promise<Snapshot> {
     const frame = this.#frame(state, resource)
     const cursor = this.#cursorOf(state)
     const { count, parts } = partsOf(state.kinds, (group) => state.visibility.sees(resource, group))
+    const of = count + 1
     const messages: string[] = []
     for (const added of parts) {
       if (messages.length > 0) await this.#parts.nextTurn()
-      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 1, count], added }))
+      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 2, of], added }))
     }
-    return { cursor, messages }
+    return { cursor, messages, of, until: frame.until }
   }
 
   #frame(state: State, resource: string): MessageFrame {
