@@ -187,7 +187,7 @@ export function endingOrderContract(subject: Subject): void {
     expect(await read()).toEqual([])
   })
 
-  test('A client that is enabled and disabled again is read again, and so is a token that was revoked by a repeated attempt not', async () => {
+  test('A client that is enabled and disabled again is read again', async () => {
     const [store] = subject().nodes
     const read = readerOf(store)
     const client = someClient()
@@ -201,22 +201,22 @@ export function endingOrderContract(subject: Subject): void {
     expect(new Set((await read()).map(keyOf))).toEqual(new Set([hashOfClient(client.id)]))
   })
 
-  test('A change of a client that loses the race against another change still stores the ending of the client first', async () => {
+  test('A client that another change enabled in between ends again, and that is read', async () => {
     const [store, other] = subject().nodes
     const read = readerOf(store)
     for (let round = 0; round < 10; round++) {
       const client = someClient({ disabledAt: NOW })
       await store.clients.insertClient(client)
       await read()
-      const set = (node: Store, disabledAt: number | null) =>
-        node.clients.changeClient(client.id, (present) => ({ ...present, disabledAt }))
-      await Promise.all([set(store, null), set(other, NOW), set(store, null), set(other, NOW)])
-      const isDisabled = (await store.clients.readClient(client.id))?.disabledAt !== null
-      // If the client was never enabled in between, nothing ended.
-      const ended = (await read()).length > 0
-      if (!isDisabled) await set(other, NOW)
-      if (!isDisabled) expect((await read()).map(keyOf)).toContain(hashOfClient(client.id))
-      else expect([true, false]).toContain(ended)
+      let wasEnabled = false
+      await Promise.all([
+        store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: null })),
+        other.clients.changeClient(client.id, (present) => {
+          wasEnabled = present.disabledAt === null
+          return { ...present, disabledAt: NOW }
+        }),
+      ])
+      expect((await read()).some((ending) => keyOf(ending) === hashOfClient(client.id))).toBe(wasEnabled)
     }
   })
 
@@ -227,16 +227,16 @@ export function endingOrderContract(subject: Subject): void {
     const readers = [1, 2, 7, 50].map((limit) => ({ read: readerOf(other, limit), found: new Set<string>() }))
     const readAll = () =>
       Promise.all(readers.map(async ({ read, found }) => (await read()).forEach((ending) => found.add(keyOf(ending)))))
-    let isDone = false
+    const done = new AbortController()
     const reading = (async () => {
-      while (!isDone) await readAll()
+      while (!done.signal.aborted) await readAll()
     })()
     await race(subject(), grants.length + tokens.length, async (node, index) => {
       const [grant, token] = [grants[index], tokens[index - grants.length]]
       if (grant) await node.grants.endGrant(grant.id, 'revoked', NOW + (index % 3))
       if (token) await node.spent.revokeClientToken(token)
     })
-    isDone = true
+    done.abort()
     await reading
     await readAll()
     const keys = [...grants.map(({ id }) => id), ...tokens.map((token) => token.hash)].sort()
@@ -248,9 +248,9 @@ export function endingOrderContract(subject: Subject): void {
     const grants = await Promise.all(Array.from({ length: 100 }, () => livingGrant(store)))
     const read = readerOf(other, 10)
     const [acknowledged, found] = [new Set<string>(), new Set<string>()]
-    let isDone = false
+    const done = new AbortController()
     const reading = (async () => {
-      while (!isDone) {
+      while (!done.signal.aborted) {
         const before = [...acknowledged]
         for (const ending of await read()) found.add(keyOf(ending))
         expect(before.filter((id) => !found.has(id))).toEqual([])
@@ -263,7 +263,7 @@ export function endingOrderContract(subject: Subject): void {
         acknowledged.add(id)
       }),
     )
-    isDone = true
+    done.abort()
     await reading
   })
 
