@@ -7,10 +7,12 @@ import { newEntry } from '../../src/domain/audit/entry.ts'
 import { endGrantsOfClient, endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { Connection } from '../../src/store/postgres/connection/connection.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
 import { seeded } from '../chaos/random.ts'
+import { keyOf, readerOf } from '../store/contract/ending-order.ts'
 import { livingGrant, NOW, rotationOf, someClient, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -79,6 +81,7 @@ test('No statement of a request, of an ending or of an audit line needs a two-ph
   await store.grants.rotateRefreshToken(rotationOf((await store.grants.readGrant(first)) as never, 0))
   await store.grants.revokeAccessToken({ grantId: first, clientId, jti: 'j', expiresAt: NOW + 600, at: NOW })
   await store.spent.spend({ kind: 'dpop', hash: randomUUID(), expiresAt: NOW, attemptId: 'a' } as never)
+  await store.spent.revokeClientToken({ hash: randomUUID(), attemptId: 'a', at: NOW })
   await store.pushedRequests.push({ id: randomUUID(), clientId, request: '{}', expiresAt: NOW, spentAt: null } as never)
   await store.checkWritable()
   await store.cleaning.takeLease('sweep', 'node', NOW, 60)
@@ -123,6 +126,61 @@ test('The change of a client and of the revision are one commit; what Citus prep
     expect(texts).toContain('COPY')
     expect(texts).not.toMatch(/\b(INSERT|UPDATE|DELETE)\b/)
   }
+})
+
+test('An ending that is held open on a worker is read after its commit, from every machine, though later endings were read before', {
+  timeout: 120_000,
+}, async () => {
+  const addresses = [cluster.coordinator, ...cluster.workers].map(({ port }) => ({
+    ...database.address,
+    servers: [{ host: '127.0.0.1', port }],
+  }))
+  const stores = await Promise.all(addresses.map((address) => openPostgresStore(address)))
+  onTestFinished(async () => void (await Promise.all(stores.map((each) => each.close()))))
+  const reads = stores.map((each) => readerOf(each))
+  const found = reads.map(() => new Set<string>())
+  const readAll = async () => {
+    for (const [index, read] of reads.entries()) for (const ending of await read()) found[index]?.add(keyOf(ending))
+  }
+  const [held = '', ...others] = (await grantsOf()).ids
+  await readAll()
+  await database.sql.unsafe(
+    `BEGIN; UPDATE grants SET ended_at = floor(extract(epoch FROM statement_timestamp()))::bigint, end_reason = 'revoked' WHERE id = '${held}'`,
+  )
+  // Longer than a statement can wait in a connection between two machines.
+  for (const id of others.slice(0, 10)) {
+    expect(await stores[0]?.grants.endGrant(id, 'revoked', NOW)).toBe('ended')
+    await readAll()
+    await new Promise((resolve) => setTimeout(resolve, 2000))
+  }
+  for (const each of found) {
+    expect([...each]).toEqual(expect.arrayContaining(others.slice(0, 10)))
+    expect([...each]).not.toContain(held)
+  }
+  await database.sql.unsafe('COMMIT')
+  await readAll()
+  for (const each of found) expect([...each]).toContain(held)
+})
+
+test('The endings cannot be read while a machine of the cluster does not respond', async () => {
+  const read = readerOf(await openPostgresStore(database.address).then((each) => (onTestFinished(() => each.close()), each)))
+  await read()
+  cluster.workers[0]?.freeze()
+  try {
+    await expect(read()).rejects.toThrow(StoreUnavailable)
+  } finally {
+    cluster.workers[0]?.thaw()
+  }
+  await expect
+    .poll(
+      () =>
+        read().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(true)
 })
 
 test('The settings of a connection do not reach the workers', async () => {

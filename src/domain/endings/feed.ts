@@ -71,8 +71,8 @@ const MESSAGES_AT_MOST = 1000
 /** One read of the store, in milliseconds. What was committed after `seenBy` is not in `added`. */
 type Tick = { until: number; seenBy: number; added: Added[] }
 
-/** Every ending up to the place, in parts. */
-type Snapshot = { place: FeedPlace; messages: readonly string[] }
+/** Every ending up to the place, in `of` parts, without the first part: it has no ending and is signed for each reader. */
+type Snapshot = { place: FeedPlace; messages: readonly string[]; of: number }
 
 class State {
   readonly kinds: Record<EntryKind, Entries> = { ended: new Entries(), clients: new Entries() }
@@ -149,19 +149,26 @@ export class EndingFeed {
   /**
    * The messages after the cursor; a snapshot if there is no cursor, or if the feed cannot be continued from there. No message if the reader has
    * everything. Throws `StoreUnavailable` if the feed is not complete now.
+   *
+   * With `isFirst`, the first message is signed now and for this reader only.
    */
-  async read(resource: string, cursor: FeedPlace | null): Promise<Batch> {
+  async read(resource: string, cursor: FeedPlace | null, { isFirst }: { isFirst: boolean }): Promise<Batch> {
     const state = await this.#freshState()
-    if (cursor && this.#canContinue(state, resource, cursor)) return this.#batchAfter(state, resource, cursor)
-    const { place, messages } = await this.#snapshot(state, resource)
-    const after = this.#batchAfter(state, resource, place)
-    return { cursor: after.cursor, messages: [...messages, ...after.messages] }
+    if (cursor && this.#canContinue(state, resource, cursor))
+      return this.#batchAfter(state, resource, cursor, isFirst ? 'signed now' : 'shared')
+    const { place, messages, of } = await this.#snapshot(state, resource)
+    const frame = { ...this.#frame(state, resource), until: place.until }
+    const first = signMessage(this.#parts.keys, frame, { from: null, part: [1, of], added: [] })
+    const after = this.#batchAfter(state, resource, place, 'shared')
+    return { cursor: after.cursor, messages: [first, ...messages, ...after.messages] }
   }
 
   /** What follows the place; no message if nothing was read since. */
-  #batchAfter(state: State, resource: string, place: FeedPlace): Batch {
+  #batchAfter(state: State, resource: string, place: FeedPlace, kind: 'signed now' | 'shared'): Batch {
     const cursor = writeCursor(this.#placeIn(state))
-    return { cursor, messages: place.until === state.until ? [] : [this.#messageAfter(state, resource, place)] }
+    if (place.until === state.until) return { cursor, messages: [] }
+    const message = kind === 'shared' ? this.#messageAfter(state, resource, place) : this.#makeMessage(state, resource, place)
+    return { cursor, messages: [message] }
   }
 
   /** Resolves when the reader can read more, or after about a second, also if the store cannot be read. */
@@ -204,21 +211,29 @@ export class EndingFeed {
     return node === this.#node ? until >= state.begin.until : until - OTHER_NODE > state.begin.seenBy
   }
 
-  /** One message with everything after the place. The readers of one resource at the same place share it. */
-  #messageAfter(state: State, resource: string, { until, node }: FeedPlace): string {
-    const isOwn = node === this.#node
-    const name = `${resource} ${until} ${isOwn}`
+  /** The readers of one resource at the same place share one message. */
+  #messageAfter(state: State, resource: string, place: FeedPlace): string {
+    const name = `${resource} ${place.until} ${place.node === this.#node}`
     const known = state.messages.get(name)
     if (known !== undefined) return known
-    const added = state.ticks
-      .filter((tick) => (isOwn ? tick.until > until : tick.seenBy >= until - OTHER_NODE))
-      .flatMap((tick) => tick.added.filter(({ block, position }) => state.visibility.sees(resource, block.groupAt(position))))
-    const message = signMessage(this.#parts.keys, this.#frame(state, resource), { from: until, added })
+    const message = this.#makeMessage(state, resource, place)
     if (state.messages.size < MESSAGES_AT_MOST) state.messages.set(name, message)
     return message
   }
 
-  /** Readers that come at about the same time share one snapshot. */
+  /** One message with everything after the place. */
+  #makeMessage(state: State, resource: string, { until, node }: FeedPlace): string {
+    const isOwn = node === this.#node
+    const added = state.ticks
+      .filter((tick) => (isOwn ? tick.until > until : tick.seenBy >= until - OTHER_NODE))
+      .flatMap((tick) => tick.added.filter(({ block, position }) => state.visibility.sees(resource, block.groupAt(position))))
+    return signMessage(this.#parts.keys, this.#frame(state, resource), { from: until, added })
+  }
+
+  /**
+   * Readers that come at about the same time share one snapshot, but not its first part: a reader computes from the `at` of this part by how
+   * much the clocks differ.
+   */
   #snapshot(state: State, resource: string): Promise<Snapshot> {
     const known = state.snapshots.get(resource)
     if (known && state.until - known.until < SNAPSHOTS_FOR) return known.made
@@ -233,12 +248,13 @@ export class EndingFeed {
     const frame = this.#frame(state, resource)
     const place = this.#placeIn(state)
     const { count, parts } = partsOf(state.kinds, (group) => state.visibility.sees(resource, group))
+    const of = count + 1
     const messages: string[] = []
     for (const added of parts) {
       if (messages.length > 0) await this.#parts.nextTurn()
-      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 1, count], added }))
+      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 2, of], added }))
     }
-    return { place, messages }
+    return { place, messages, of }
   }
 
   #frame(state: State, resource: string): MessageFrame {

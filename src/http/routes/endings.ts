@@ -72,7 +72,7 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
         return reply.headers(JSON_HEADERS).send(batch)
       }
       // The first messages decide the status: a feed that is not complete is 503.
-      const first = await service.endings.feed.read(resource, cursor).catch((error: unknown) => {
+      const first = await service.endings.feed.read(resource, cursor, { isFirst: true }).catch((error: unknown) => {
         reader.close()
         throw error
       })
@@ -105,10 +105,10 @@ async function closing<Result>(reader: FeedReader, work: Promise<Result>): Promi
 /** The first messages with news; without news, what there is after `wait` seconds. */
 async function readWithin({ feed }: Feed, { resource, cursor }: Reading, wait: number): Promise<Batch> {
   const until = performance.now() + wait * 1000
-  let batch = await feed.read(resource, cursor)
+  let batch = await feed.read(resource, cursor, { isFirst: wait === 0 })
   while (batch.messages.length === 0 && performance.now() < until && !feed.isClosed) {
     await Promise.race([feed.next(resource, batch.cursor), pauseFor(until - performance.now(), undefined, { ref: false })])
-    batch = await feed.read(resource, readCursor(batch.cursor))
+    batch = await feed.read(resource, readCursor(batch.cursor), { isFirst: false })
   }
   return batch
 }
@@ -141,7 +141,7 @@ async function* eventsOf(
 /** If the store cannot be read, the stream stays open without messages, and the reader notices the age of the feed. */
 async function readOrWait(feed: EndingFeed, resource: string, { cursor }: Batch): Promise<Batch> {
   try {
-    return await feed.read(resource, readCursor(cursor))
+    return await feed.read(resource, readCursor(cursor), { isFirst: false })
   } catch (error) {
     if (error instanceof StoreUnavailable) return { cursor, messages: [] }
     throw error

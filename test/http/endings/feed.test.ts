@@ -32,11 +32,30 @@ for (const engine of ENGINES) {
       await endOneGrant(grantor.store, grant_id, grantor.clock.now())
       await grantor.renewFeed()
       const { messages } = await readFeed(grantor, api)
-      expect(messages).toHaveLength(1)
-      expect(messages[0]).toMatchObject({ from: null, part: [1, 1], lifetime: LIFETIMES.accessToken })
+      expect(messages.map(({ from, part }) => ({ from, part }))).toEqual([
+        { from: null, part: [1, 2] },
+        { from: null, part: [2, 2] },
+      ])
+      expect(messages[0]).toMatchObject({ lifetime: LIFETIMES.accessToken })
       expect(messages[0]?.keys).toContain(JSON.parse(Buffer.from(access_token.split('.')[0] ?? '', 'base64url').toString()).kid)
       expect(entriesOf(messages)).toContain(entryOfUuid(grant_id))
       expect(entriesOf((await readFeed(grantor, files)).messages)).not.toContain(entryOfUuid(grant_id))
+    })
+
+    test('The first message of a response is signed at the time of the response, also if readers share the rest', async ({
+      app,
+      api,
+    }) => {
+      const { grantor } = app
+      const timesOf = async (query?: Record<string, string>) => (await readFeed(grantor, api, query)).messages.map(({ at }) => at)
+      await grantor.renewFeed()
+      const { cursor } = await readFeed(grantor, api)
+      await grantor.renewFeed()
+      const [, rest] = await timesOf()
+      await timesOf({ cursor })
+      grantor.clock.advance(1)
+      expect(await timesOf()).toEqual([grantor.clock.now() * 1000, rest])
+      expect(await timesOf({ cursor })).toEqual([grantor.clock.now() * 1000])
     })
 
     test('After a cursor the feed has only what ended since, and no message if the reader has everything', async ({

@@ -187,7 +187,7 @@ export function endingOrderContract(subject: Subject): void {
     expect(await read()).toEqual([])
   })
 
-  test('A client that is enabled and disabled again is read again, and so is a token that was revoked by a repeated attempt not', async () => {
+  test('A client that is enabled and disabled again is read again', async () => {
     const [store] = subject().nodes
     const read = readerOf(store)
     const client = someClient()
@@ -201,22 +201,22 @@ export function endingOrderContract(subject: Subject): void {
     expect(new Set((await read()).map(keyOf))).toEqual(new Set([hashOfClient(client.id)]))
   })
 
-  test('A change of a client that loses the race against another change still stores the ending of the client first', async () => {
+  test('A client that another change enabled in between ends again, and that is read', async () => {
     const [store, other] = subject().nodes
     const read = readerOf(store)
     for (let round = 0; round < 10; round++) {
       const client = someClient({ disabledAt: NOW })
       await store.clients.insertClient(client)
       await read()
-      const set = (node: Store, disabledAt: number | null) =>
-        node.clients.changeClient(client.id, (present) => ({ ...present, disabledAt }))
-      await Promise.all([set(store, null), set(other, NOW), set(store, null), set(other, NOW)])
-      const isDisabled = (await store.clients.readClient(client.id))?.disabledAt !== null
-      // If the client was never enabled in between, nothing ended.
-      const ended = (await read()).length > 0
-      if (!isDisabled) await set(other, NOW)
-      if (!isDisabled) expect((await read()).map(keyOf)).toContain(hashOfClient(client.id))
-      else expect([true, false]).toContain(ended)
+      let wasEnabled = false
+      await Promise.all([
+        store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: null })),
+        other.clients.changeClient(client.id, (present) => {
+          wasEnabled = present.disabledAt === null
+          return { ...present, disabledAt: NOW }
+        }),
+      ])
+      expect((await read()).some((ending) => keyOf(ending) === hashOfClient(client.id))).toBe(wasEnabled)
     }
   })
 

@@ -1,0 +1,90 @@
+/** The rule by which a read of the endings on PostgreSQL skips none, on a model of PostgreSQL's transactions and snapshots. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { BEGUN_BEFORE, beginOfScan, type History, type Look, withLook } from '../../../src/store/postgres/ending-history.ts'
+import { runs } from '../../support/runs.ts'
+
+const WITHIN = 1000
+
+/** A transaction: when its statement begins, when it gets its id, and when it becomes visible. */
+type Transaction = { begunAt: number; id: number; committedAt: number }
+
+/** The ids of the transactions have the order of `assignedAt`. */
+function transactionsOf(
+  plan: readonly { assignedAt: number; before: number; open: number }[],
+): (Transaction & { assignedAt: number })[] {
+  return [...plan]
+    .sort((one, next) => one.assignedAt - next.assignedAt)
+    .map(({ assignedAt, before, open }, index) => ({
+      assignedAt,
+      begunAt: assignedAt - before,
+      id: 100 + index,
+      committedAt: assignedAt + open,
+    }))
+}
+
+/** A snapshot as PostgreSQL makes it: `xmax` follows the last transaction that has finished. */
+function lookAt(at: number, transactions: ReturnType<typeof transactionsOf>): Look {
+  const assigned = transactions.filter(({ assignedAt }) => assignedAt <= at)
+  const finished = assigned.filter(({ committedAt }) => committedAt <= at)
+  const xmax = Math.max(99, ...finished.map(({ id }) => id)) + 1
+  const running = assigned.filter(({ id, committedAt }) => committedAt > at && id < xmax).map(({ id }) => id)
+  return { at: Math.floor(at), next: 100 + assigned.length, xmax, running }
+}
+
+/** The transactions that no scan found, if a scan reads from `start` on what the look before the scan sees. */
+function skippedBy(
+  start: (history: History, look: Look) => number | null,
+  looks: readonly number[],
+  plan: Parameters<typeof transactionsOf>[0],
+) {
+  const transactions = transactionsOf(plan)
+  const found = new Set<number>()
+  let history: History | null = null
+  for (const at of looks) {
+    const look = lookAt(at, transactions)
+    const begin = history && start(history, look)
+    const since = Math.max(look.at - WITHIN, begin === null ? Number.NEGATIVE_INFINITY : begin - BEGUN_BEFORE)
+    for (const { id, begunAt, committedAt } of transactions) if (committedAt <= at && Math.floor(begunAt) >= since) found.add(id)
+    history = withLook(history, look, WITHIN)
+  }
+  const last = looks.at(-1) ?? 0
+  return transactions.filter(({ id, committedAt }) => committedAt <= last && !found.has(id))
+}
+
+// Half seconds, so that several things happen in one second. A statement gets its id within three seconds.
+const half = (most: number) => fc.integer({ min: 0, max: 2 * most }).map((halves) => halves / 2)
+const plans = fc.array(fc.record({ assignedAt: half(120), before: half(3), open: fc.oneof(half(2), half(100)) }), {
+  maxLength: 30,
+})
+const times = fc.array(half(240), { minLength: 2, maxLength: 40 }).map((looks) => looks.sort((one, next) => one - next))
+
+test('Every transaction that a look sees is in the range of a scan, however long the transaction was open, at any times of looks', () => {
+  fc.assert(
+    fc.property(plans, times, (plan, looks) => void expect(skippedBy(beginOfScan, looks, plan)).toEqual([])),
+    { numRuns: 10 * runs },
+  )
+})
+
+test('A transaction that is the only one, and therefore not below the end of any snapshot, is not skipped', () => {
+  const plan = [{ assignedAt: 10, before: 0, open: 80 }]
+  const looks = [0, 20, 40, 60, 80, 100]
+  expect(skippedBy(beginOfScan, looks, plan)).toEqual([])
+  const withoutNext: typeof beginOfScan = (history, look) =>
+    beginOfScan({ ...history, marks: looks.filter((at) => at < look.at).map((at) => ({ at, next: history.xmax })) }, look)
+  expect(skippedBy(withoutNext, looks, plan), 'with the end of the snapshot in place of the next id').toHaveLength(1)
+  expect(
+    skippedBy(({ marks }) => marks.at(-1)?.at ?? null, looks, plan),
+    'from the latest look',
+  ).toHaveLength(1)
+})
+
+test('The history has one mark while no transaction is open, and never more marks than seconds', () => {
+  let history: History | null = null
+  for (let at = 0; at < 100; at += 0.5)
+    history = withLook(history, { at: Math.floor(at), next: 100 + at, xmax: 100 + at, running: [] }, WITHIN)
+  expect(history?.marks).toHaveLength(1)
+  for (let at = 100; at < 5000; at += 0.5)
+    history = withLook(history, { at: Math.floor(at), next: 1000 + at, xmax: 1000 + at, running: [500] }, WITHIN)
+  expect(history?.marks.length).toBeLessThanOrEqual(WITHIN + 1)
+})
