@@ -54,7 +54,7 @@ for (const engine of ENGINES) {
       const [, rest] = await timesOf()
       await timesOf({ cursor })
       grantor.clock.advance(1)
-      expect(await timesOf()).toEqual([grantor.clock.now() * 1000, rest])
+      expect((await timesOf()).slice(0, 2)).toEqual([grantor.clock.now() * 1000, rest])
       expect(await timesOf({ cursor })).toEqual([grantor.clock.now() * 1000])
     })
 
