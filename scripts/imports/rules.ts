@@ -254,6 +254,9 @@ export const importRules: readonly ImportRule[] = [
     'a demo builder app, a resource API, an MCP server and a login server, which use only HTTP and the exports of the package',
     { others: 'any' },
   ),
+  rule('create-app', 'the package `create-grantor-app`, which makes a new app from a template', {
+    others: 'node:child_process node:crypto node:fs node:net node:path node:readline/promises node:util',
+  }),
   rule('bench', 'measurements of the built package, over HTTP', { others: 'any' }),
 ]
 
