@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { measureAppends } from './appends.ts'
 import { atExit } from './at-exit.ts'
 import { measureAudit } from './audit.ts'
+import { measureBuilders } from './builders.ts'
 import { CHECKOUT } from './built.ts'
 import { checksOf } from './checks.ts'
 import { measureFeed } from './feed.ts'
@@ -25,6 +26,7 @@ async function main(): Promise<void> {
   if (args[0] === 'appends') return measureAppends(args.slice(1))
   if (args[0] === 'jobs') return measureJobs(args.slice(1))
   if (args[0] === 'feed') return measureFeed(args.slice(1))
+  if (args[0] === 'builders') return measureBuilders(args.slice(1))
   if (args[0] === 'soak') return measureSoak(args.slice(1))
   const options = parseOptions(args)
   if (options === 'help') {

@@ -59,6 +59,8 @@ Parts (unless named, all but others):
             --grants N, --store sqlite,postgres and --folder DIR
   feed      a check of a token with the feed of endings, against introspection and against the token alone, and the memory of a
             reader; only if it is named, with --entries N, --rounds N, --seconds N and --folder DIR
+  builders  the time from npm create grantor-app to a wallet that is signed in, for each template; only if it is named, with
+            --templates LIST; needs the registries of npm and Python
   soak      half an hour of refreshes at half of the highest rate, with endings, cleaning and key rotation; only if it is
             named, with --minutes N, --chart FILE and --folder DIR
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { circles, forbiddenImports, readImports } from './imports/check.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const files = globSync('{src,bin,examples,bench,scripts,test}/**/*.{ts,js}', { cwd: ROOT })
+const files = globSync(['{src,bin,examples,bench,scripts,test}/**/*.{ts,js}', 'create-app/*.ts'], { cwd: ROOT })
 const imports = new Map(files.map((file) => [file, readImports(file, readFileSync(join(ROOT, file), 'utf8'))]))
 
 const forbidden = [...imports].flatMap(([file, each]) => forbiddenImports(file, each).map((to) => `${file} may not import ${to}`))

@@ -53,6 +53,16 @@ export const packages = {
     guide: 'docs/guides/connect-package.md',
     node: '>=20',
   },
+  'create-grantor-app': {
+    description: 'npm create grantor-app: a new app whose users sign in with a wallet, with Grantor beside it',
+    project: 'create-app',
+    entries: { '.': 'create-app/index' },
+    dependencies: [],
+    guide: 'docs/guides/create-app.md',
+    copies: { 'create-app/templates': 'create-app/templates', 'create-grantor-app.js': 'create-app/create-grantor-app.js' },
+    bin: { 'create-grantor-app': 'create-grantor-app.js' },
+    node: '>=24',
+  },
 } as const satisfies Record<string, PackageParts>
 
 export type PackageName = keyof typeof packages

@@ -20,6 +20,8 @@ export type TokenGateOptions = {
   scope: string
   /** wallets that get nothing */
   blocked?: readonly string[]
+  /** prints why a question could not be answered; on the standard error if absent */
+  print?: (line: string) => void
   /** epoch seconds; the clock of the machine if absent */
   now?: () => number
 }
@@ -35,7 +37,12 @@ const CHAIN_TIMEOUT = 1_500
 const BODY_AT_MOST = 65_536
 
 /** The server, which does not listen yet. */
-export function createTokenGate({ secret, now = () => Date.now() / 1000, ...gate }: TokenGateOptions): Server {
+export function createTokenGate({
+  secret,
+  print = console.error,
+  now = () => Date.now() / 1000,
+  ...gate
+}: TokenGateOptions): Server {
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
   return createServer((request, response) => {
     void (async () => {
@@ -47,7 +54,7 @@ export function createTokenGate({ secret, now = () => Date.now() / 1000, ...gate
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
       } catch (error) {
         // Grantor then refuses its request with 503. A guess could give access to a wallet without a token.
-        console.error(error instanceof Error ? error.message : 'unknown error')
+        print(error instanceof Error ? error.message : 'unknown error')
         response.writeHead(503).end()
       }
     })()
@@ -56,7 +63,7 @@ export function createTokenGate({ secret, now = () => Date.now() / 1000, ...gate
 
 async function decide(
   { wallet, scopes }: Question,
-  { rpcUrl, contract, scope, blocked = [] }: Omit<TokenGateOptions, 'secret' | 'now'>,
+  { rpcUrl, contract, scope, blocked = [] }: Omit<TokenGateOptions, 'secret' | 'print' | 'now'>,
 ): Promise<Answer> {
   if (blocked.some((each) => each.toLowerCase() === wallet.toLowerCase())) return { answer: 'no', reason: 'on the list' }
   // The chain is called only if the answer depends on it.

@@ -223,7 +223,9 @@ export const importRules: readonly ImportRule[] = [
     'src/cli/development',
     'what exists for `grantor start` and `grantor test-issuer` only: the demo, the development wallet, the readable log',
     {
-      ours: 'cli/compose cli/terminal keys domain/model domain/clients ops/log login-server examples',
+      ours: `
+      cli/compose cli/configuration cli/terminal keys domain/model domain/clients operations ops/log login-server examples
+    `,
       others: 'any',
     },
   ),
@@ -232,7 +234,7 @@ export const importRules: readonly ImportRule[] = [
     '`grantor/testing`: a real Grantor for the tests of an app, a wallet for its browser, and the control endpoint of `grantor test-issuer`',
     {
       ours: `
-      cli/terminal cli/configuration cli/compose cli/serve cli/development config wallet keys domain/model operations
+      cli/terminal cli/configuration cli/compose cli/serve cli/development config wallet operations
       ops/process login-server
     `,
       others:
@@ -252,6 +254,9 @@ export const importRules: readonly ImportRule[] = [
     'a demo builder app, a resource API, an MCP server and a login server, which use only HTTP and the exports of the package',
     { others: 'any' },
   ),
+  rule('create-app', 'the package `create-grantor-app`, which makes a new app from a template', {
+    others: 'node:child_process node:crypto node:fs node:net node:path node:readline/promises node:util',
+  }),
   rule('bench', 'measurements of the built package, over HTTP', { others: 'any' }),
 ]
 

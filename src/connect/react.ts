@@ -75,6 +75,8 @@ export type SignInButtonProps = {
   signIn?: SignIn
   /** in place of `signIn`: the address at which the server of the app begins the sign-in */
   href?: string
+  /** in place of `signIn`: what begins the sign-in, such as `signIn` of NextAuth.js */
+  onClick?: () => void
   /** the texts in place of the English ones */
   labels?: Partial<Record<SignInStatus, string>>
   /** `light` and `dark` are fixed; otherwise the `color-scheme` of the page counts */
@@ -95,7 +97,7 @@ const LABELS: Record<SignInStatus, string> = {
  * A button with the mark. It shows the state of the sign-in, and works while the user is expected in the other window: a user who closed the
  * window opens it again.
  */
-export function SignInButton({ signIn, href, labels, theme, className }: SignInButtonProps): ReactNode {
+export function SignInButton({ signIn, href, onClick: begin, labels, theme, className }: SignInButtonProps): ReactNode {
   const status = signIn?.status ?? 'signed_out'
   const label = labels?.[status] ?? LABELS[status]
   const wallet = signIn?.user ? ` ${shortened(signIn.user.wallet)}` : ''
@@ -103,7 +105,7 @@ export function SignInButton({ signIn, href, labels, theme, className }: SignInB
   const content = [mark(), createElement('span', { key: 'label' }, label + wallet)]
   if (href !== undefined) return createElement('a', { ...look, href }, content)
   const isBusy = status === 'waiting' || status === 'checking'
-  const onClick = status === 'signed_in' ? signIn?.signOut : signIn?.signIn
+  const onClick = begin ?? (status === 'signed_in' ? signIn?.signOut : signIn?.signIn)
   const behaviour = {
     type: 'button',
     onClick,

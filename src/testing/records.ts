@@ -1,11 +1,8 @@
 /** The clients and resources of a test issuer: written as in the file of `grantor apply`, checked and stored by the same code. */
 import { createHash } from 'node:crypto'
-import { faultLines, readConfiguration } from '../cli/configuration/read-configuration.ts'
-import { UsageError } from '../cli/terminal/command.ts'
-import type { ClientAuthMethod } from '../domain/model/records.ts'
-import type { Store } from '../domain/model/store.ts'
-import { hashSecret } from '../keys/secret.ts'
-import { type Configuration, planConfiguration } from '../operations/configuration/plan.ts'
+import { readConfiguration } from '../cli/configuration/read-configuration.ts'
+import { addFileRecords, type FileClient } from '../cli/development/file-records.ts'
+import type { Configuration } from '../operations/configuration/plan.ts'
 import type { Service } from '../operations/service.ts'
 
 /** An entry of `clients` in the file of `grantor apply`; docs/operating/apply.md lists the members. */
@@ -29,15 +26,7 @@ export type ResourceEntry = {
   [member: string]: unknown
 }
 
-export type TestClient = {
-  readonly name: string
-  readonly clientId: string
-  /** null for a client without a secret */
-  readonly clientSecret: string | null
-  readonly redirectUris: readonly string[]
-  readonly resources: readonly string[]
-  readonly authMethod: ClientAuthMethod
-}
+export type TestClient = FileClient
 
 /** The client of a test issuer to which no client is given. */
 export const USUAL_CLIENT: ClientEntry = { name: 'Test app', redirect_uris: ['http://localhost:3000/callback'] }
@@ -50,37 +39,17 @@ export function configurationOf(clients: readonly ClientEntry[], resources: read
   return readConfiguration(JSON.stringify({ resources, clients }), SOURCE)
 }
 
-/** Stores the clients and resources of a configuration. All else in it, such as operators, does not matter to a test. */
-export async function addRecords(configuration: Configuration, service: Service): Promise<TestClient[]> {
-  const clients = configuration.clients?.map(({ place, members }) => ({ place, members: withId(members) })) ?? null
-  const { resources } = configuration
-  const plan = await planConfiguration({ clients, resources, operators: null, webhooks: null }, { service, prune: false })
-  if ('faults' in plan) throw new UsageError(faultLines(SOURCE, plan.faults))
-  for (const change of plan.changes) await change.carryOut(service.now(), () => undefined)
-  const ids = (clients ?? []).map(({ members }) => members.client_id)
-  return Promise.all(ids.map((id) => readTestClient(service.store, id)))
-}
-
-/** Replaces the random secret of the client by one that is derived from its id. */
-async function readTestClient({ clients }: Store, id: string): Promise<TestClient> {
-  const secret = secretOf(id)
-  const client = await clients.changeClient(id, (present) => ({
-    ...present,
-    secrets: present.secrets.map((each) => ({ ...each, secretHash: hashSecret(secret) })),
-  }))
-  if (!client) throw new Error('the client was not stored')
-  const { name, redirectUris, resources, authMethod, secrets } = client
-  return { name, clientId: id, clientSecret: secrets.length > 0 ? secret : null, redirectUris, resources, authMethod }
-}
-
 /** Ids and secrets are the same at every start, so an app under test can have them in a file. They are no secrets of a real client. */
-function withId<Members extends Readonly<Record<string, unknown>>>(members: Members) {
-  const derived = derive(`id of ${String(members.name).trim()}`).subarray(0, 16)
+export function addRecords(configuration: Configuration, service: Service): Promise<TestClient[]> {
+  return addFileRecords(configuration, service, { source: SOURCE, idFor, secretFor: secretOf })
+}
+
+function idFor(name: string): string {
+  const derived = derive(`id of ${name}`).subarray(0, 16)
   // A UUID of version 8, which is for custom values (RFC 9562 §5.8).
   derived.writeUInt8((derived.readUInt8(6) & 0x0f) | 0x80, 6)
   derived.writeUInt8((derived.readUInt8(8) & 0x3f) | 0x80, 8)
-  const uuid = derived.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-  return { client_id: uuid, ...members }
+  return derived.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
 function secretOf(id: string): string {

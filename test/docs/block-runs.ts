@@ -70,6 +70,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'sh passport': CONNECT,
     'js passport': CONNECT,
   },
+  'guides/create-app.md': { 'npm create': PACKED, 'sh grantor-json': by('create-app/guide') },
   'guides/devices.md': { whole: by('clients/devices-guide') },
   'guides/languages.md': { 'ui_locales=': notRun('an address with an ellipsis, as an example of one parameter') },
   'guides/mcp.md': {

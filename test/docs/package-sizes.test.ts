@@ -1,5 +1,5 @@
 /** The pages of the packages state the size and the number of dependencies of each package. */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
@@ -22,7 +22,22 @@ async function sizeOf(entry: string): Promise<number> {
   return gzipSync(output[0].code).length / 1000
 }
 
-describe.for(Object.keys(packages) as PackageName[])('%s', (name) => {
+const LIBRARIES = (Object.keys(packages) as PackageName[]).filter((name) => name !== 'create-grantor-app')
+
+test('The page of create-grantor-app states the size of its files, within a tenth, and the number of dependencies', () => {
+  const { dependencies, guide } = packages['create-grantor-app']
+  const page = readFileSync(join(ROOT, guide), 'utf8')
+  const files = globSync('create-app/{*.{ts,js},templates/**/*}', { cwd: ROOT, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
+  const text = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8')).join('\n')
+  const stated = Number(/has ([\d.]+) kB compressed/.exec(page)?.[1])
+  const size = gzipSync(text).length / 1000
+  expect(Math.abs(stated - size) / size, `${size.toFixed(1)} kB`).toBeLessThan(TOLERANCE)
+  expect(/The package has (\d+) dependenc/.exec(page)?.[1]).toBe(String(dependencies.length))
+})
+
+describe.for(LIBRARIES)('%s', (name) => {
   const { entries, dependencies, guide }: PackageParts = packages[name]
   const page = readFileSync(join(ROOT, guide), 'utf8')
 

@@ -73,4 +73,7 @@ test('The login page for a device and the page after it are accessible', async (
     noticePage({ kind: 'device_allowed', clientName: 'Aurora Notes CLI', clientHost: '' }, ENGLISH),
   )
   await expectGoodLooks(page, undefined, TWO_LOOKS)
+  const refused = { kind: 'device_not_allowed', reason: 'complete_device_refused_by_hook', requestId: '4f1c0b7e' } as const
+  await show(page, grantor.authUrl, noticePage(refused, ENGLISH))
+  await expectGoodLooks(page, 'device-not-allowed')
 })

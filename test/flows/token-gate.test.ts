@@ -20,12 +20,14 @@ async function start() {
   onTestFinished(() => chain.close())
   const contract = await chain.deploy(BALANCES)
   const clock = new TestClock()
+  const printed: string[] = []
   const gate = createTokenGate({
     secret: HOOK_SECRET,
     rpcUrl: chain.url,
     contract,
     scope: 'profile',
     blocked: [testWallet(2).address.toLowerCase()],
+    print: (line) => printed.push(line),
     now: clock.now,
   })
   gate.listen(0, '127.0.0.1')
@@ -44,7 +46,7 @@ async function start() {
   const client = await grantor.createClient({ scopes: ['enhancement', 'profile'] })
   const setBalance = (wallet: string, balance: number) =>
     chain.send(contract, `0x00000000${word(wallet.toLowerCase())}${word(balance.toString(16))}`)
-  return { chain, clock, grantor, client, setBalance, port }
+  return { chain, clock, grantor, client, setBalance, port, printed }
 }
 
 test('A wallet gets the scope while it holds a token: at a code, and at the refresh after it bought or sold one', async () => {
@@ -67,7 +69,7 @@ test('A wallet gets the scope while it holds a token: at a code, and at the refr
 })
 
 test('A wallet of the list gets nothing, and while the chain does not respond no wallet gets the scope', async () => {
-  const { chain, grantor, client, port } = await start()
+  const { chain, grantor, client, port, printed } = await start()
   const blocked = new Walk(grantor, testWallet(2))
   const answer = await blocked.complete(await blocked.prove(await blocked.challenge(requestOf(client))))
   expect(parameterOf(movingTo(answer), 'error')).toBe('access_denied')
@@ -75,6 +77,7 @@ test('A wallet of the list gets nothing, and while the chain does not respond no
   await walk.signIn(requestOf(client, { scope: 'enhancement' }))
   chain.setFault('500')
   expect((await walk.authorize(requestOf(client, { scope: 'profile' }))).status).toBe(503)
+  expect(printed).toEqual(['the chain responded with status 500'])
   expect((await walk.authorize(requestOf(client, { scope: 'enhancement' }))).status, 'needs no chain').toBe(302)
   const unsigned = await fetch(`http://localhost:${port}/`, { method: 'POST', body: '{"data":{"wallet":"0x","scopes":[]}}' })
   expect(unsigned.status).toBe(401)

@@ -8,7 +8,8 @@ import { isDevelopmentHost } from '../../login-server/development-host.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import { limitGarbage } from '../../ops/process/engine.ts'
-import { type Closable, shutDownOnSignals } from '../../ops/process/shutdown.ts'
+import { type Closable, catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
+import { serviceOn } from '../compose/command-service.ts'
 import { composeAuthService, composeLoginServer } from '../compose/compose.ts'
 import { migrateDatabase } from '../compose/database.ts'
 import {
@@ -32,10 +33,12 @@ import {
   registerDemoResources,
 } from '../development/demo.ts'
 import { developmentLog } from '../development/development-log.ts'
+import type { FileClient } from '../development/file-records.ts'
 import { lockFolder } from '../development/folder-lock.ts'
+import { type OwnApp, ownAppLines, readOwnApp, registerOwnApp, runCommand } from '../development/own-app.ts'
 import { allListening, type Listener, listen, promising } from '../serve/listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
-import { type CommandEnvironment, defineCommand, UsageError } from '../terminal/command.ts'
+import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { facts } from '../terminal/print.ts'
 
 export const start = defineCommand({
@@ -58,11 +61,26 @@ export const start = defineCommand({
       words:
         'The host name of auth service and login server: localhost unless given, otherwise *.localhost, *.test or a loopback address. It must resolve to this machine. The servers use https if GRANTOR_TLS_CERT_FILE is set.',
     },
+    file: {
+      value: 'FILE',
+      words:
+        'Registers the clients and resources in this file, which is that of grantor apply, at every start. Their ids and secrets stay the same. Operators and webhooks in it are ignored.',
+    },
+    run: {
+      value: 'COMMAND',
+      words:
+        'Runs your app beside Grantor, in a shell, with ISSUER, CLIENT_ID and CLIENT_SECRET of the first client of --file in its environment. Both end together.',
+    },
   },
-  examples: ['grantor start', 'grantor start --ports 5000 --data /tmp/grantor'],
+  examples: [
+    'grantor start',
+    'grantor start --ports 5000 --data /tmp/grantor',
+    "grantor start --file grantor.yaml --run 'node --watch server.js'",
+  ],
   program: 'start',
   async run({ options }, environment) {
     const ports = portsFrom(options.ports ?? '4000')
+    const app = readOwnApp(options)
     const folder = options.data ?? 'data'
     const made = makeDevelopmentStore(folder)
     const origins = originsFrom(options.host ?? 'localhost', ports, environment.env)
@@ -71,16 +89,40 @@ export const start = defineCommand({
     for (const line of ignoredSettings(environment.env)) environment.print(line)
     const unlock = lockFolder(folder)
     try {
-      const running = await runAll(settings, made, ports, environment)
+      const running = await runAll(settings, { made, app, folder }, ports, environment)
       keepAddresses(folder, env)
-      const ended = shutDownOnSignals(running.close, { logger: running.logger })
-      for (const line of banner(settings, running, ports, folder)) environment.print(line)
-      return await ended
+      const lines = app ? ownBanner(settings, running, ports, folder) : banner(settings, running, ports, folder)
+      for (const line of lines) environment.print(line)
+      return await runToEnd(running, app, settings, environment)
     } finally {
       unlock()
     }
   },
 })
+
+/** Until a signal arrives, or until the program of --run ends. */
+async function runToEnd(
+  { close, logger, clients: [client] }: Running,
+  app: OwnApp | null,
+  { authUrl: issuer }: Settings<'start'>,
+  { env, printError }: CommandEnvironment,
+): Promise<number> {
+  if (!app?.command || !client) return shutDownOnSignals(close, { logger })
+  const signal = catchStopSignals()
+  const program = runCommand(app.command, env, { issuer, client })
+  let [isStopping, hasFailed] = [false, false]
+  const closeBoth = async (): Promise<void> => {
+    isStopping = true
+    await program.stop()
+    await close()
+  }
+  const stopRequested = program.ended.then((code) => {
+    hasFailed = !isStopping && code !== 0
+    if (hasFailed) printError(`The command of --run ended with code ${code}: ${app.command}`)
+  })
+  const exit = await shutDownOnSignals(closeBoth, { logger, signal, stopRequested })
+  return hasFailed ? EXIT.failed : exit
+}
 
 function ignoredSettings(env: CommandEnvironment['env']): string[] {
   const names = MADE_SETTINGS.filter((name) => env[name])
@@ -135,6 +177,8 @@ function developmentSettings(
 
 type Running = {
   demo: Demo
+  /** those of --file */
+  clients: FileClient[]
   /** packages that the demo MCP server needs and that are not installed */
   missing: string[]
   logger: Logger
@@ -144,7 +188,7 @@ type Running = {
 /** Six servers in one process, each with its own listener; they communicate over HTTP, as separate processes would. */
 async function runAll(
   settings: Settings<'start'>,
-  made: DevelopmentStore,
+  { made, app, folder }: { made: DevelopmentStore; app: OwnApp | null; folder: string },
   ports: Ports,
   environment: CommandEnvironment,
 ): Promise<Running> {
@@ -159,12 +203,15 @@ async function runAll(
     await allListening(listeners.map((each) => each.listen()))
     // Only after the ports are open: if another instance has the ports, its records must not change.
     await addRecords(opened.service.store, { settings, demo, addresses, at: runtime.now() })
+    const service = serviceOn(opened.service.store, runtime.now, { environment, data: folder, settings, keys: null })
+    const clients = app ? await registerOwnApp(app, service, made) : []
     await opened.service.noticeChanges()
+    const missing = opened.mcp.kind === 'missing' ? opened.mcp.packages : []
+    return { demo, clients, missing, logger: runtime.logger, close }
   } catch (error) {
     await close()
     throw error
   }
-  return { demo, missing: opened.mcp.kind === 'missing' ? opened.mcp.packages : [], logger: runtime.logger, close }
 }
 
 function demoAddresses({ authUrl, defaultResource }: Settings<'start'>, ports: Ports): DemoAddresses {
@@ -276,6 +323,29 @@ function deviceCommand({ authUrl }: Settings<'start'>, { device }: Demo, ports: 
   const program = join(import.meta.dirname, `../../../examples/cli-device/index${extension}`)
   const node = extension === '.ts' ? 'npx node' : 'node'
   return `${node} ${relative(process.cwd(), program)} ${authUrl} ${device.id} ${url(ports.api)}/me`
+}
+
+/** With an app of the developer's own, the demo is only mentioned. */
+function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Ports, folder: string): string[] {
+  const [app] = clients
+  const [redirectUri] = app?.redirectUris ?? []
+  const signIn = settings.devWallet === false ? 'your wallet' : 'your wallet, or with a test account'
+  return [
+    '',
+    `Grantor is ready. Open ${redirectUri ? new URL(redirectUri).origin : 'your app'}, and sign in with ${signIn}.`,
+    '',
+    ...ownAppLines(clients),
+    'Grantor',
+    ...facts([
+      ['Issuer', settings.authUrl],
+      ['Console', `${settings.adminUrl}/console`],
+      ['What happens in a sign-in', url(ports.app)],
+      ['Store and secrets', `${folder} (for development only)`],
+    ]),
+    '',
+    'Ctrl-C stops everything. Events are logged below.',
+    '',
+  ]
 }
 
 function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: Ports, folder: string): string[] {
