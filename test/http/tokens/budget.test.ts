@@ -115,7 +115,7 @@ test('A client credentials token costs no query, its introspection one read, its
   const { access_token } = tokensOf(await send())
   expect(await costOf(send)).toEqual({ writes: [], reads: [] })
   expect(await costOf(() => app.walk.introspect(own, access_token))).toEqual({ writes: [], reads: ['readSpent'] })
-  expect(await costOf(() => app.walk.revoke(own, access_token))).toEqual({ writes: ['spend'], reads: ['readSpent'] })
+  expect(await costOf(() => app.walk.revoke(own, access_token))).toEqual({ writes: ['revokeClientToken'], reads: ['readSpent'] })
   // On PostgreSQL with a synchronous standby, requests share the confirmation. Otherwise it writes nothing.
   expect(await costOf(() => app.walk.revoke(own, access_token))).toEqual({ writes: ['confirmSpent'], reads: ['readSpent'] })
 })
