@@ -20,8 +20,8 @@ const RETIRED_KEY_KEPT_FOR = 30 * 86_400
 
 /** Seconds between the end of a sweep and the next one. */
 export const SWEEP_EVERY = 2
-/** Rows of one batch. SQLite runs no other statement for some milliseconds. The rows of `spent` are small and many. */
-const BATCH: Partial<Record<SweptKind, number>> = { spent: 250 }
+/** Rows of one batch. SQLite runs no other statement for some milliseconds. The rows of `spent` and `endings` are small and many. */
+const BATCH: Partial<Record<SweptKind, number>> = { spent: 250, endings: 250 }
 const USUAL_BATCH = 100
 /** Milliseconds between two batches, in which other statements run. After `BEHIND_AFTER` batches a sweep is behind and pauses less. */
 const PAUSE = { usual: 15, behind: 3 }

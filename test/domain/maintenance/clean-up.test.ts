@@ -129,7 +129,7 @@ test('One sweep deletes all expired rows, in small steps with pauses, which get 
       'spent 250',
       'pushed_requests 100',
       'audit_writers 100',
-      'endings 100',
+      'endings 250',
     ]),
   )
   expect(pauses, 'after each step that left something').toEqual([15, 15, 15, 15, 15, 15])

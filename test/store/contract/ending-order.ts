@@ -130,7 +130,7 @@ export function endingOrderContract(subject: Subject): void {
     expect(await Promise.all(reads.map((read) => read()))).toEqual([[ended], [ended]])
   })
 
-  test('Everything that makes access tokens inactive is read once after it was acknowledged', async () => {
+  test('Everything that makes access tokens inactive is read after it was acknowledged', async () => {
     const [store, other] = subject().nodes
     const read = readerOf(other)
     await read()
