@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..')
 // Below node_modules, so that a recipe can import its library.
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
-type Page = 'clients' | 'mcp'
+type Page = 'clients' | 'mcp' | 'checking-tokens'
 
 /** The block of the page with this language and this mark, as in ```js openid-client. */
 export function recipeOf(language: string, mark: string, page: Page = 'clients'): string {
