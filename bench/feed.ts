@@ -20,7 +20,9 @@ import { median } from './statistics.ts'
 import { markdownTable } from './tables.ts'
 import type { Target } from './target.ts'
 
-const TOKENS_EACH_ROUND = 100
+const TOKENS_EACH_ROUND = 200
+/** Tokens that each check checks before the first round: the first checks run code that is not compiled yet. */
+const WARM_UP = 300
 /** Seconds for which endings are kept, at least. */
 const LIFETIME = 600
 
@@ -53,8 +55,8 @@ export async function measureFeed(args: string[]): Promise<void> {
   })
   try {
     const options = await registerApi(target, { home, folder })
-    const tokens = (await target.supply?.accessTokens(1 + rounds * TOKENS_EACH_ROUND)) ?? []
-    const task = { home, options, rounds, seconds, cores: cores.load, folder }
+    const tokens = (await target.supply?.accessTokens(1 + WARM_UP + rounds * TOKENS_EACH_ROUND)) ?? []
+    const task = { home, options, warmUp: WARM_UP, rounds, seconds, cores: cores.load, folder }
     const speed = (await runReader({ ...task, tokens })) as FeedSpeed
     const memory = (await runReader({ ...task, tokens: [] })) as FeedMemory
     print(speed, memory, entries)
