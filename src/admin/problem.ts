@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Refusal, type RefusalCode } from '../operations/refusal.ts'
 import { MalformedHost } from '../ops/http/malformed-http.ts'
+import { networkOfCaller } from '../ops/http/request-log.ts'
 import type { Admin } from './admin.ts'
 
 type Row = {
@@ -77,7 +78,7 @@ export function replyWithProblem(admin: Admin, error: unknown, request: FastifyR
   const status = statusOf(problem)
   if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
   else if (error instanceof OAuthError) {
-    admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id })
+    admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id, network: networkOfCaller(request) })
     reply.header('www-authenticate', challengeOf(error, admin.adminUrl))
   } else if (status === 401) reply.header('www-authenticate', `Bearer ${metadataOf(admin.adminUrl)}`)
   if (status === 503) reply.header('retry-after', '5')

@@ -6,6 +6,7 @@ import { operations } from '../operations/all.ts'
 import type { Service } from '../operations/service.ts'
 import { limitHeaders } from '../ops/http/header-limits.ts'
 import { addLogoRoute } from '../ops/http/logo-route.ts'
+import type { MalformedHttp } from '../ops/http/malformed-http.ts'
 import { addProbeRoute } from '../ops/http/probe.ts'
 import { recordRouteMethods } from '../ops/http/route-methods.ts'
 import { createHttpServer, type Refuse } from '../ops/http/server.ts'
@@ -28,8 +29,10 @@ const PARAMETER_AT_MOST = 4000
 export function createAdminServer(admin: Admin, addConsole: AddConsole): FastifyInstance {
   const { logger, metrics, trustedProxies, tls, tracing, deps } = admin
   const refuse: Refuse = (error, request, reply) => replyWithProblem(admin, error, request, reply)
+  const note = ({ reason, requestId, network }: MalformedHttp) =>
+    deps.audit({ event: 'refused', reason, request_id: requestId, network })
   const server = createHttpServer(
-    { logger, tls, trustedProxies, metrics, tracing, malformed: { now: deps.now }, refuse },
+    { logger, tls, trustedProxies, metrics, tracing, malformed: { now: deps.now, note }, refuse },
     {
       bodyLimit: BODY_AT_MOST,
       routerOptions: { maxParamLength: PARAMETER_AT_MOST },

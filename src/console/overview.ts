@@ -5,7 +5,7 @@ import { listKeys } from '../operations/keys.ts'
 import { counted, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { jobsTable, readJobViews } from './jobs.ts'
-import { facts, link, section, table, tag, titleRow } from './parts.ts'
+import { facts, link, pathTo, section, table, tag, titleRow } from './parts.ts'
 import { plot } from './plot.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console } from './visit.ts'
@@ -13,6 +13,7 @@ import { addPage, type Console } from './visit.ts'
 type Live = ReturnType<Admin['live']['read']>
 
 const REASONS_SHOWN = 8
+const SENDERS_SHOWN = 12
 
 export function overviewPage(console: Console): void {
   const { admin } = console
@@ -45,6 +46,7 @@ ${section('Latency', latencyPlot(live))}
 ${section('Refusals in the last hour', refusalsTable(live.refusals))}
 ${section('This node', nodeFacts(admin, storeMs !== null, oldestKey))}
 </div>
+${section('Who was refused in the last hour', sendersTable(admin.live.refusedSenders.read()))}
 ${section('Jobs', html`${jobsTable(underWay, now, 'No job is under way.')}<p class="fine">${link('/console/jobs', 'All jobs')}</p>`)}
 <p class="fine">The numbers are those of this process, in memory, since it started ${fromNow(live.startedAt, now)}. Each node and each worker shows its own. For all of them together, use the metrics.</p>`,
     }
@@ -112,6 +114,30 @@ function refusalsTable(refusals: { reason: string; count: number }[]): Html {
     rows,
     'No request was refused.',
   )
+}
+
+type Senders = ReturnType<Admin['live']['refusedSenders']['read']>
+
+function sendersTable({ senders, others }: Senders): Html {
+  const rest = senders.slice(SENDERS_SHOWN).reduce((sum, { count }) => sum + count, others)
+  const shown = table(
+    'Refused requests of the last hour by network, client and reason',
+    [
+      { name: 'Network', cell: ({ network }) => html`<code>${network}</code>`, kind: 'main' },
+      { name: 'Client', cell: ({ client }) => clientCell(client) },
+      { name: 'Reason', cell: ({ reason }) => html`<code>${reason}</code>` },
+      { name: 'Requests', cell: ({ count }) => number(count), kind: 'number' },
+    ],
+    senders.slice(0, SENDERS_SHOWN),
+    'No request was refused.',
+  )
+  return html`${shown}${rest > 0 && html`<p class="fine">${counted(rest, 'more refusal')} of other senders. The log has all of them.</p>`}`
+}
+
+/** `client` is from `countedClient`. */
+function clientCell(client: string): Html | string {
+  if (client === 'none') return 'unknown'
+  return client === 'unregistered' ? 'not registered' : link(pathTo('clients', client), html`<code>${client}</code>`)
 }
 
 function nodeFacts({ store, endings }: Admin, isReachable: boolean, oldestKey: Html | string): Html {

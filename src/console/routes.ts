@@ -5,6 +5,7 @@ import { Problem, problemOf, statusOf } from '../admin/problem.ts'
 import { parseForm } from '../oauth/form.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { Service } from '../operations/service.ts'
+import { networkOfCaller } from '../ops/http/request-log.ts'
 import { auditPages } from './audit.ts'
 import { jobPages } from './jobs.ts'
 import { keyPages } from './keys.ts'
@@ -50,7 +51,8 @@ function replyWithPages(server: FastifyInstance, admin: Admin): void {
     const status = statusOf(problem)
     if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
     const reason = error instanceof OAuthError ? error.reason : problem.code
-    if (error instanceof OAuthError) admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id })
+    if (error instanceof OAuthError)
+      admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id, network: networkOfCaller(request) })
     admin.metrics?.countRefusal('console', reason)
     return sendPage(reply.code(status), consolePage(problemPage(problem, request.id), frameOfRequest(request)))
   })

@@ -11,6 +11,7 @@ import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-cre
 import { isUnregistered } from '../oauth/client-id-url.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/http/network.ts'
+import { noteClient } from '../ops/http/request-log.ts'
 import type { Service } from './service.ts'
 
 export const CREDENTIAL_PARAMETERS = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const
@@ -53,7 +54,9 @@ export async function forClient<Result>(
   run: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await run(await authenticateClient(service.deps, credentials, accepted))
+    const client = await authenticateClient(service.deps, credentials, accepted)
+    noteClient(client.id)
+    return await run(client)
   } catch (error) {
     throw countFailure(service, { request, credentials }, error)
   }

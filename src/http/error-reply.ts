@@ -10,7 +10,8 @@ import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'
-import { MalformedHost } from '../ops/http/malformed-http.ts'
+import { MalformedHost, type MalformedHttp } from '../ops/http/malformed-http.ts'
+import { networkOfCaller } from '../ops/http/request-log.ts'
 import { readerOf } from '../pages/languages.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
@@ -52,7 +53,14 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
     request.log.error({ err: error, request_id: request.id }, answer.reason)
   // A device that polls is refused every few seconds until its user has answered (RFC 8628 §3.5): that is no fault.
   else if (answer.reason !== 'answer_pending')
-    service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error), ...causeOf(error) })
+    service.deps.audit({
+      event: 'refused',
+      reason: answer.reason,
+      request_id: request.id,
+      network: networkOfCaller(request),
+      ...clientOf(error),
+      ...causeOf(error),
+    })
   service.metrics?.countRefusal(answer.body.error, answer.reason)
   service.tracing?.noteRefusal(request, answer.reason)
   reply.code(answer.status).headers(answer.headers)
@@ -67,8 +75,8 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
 }
 
 /** Records a request that the HTTP parser refused. Its response was sent before. */
-export function noteMalformed(service: Service, { reason, requestId }: { reason: Reason; requestId: string }): void {
-  service.deps.audit({ event: 'refused', reason, request_id: requestId })
+export function noteMalformed(service: Service, { reason, requestId, network }: MalformedHttp): void {
+  service.deps.audit({ event: 'refused', reason, request_id: requestId, network })
   service.metrics?.countRefusal('invalid_request', reason)
 }
 

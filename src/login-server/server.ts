@@ -77,7 +77,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
       trustedProxies,
       metrics,
       tracing,
-      malformed: { now, note: ({ reason, requestId: reqId }) => logger.info({ reqId, reason }, 'refused') },
+      malformed: { now, note: ({ requestId: reqId, ...refused }) => logger.info({ reqId, ...refused }, 'refused') },
       refuse: (_error, request, reply) => refuse(request, reply, invalidRequest('The request is malformed.')),
     },
     { ...noSchemas, bodyLimit: LARGEST_BODY, requestTimeout: 20_000 },

@@ -187,5 +187,11 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
   },
   'operating/upgrade.md': { 'before-update': COMMANDS, 'grantor-old export': COMMANDS },
   'operating/walletconnect.md': { 'npm install': PACKED, 'PROJECT_ID=': SETTINGS },
-  'operating/watch.md': { rule_files: SETTINGS, OTEL_EXPORTER: SETTINGS },
+  'operating/watch.md': {
+    rule_files: SETTINGS,
+    OTEL_EXPORTER: SETTINGS,
+    'sh sender-log': notRun('the log of a systemd unit; the test of the next block writes that file'),
+    'sh sender': by('docs/find-a-sender'),
+    'sh sender-ids': by('docs/find-a-sender'),
+  },
 }

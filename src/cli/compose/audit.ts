@@ -22,7 +22,7 @@ import { signAuditHead } from '../../keys/audit-head.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { KeyWrap } from '../../keys/key-wrap.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
-import { currentNetwork, currentRequestId } from '../../ops/http/request-log.ts'
+import { currentNetwork, currentRequestId, noteClient } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import { createFetchFromClient, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
@@ -70,6 +70,7 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
 
   /** Writes the event to the log. Returns the entry of its line; null if the event has no line of its own. */
   function logEvent(event: AuditEvent): AuditEntry | null {
+    if (event.client_id !== undefined) noteClient(event.client_id)
     const entry = entryOfEvent(event, circumstances)
     if (entry && !hasOwnLine(limits, event, entry.network ?? '')) {
       counts.add(event, entry.at)

@@ -29,7 +29,7 @@ import { createPollPace } from '../../ops/http/poll-pace.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
-import { createLiveState } from '../../ops/metrics/live-state.ts'
+import { createLiveState, type LiveState } from '../../ops/metrics/live-state.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
 import { createDeliveries } from '../../ops/process/deliveries.ts'
@@ -37,7 +37,7 @@ import type { Look } from '../../pages/look.ts'
 import { composeAccountNames, type ReadName } from './account-names.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 import { composeClientCalls } from './client-calls.ts'
-import { countEvents } from './counted-events.ts'
+import { countEvents, countSenders } from './counted-events.ts'
 import { composeEndings } from './endings.ts'
 import { composeHook, type HookSettings } from './hook.ts'
 import { ownResources } from './own-resources.ts'
@@ -94,7 +94,9 @@ export type AuthServiceRuntime = {
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
   const { store, now, limits, contractWallets, metrics, tracing, ca, noticePauses: pauses } = runtime
-  const logAudit = metrics ? countEvents(runtime.logAudit, metrics) : runtime.logAudit
+  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
+  const live = settings.adminUrl === null ? null : createLiveState(now)
+  const logAudit = countedLog(runtime, live)
   const keys = new KeyRing(now)
   const { audit, trail, recordCounts } = composeAudit({ store, now, log: logAudit, metrics, limits })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
@@ -146,9 +148,14 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keeping = { store, keys, trail, recordCounts, issuer, now, log: logAudit }
   const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays })
-  const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping })
+  const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping, live })
   const workers = composeJobWorkers(store, deps)
   return { server, admin, deps, endings, upkeep, bounds, deliveries, trail, keepTrail, webhooks, ...workers }
+}
+
+function countedLog({ logAudit, metrics }: AuthServiceRuntime, live: LiveState | null): AuthServiceRuntime['logAudit'] {
+  const counted = metrics ? countEvents(logAudit, metrics) : logAudit
+  return live ? countSenders(counted, live.refusedSenders) : counted
 }
 
 function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
@@ -165,21 +172,25 @@ function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
   return { workOnJobs: createJobWorker('jobs', work), workOnEndings: createJobWorker('endings', work) }
 }
 
-type ServerParts = { deps: Deps; endings: ReturnType<typeof composeEndings>; keyKeeping: KeyKeeping }
+type ServerParts = {
+  deps: Deps
+  endings: ReturnType<typeof composeEndings>
+  keyKeeping: KeyKeeping
+  /** null if the admin API is off */
+  live: LiveState | null
+}
 
 async function composeServers(
   settings: AuthServiceSettings,
   runtime: AuthServiceRuntime,
-  { deps, endings, keyKeeping }: ServerParts,
+  { deps, endings, keyKeeping, live }: ServerParts,
 ) {
   const { loginSecrets, trustedProxies, adminUrl } = settings
-  const { store, now, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
+  const { store, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
   const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
   const parts = { deps, loginSecrets, logger, look, tracing, trustedProxies, tls }
-  if (adminUrl === null)
+  if (adminUrl === null || live === null)
     return { server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics, isStopping }), admin: null }
-  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
-  const live = createLiveState(now)
   return {
     server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics: live.observe(metrics), isStopping }),
     admin: await composeAdmin({

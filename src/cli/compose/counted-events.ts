@@ -1,8 +1,10 @@
 /** Counts the events of the audit log that are metrics. */
 import { type AuditEventName, auditEvents } from '../../domain/model/audit-events.ts'
 import { countedClient } from '../../domain/model/counted-client.ts'
+import { currentNetwork } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { RefusedSenders } from '../../ops/metrics/refused-senders.ts'
 
 type Event = LoggedEvent<AuditEventName>
 type Count = (metrics: Metrics, event: Event & { reason: string }, client: string) => void
@@ -35,6 +37,15 @@ const COUNTS: Readonly<Partial<Record<AuditEventName, Count>>> = {
   client_deleted: countEnding,
   logout_notice_delivered: (metrics) => metrics.countNotice('delivered'),
   logout_notice_lost: (metrics) => metrics.countNotice('lost'),
+}
+
+/** The same log, which also counts who sent the refused requests. */
+export function countSenders(log: (event: Event) => void, senders: Pick<RefusedSenders, 'count'>): (event: Event) => void {
+  return (event) => {
+    log(event)
+    const { event: name, reason = 'none', client_id: clientId, network = currentNetwork() ?? 'unknown' } = event
+    if (auditEvents[name].refusal) senders.count({ network, client: countedClient(clientId), reason })
+  }
 }
 
 /** The same log, which also counts its events. */

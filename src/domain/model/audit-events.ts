@@ -25,6 +25,8 @@ type Row = {
   lasting?: true
   /** The event changes nothing, so a caller can repeat it at any rate. It is only counted: one line a minute has the number. */
   counted?: true
+  /** A request was refused. The console shows who sent such requests. */
+  refusal?: true
   /** An operator must be alerted. */
   alarm?: true
   /** An operator can do it, with the admin API or a command. */
@@ -117,11 +119,11 @@ const TABLE = {
   audit_lines_deleted: { recorded: true, means: 'Lines were deleted because of their age. `through` is the last of them.' },
   store_lost_a_write: { ...AWAITED, alarm: true, means: 'The database lost an acknowledged write.' },
 
-  refused: { means: 'A request was refused.' },
-  authorize_refused: { means: 'An authorization request was refused.' },
-  login_refused: { means: 'The way back from a login was refused.' },
-  logout_refused: { means: 'A request to sign out was refused.' },
-  device_refused: { means: 'A user code was refused.' },
+  refused: { refusal: true, means: 'A request was refused.' },
+  authorize_refused: { refusal: true, means: 'An authorization request was refused.' },
+  login_refused: { refusal: true, means: 'The way back from a login was refused.' },
+  logout_refused: { refusal: true, means: 'A request to sign out was refused.' },
+  device_refused: { refusal: true, means: 'A user code was refused.' },
   client_registered_itself: { means: 'A client registered itself.' },
   id_token_hint_unknown: { means: 'An `id_token_hint` is forged, or its key was retired. The request goes on without the hint.' },
   request_pushed: { means: 'A client pushed an authorization request.' },
@@ -183,6 +185,8 @@ type AuditedObjects = {
   /** further facts, such as how many grants ended; never a secret */
   details?: Readonly<Record<string, string | number>>
   request_id?: string
+  /** the first part of the caller's address, if the request is refused before its handler; otherwise it is known from the request */
+  network?: string | undefined
 }
 
 /** An event whose line a response waits for. */

@@ -19,6 +19,7 @@ import { DEVICE_CODE_GRANT, GRANT_PARAMETERS, type GrantType, isGrantType, TOKEN
 import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
+import { noteClient } from '../../ops/http/request-log.ts'
 import { CREDENTIAL_PARAMETERS, countFailure, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
@@ -42,6 +43,7 @@ export function tokenRoute(server: FastifyInstance, service: Service): void {
     const credentials = presentedCredentials(request, parameters)
     try {
       const client = await authenticateClient(deps, credentials, 'all')
+      noteClient(client.id)
       const grantType = required(parameters.grant_type, 'grant_type')
       requireSigningOfProfile(deps, client)
       const proof = readTokenProof(deps, client, presentedProof(request, PATH))

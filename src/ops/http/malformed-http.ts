@@ -13,6 +13,7 @@ import {
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
+import { networkPrefix } from './network.ts'
 import { newRequestId } from './request-log.ts'
 
 type Status = 400 | 405 | 408 | 413 | 417 | 431
@@ -30,7 +31,22 @@ export type MalformedHttpOptions = {
   /** epoch seconds; without a clock the responses have no `Date` (RFC 9110 §6.6.1) */
   now?: () => number
   /** called once for each refusal, for the log */
-  note?: (refusal: { reason: `http_${Status}`; requestId: string }) => void
+  note?: (refusal: MalformedHttp) => void
+}
+
+export type MalformedHttp = {
+  reason: `http_${Status}`
+  requestId: string
+  /** the first part of the address at the other end of the connection, which may be a proxy */
+  network: string | undefined
+}
+
+const HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  pragma: 'no-cache',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
 }
 
 /** Listeners for a Node server. Fastify takes `clientError` as `clientErrorHandler`. */
@@ -38,18 +54,15 @@ export function malformedHttp({ now, note }: MalformedHttpOptions = {}) {
   /** The parser reports every further chunk of a connection that it has refused. */
   const refused = new WeakSet<Duplex>()
 
-  function headersOf(status: Status): Record<string, string> {
+  function headersOf(status: Status, socket: Duplex | null): Record<string, string> {
     const requestId = newRequestId()
-    note?.({ reason: `http_${status}`, requestId })
+    const network = networkPrefix((socket as Socket | null)?.remoteAddress) || undefined
+    note?.({ reason: `http_${status}`, requestId, network })
     return {
       ...(now && { date: new Date(now() * 1000).toUTCString() }),
-      'content-type': 'application/json; charset=utf-8',
+      ...HEADERS,
       'content-length': String(Buffer.byteLength(bodyOf(status))),
-      'cache-control': 'no-store',
-      pragma: 'no-cache',
-      'x-content-type-options': 'nosniff',
       'x-request-id': requestId,
-      connection: 'close',
       // RFC 9110 §10.2.1: an empty list, because the target of CONNECT is another server, and no method is allowed on it.
       ...(status === 405 && { allow: '' }),
     }
@@ -65,14 +78,14 @@ export function malformedHttp({ now, note }: MalformedHttpOptions = {}) {
     else if (!socket.writable) return
     else if (earlier?.headersSent) socket.destroy()
     else {
-      const head = Object.entries(headersOf(status)).map(([name, value]) => `${name}: ${value}`)
+      const head = Object.entries(headersOf(status, socket)).map(([name, value]) => `${name}: ${value}`)
       socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...head, '', bodyOf(status)].join('\r\n'))
       closeSoon(socket)
     }
   }
 
   function respond(response: ServerResponse, status: Status): void {
-    response.writeHead(status, headersOf(status)).end(bodyOf(status))
+    response.writeHead(status, headersOf(status, response.socket)).end(bodyOf(status))
   }
 
   return {

@@ -1,9 +1,9 @@
 /**
  * Who did what to which grant, and why a request was refused: one line per event, for the investigation of an incident.
- * If a request caused the line, the line has the request's id.
+ * If a request caused the line, the line has the request's id and the first part of the caller's address.
  */
 
-import { currentRequestId } from '../http/request-log.ts'
+import { currentNetwork, currentRequestId } from '../http/request-log.ts'
 import type { Logger } from './logger.ts'
 
 /** `Name`: the names of the events. The caller has their table. */
@@ -25,7 +25,11 @@ export function createAuditLog<Name extends string>(
   const level = LOUDER.includes(logger.level) ? 'info' : logger.level
   const audit = logger.child({ log: 'audit' }, { level })
   return (named) => {
-    const event = { ...named, request_id: named.request_id ?? currentRequestId() }
+    const event = {
+      ...named,
+      request_id: named.request_id ?? currentRequestId(),
+      network: named.network ?? currentNetwork(),
+    }
     const { alarm, lasting } = events[named.event]
     if (alarm) audit.error({ ...event, alarm }, 'alarm')
     else audit.info(event, 'audit')

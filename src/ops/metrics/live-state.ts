@@ -3,6 +3,7 @@
  * the memory is bounded: 360 slots of about 300 bytes, plus the reasons of refusals, which come from a closed set.
  */
 import type { Metrics, RequestObservation } from './metrics.ts'
+import { createRefusedSenders, type RefusedSenders } from './refused-senders.ts'
 
 type Observed = Pick<Metrics, 'observeRequest' | 'countRefusal' | 'countTokens'>
 
@@ -43,6 +44,7 @@ export type LiveReading = {
 export type LiveState = {
   /** passes everything on to `metrics`, and counts it */
   observe(metrics: Observed | undefined): Observed
+  refusedSenders: RefusedSenders
   read(): LiveReading
 }
 
@@ -77,6 +79,7 @@ export function createLiveState(now: () => number): LiveState {
     ring.filter((slot): slot is Slot => slot !== undefined && slot.number >= from && slot.number < to)
 
   return {
+    refusedSenders: createRefusedSenders(now),
     observe: (metrics) => ({
       observeRequest(request) {
         metrics?.observeRequest(request)

@@ -1,6 +1,6 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { logRequests, newRequestId } from '../../../src/ops/http/request-log.ts'
+import { logRequests, newRequestId, noteClient } from '../../../src/ops/http/request-log.ts'
 import { createLogger } from '../../../src/ops/log/logger.ts'
 import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { capturedLog } from '../log/captured-log.ts'
@@ -41,6 +41,29 @@ test('A request is logged as one line with method, route pattern, status, durati
     }),
   ])
   expect(log.text()).not.toMatch(/secret-id|c0de|t0ken|s3ssion/)
+})
+
+test('The line of a request has the first part of the caller address and the client that the request is of, and never the complete address', async () => {
+  const log = capturedLog()
+  const logger: FastifyBaseLogger = createLogger({ level: 'info', destination: log.destination })
+  server = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: '127.0.0.1',
+  })
+  logRequests(server)
+  server.get('/', () => {
+    noteClient('the-client')
+    return 'fine'
+  })
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.77' } })
+  await fetch(`${url}/nowhere`, { headers: { 'x-forwarded-for': '2001:db8:aa:bb:cc::1' } })
+  const [first, second] = log.lines().filter(({ msg }) => msg === 'request')
+  expect(first).toMatchObject({ network: '203.0.113', client_id: 'the-client' })
+  expect(second).toMatchObject({ network: '2001:db8:aa' })
+  expect(second).not.toHaveProperty('client_id')
+  expect(log.text()).not.toMatch(/203\.0\.113\.77|2001:db8:aa:bb/)
 })
 
 test('A request id that a client sends is not used, so that clients cannot write to the log', async () => {

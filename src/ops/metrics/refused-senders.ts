@@ -1,0 +1,75 @@
+/** Who sent the refused requests of the last hour to this process: network, client and reason, in bounded memory. */
+
+/** `network` is the first part of an address. `client` is from `countedClient`, `reason` from a closed set. */
+export type RefusedSender = { network: string; client: string; reason: string }
+
+export type RefusedSenders = {
+  count(sender: RefusedSender): void
+  /** The most frequent first. `others` are the refusals that found no place. */
+  read(): { senders: (RefusedSender & { count: number })[]; others: number }
+}
+
+/** Seconds. */
+const SLOT = 300
+const SLOTS = 12
+/** Senders of one slot, about 200 bytes each. */
+export const SENDERS_AT_MOST = 100
+
+/** `rank` decides which sender makes room: its own count, and the rank of the sender that made room for it. */
+type Counted = RefusedSender & { count: number; rank: number }
+type Slot = { number: number; senders: Map<string, Counted>; others: number }
+
+export function createRefusedSenders(now: () => number): RefusedSenders {
+  const ring: (Slot | undefined)[] = []
+
+  function present(): Slot {
+    const number = Math.floor(now() / SLOT)
+    const slot = ring[number % SLOTS]
+    if (slot?.number === number) return slot
+    const fresh = { number, senders: new Map(), others: 0 }
+    ring[number % SLOTS] = fresh
+    return fresh
+  }
+
+  return {
+    count(sender) {
+      const slot = present()
+      const key = `${sender.network} ${sender.reason} ${sender.client}`
+      const known = slot.senders.get(key)
+      if (known) {
+        known.count += 1
+        known.rank += 1
+        return
+      }
+      const rank = slot.senders.size < SENDERS_AT_MOST ? 0 : makeRoom(slot)
+      slot.senders.set(key, { ...sender, count: 1, rank: rank + 1 })
+    },
+    read() {
+      const from = Math.floor(now() / SLOT) - SLOTS
+      const slots = ring.filter((slot): slot is Slot => slot !== undefined && slot.number > from)
+      const sums = new Map<string, RefusedSender & { count: number }>()
+      for (const { senders } of slots) {
+        for (const [key, { rank: _, ...sender }] of senders)
+          sums.set(key, { ...sender, count: sender.count + (sums.get(key)?.count ?? 0) })
+      }
+      return {
+        senders: [...sums.values()].sort((a, b) => b.count - a.count),
+        others: slots.reduce((sum, { others }) => sum + others, 0),
+      }
+    },
+  }
+}
+
+/**
+ * Removes the sender of the lowest rank, and returns that rank. This is the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005): a
+ * sender of more than one in `SENDERS_AT_MOST` of the refusals always has a place, also if the others come from a million networks.
+ */
+function makeRoom(slot: Slot): number {
+  let lowest: [key: string, Counted] | undefined
+  for (const each of slot.senders) if (lowest === undefined || each[1].rank < lowest[1].rank) lowest = each
+  if (lowest === undefined) return 0
+  const [key, { count, rank }] = lowest
+  slot.senders.delete(key)
+  slot.others += count
+  return rank
+}
