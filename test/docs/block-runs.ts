@@ -21,6 +21,13 @@ const MCP_PYTHON = by('clients/mcp-python')
 
 export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record<string, Run>>>> = {
   'guides/builders.md': { whole: by('clients/builders-guide') },
+  'guides/checking-tokens.md': {
+    'sh api': notRun('the command of resource-package.md and builders.md, which are run, with another name'),
+    "check: 'feed',": notRun('the same call as in .ci/token-cases.mjs and test/resource/feed, with the addresses of an example'),
+    'js sidecar': by('clients/checking-tokens'),
+    'nginx sidecar': by('clients/checking-tokens'),
+    ext_authz: notRun('needs Envoy, which no package registry of the project has'),
+  },
   'guides/clients.md': {
     'sh openid-client': LIBRARIES,
     'js openid-client': LIBRARIES,
