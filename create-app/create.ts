@@ -1,17 +1,6 @@
 /** Makes the folder of the new app: complete, or not at all. */
 import { randomBytes } from 'node:crypto'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { CreateError } from './create-error.ts'
 import { type TemplateName, templates } from './templates.ts'
@@ -66,8 +55,10 @@ export function createFiles({ folder, template, ports, files }: NewApp): void {
   const name = nameOf(folder)
   const place = resolve(folder)
   mkdirSync(dirname(place), { recursive: true })
-  const draft = mkdtempSync(join(dirname(place), '.create-grantor-app-'))
+  // Not `mkdtemp`, whose folders are private: the app is a folder as any other.
+  const draft = join(dirname(place), `.create-grantor-app-${randomBytes(8).toString('hex')}`)
   try {
+    mkdirSync(draft)
     cpSync(join(TEMPLATES, template), draft, { recursive: true })
     for (const path of filesOf(draft)) writeFileSync(path, adapted(readFileSync(path, 'utf8'), name, ports))
     if (Object.keys(files).length > 0) useFiles(join(draft, 'package.json'), files)

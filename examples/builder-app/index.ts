@@ -3,7 +3,9 @@ import Fastify, { LogController } from 'fastify'
 import { createConnection } from './connection.ts'
 import { endedSessionCookie, readSessionCookie, sessionCookie } from './cookie.ts'
 import { guard } from './guards.ts'
+import { forYourTestsPage } from './pages/for-your-tests-page.ts'
 import { icon } from './pages/icon.ts'
+import { inYourAppPage } from './pages/in-your-app-page.ts'
 import { noticePage } from './pages/notice-page.ts'
 import { stepsPage } from './pages/steps-page.ts'
 import { style } from './pages/style.ts'
@@ -102,6 +104,9 @@ export function createBuilderApp(options: BuilderAppOptions): FastifyInstance {
     if (session) sessions.end(session)
     return await reply.header('set-cookie', endedSessionCookie(baseUrl)).redirect('/', 303)
   })
+
+  app.get('/in-your-app', async (_request, reply) => await reply.send(inYourAppPage({ issuer, clientId: options.clientId })))
+  app.get('/for-your-tests', async (_request, reply) => await reply.send(forYourTestsPage({ baseUrl })))
 
   app.get('/style.css', async (_request, reply) => await reply.type('text/css; charset=utf-8').send(style))
   app.get('/icon.svg', async (_request, reply) => await reply.type('image/svg+xml').send(icon))

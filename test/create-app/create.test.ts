@@ -86,6 +86,8 @@ test.for(templateNames)(
     expect(stdout).toContain('cd notes\n')
     expect(stdout).toContain('http://localhost:3456')
     const app = join(folder, 'notes')
+    // as any folder that the user makes
+    expect(statSync(app).mode).toBe(statSync(mkdirSync(join(folder, 'other'), { recursive: true }) ?? '').mode)
     const files = readdirSync(app, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     const texts = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8')).join('\n')
     expect(texts).not.toMatch(/my-grantor-app|0\.0\.0-template|\b[34]000\b/)

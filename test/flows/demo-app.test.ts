@@ -64,6 +64,40 @@ test('A user clicks through all four phases and sees each message', async ({ dem
   expect(await wireOf(page, 'refresh').innerText()).toMatch(/400[\s\S]*"error": "invalid_grant"/)
 })
 
+test('The claims auth_time and acr of the access token are explained, with the values of this token', async ({ demo, page }) => {
+  await signIn(demo, page)
+  const rowOf = (claim: string) => page.locator('#claims tr', { has: page.locator(`code:text-is("${claim}")`) }).innerText()
+  expect(await rowOf('auth_time')).toMatch(/\d{10} \(\d\d:\d\d:\d\d UTC\)[\s\S]*when the wallet signed/)
+  expect(await rowOf('acr')).toMatch(/urn:grantor:acr:signature[\s\S]*the wallet signed a text/)
+})
+
+test('The tabs show the button and the window of an own app, and how to test it, without a sign-in and without scripts', async ({
+  demo,
+  browser,
+}) => {
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [1280, 'dark'],
+    [320, 'light'],
+    [320, 'dark'],
+  ] as const) {
+    const reader = await newPage(browser, { width, colorScheme, javaScriptEnabled: false })
+    await reader.goto(demo.appUrl)
+    for (const [label, name, words] of [
+      ['In your app', 'in-your-app', 'signInWithPopup'],
+      ['For your tests', 'for-your-tests', 'startTestGrantor'],
+    ] as const) {
+      await reader.getByRole('link', { name: label }).click()
+      expect(await reader.locator('[aria-current=page]').innerText()).toBe(label)
+      expect(await reader.locator('main').innerText()).toContain(words)
+      expect(await seriousAxeViolations(reader)).toEqual([])
+      expect(await reader.locator('body').evaluate((body) => body.scrollWidth)).toBeLessThanOrEqual(width)
+      await screenshot(reader, `demo-app-${name}-${width}-${colorScheme}`)
+    }
+    await reader.context().close()
+  }
+})
+
 test('A second sign-in during the session shows no page in between (phase 1, steps 3 to 5 are skipped)', async ({
   demo,
   page,

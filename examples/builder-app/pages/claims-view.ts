@@ -17,7 +17,9 @@ export function claimsView(accessToken: string): Html {
 </table>`
 }
 
+const TIMES = ['exp', 'iat', 'auth_time']
+
 function show(name: string, value: unknown): string {
-  if ((name === 'exp' || name === 'iat') && typeof value === 'number') return `${value} (${timeOfDay(value)})`
+  if (TIMES.includes(name) && typeof value === 'number') return `${value} (${timeOfDay(value)})`
   return shortenAddresses(typeof value === 'string' ? value : JSON.stringify(value))
 }

@@ -1,14 +1,17 @@
 import type { Html } from './html.ts'
 import { html } from './html.ts'
+import { type TabPath, tabsView } from './tabs.ts'
 
 export interface Page {
   title: string
+  /** the tab of the page; a page without one is none of the tabs */
+  tab?: TabPath
   /** What stands at the right of the top line. */
   aside?: Html | undefined
   content: Html
 }
 
-export function layout({ title, aside, content }: Page): string {
+export function layout({ title, tab, aside, content }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -21,6 +24,7 @@ export function layout({ title, aside, content }: Page): string {
 <body>
 <header class="top">
 <a class="brand" href="/"><img src="/icon.svg" alt="" width="32" height="32"> Demo builder app</a>
+${tab && tabsView(tab)}
 ${aside}
 </header>
 <main>

@@ -32,4 +32,7 @@ export const claimMeanings: Record<string, string> = {
   jti: 'its own name',
   scope: 'what it allows',
   grant_id: 'the permission it belongs to',
+  auth_time:
+    'when the wallet signed, in seconds since 1970. It stays the same when the token is refreshed. For a transfer, an API can ask for a newer one with max_age',
+  acr: 'how the user signed in. urn:grantor:acr:signature: the wallet signed a text, and this service checked it. urn:grantor:acr:vouched: a login server of the platform vouched for the wallet',
 }

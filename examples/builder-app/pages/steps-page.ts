@@ -17,6 +17,7 @@ export function stepsPage(session: DemoSession, tokens: Tokens, addresses: Addre
   const over = session.reports.get('revoke')?.outcome === 'done'
   return layout({
     title: 'Signed in · Demo builder app',
+    tab: '/',
     aside: html`<div class="account"><span class="chip" id="scope">${tokens.scope}</span>${actionForm('sign-out', '/sign-out', 'Sign out', 'quiet')}</div>`,
     content: html`${noticeView(session.notice)}
 <h1>${over ? 'This app may do nothing any more' : 'This app may now act for your wallet'}</h1>

@@ -32,6 +32,10 @@ a { color: var(--accent) }
 .brand { display: flex; gap: 0.6rem; align-items: center; font-weight: 650; color: inherit; text-decoration: none; min-height: 2.75rem }
 .account { display: flex; gap: 0.75rem; align-items: center }
 .chip { font: 0.85rem var(--mono); padding: 0.2rem 0.65rem; border: 1px solid var(--line); border-radius: 2rem; background: var(--card) }
+.tabs { display: flex; flex-wrap: wrap; gap: 0.1rem; margin-right: auto }
+.tabs a { padding: 0.55rem clamp(0.45rem, 1.5vw, 0.8rem); border: 1px solid transparent; border-radius: 0.5rem; font-size: 0.925rem; color: var(--muted); text-decoration: none }
+.tabs a:hover { color: var(--ink); text-decoration: underline; text-underline-offset: 0.25em }
+.tabs [aria-current] { color: var(--ink); background: var(--card); border-color: var(--line) }
 footer { color: var(--muted); font-size: 0.875rem; padding-block: 3rem 2rem }
 
 .button { display: inline-block; font: inherit; font-weight: 600; line-height: 1.25; padding: 0.7rem 1.25rem; border-radius: 0.6rem; border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); text-decoration: none; cursor: pointer }
@@ -109,7 +113,21 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere }
 .claims td:last-child { color: var(--muted) }
 .end { margin: 2.5rem 0 0; color: var(--muted); font-size: 0.9rem }
 
+.code { white-space: pre; overflow-x: auto; overflow-wrap: normal; background: var(--wire); border: 1px solid var(--line); border-radius: 0.6rem; padding: 1rem 1.1rem; margin: 0 0 1rem; font-size: 0.85rem; line-height: 1.55 }
+.states, .facts { margin: 0 0 1.5rem; display: grid; gap: 0.9rem }
+.states div, .facts div { display: grid; gap: 0.35rem 1.5rem; align-items: center }
+.states dd, .facts dd { margin: 0; color: var(--muted) }
+.states dd code:first-child { color: var(--ink); margin-right: 0.5rem }
+.sample { display: inline-flex; gap: 0.6rem; align-items: center; min-height: 2.75rem; padding: 0.55rem 1.1rem; border-radius: 0.7rem; font-weight: 600; line-height: 1.25; background: light-dark(#0f6a52, #5fd0a8); color: light-dark(#fff, #06231a) }
+.sample svg { flex: none }
+.sample.checking { opacity: 0.9 }
+.sample.signed_in { background: none; color: light-dark(#0f6a52, #5fd0a8); box-shadow: inset 0 0 0 1.5px currentColor }
+.flow { padding-left: 1.4rem; color: var(--muted) }
+.flow b { color: var(--ink) }
+
 @media (min-width: 40rem) {
+  .states div { grid-template-columns: 17.5rem minmax(0, 1fr) }
+  .facts div { grid-template-columns: 5rem minmax(0, 1fr) }
   .who dl { grid-template-columns: repeat(2, 1fr) }
   .tokens { grid-template-columns: repeat(3, auto); justify-content: space-between }
   .claims tr { display: table-row }

@@ -13,6 +13,7 @@ export interface Addresses {
 export function welcomePage({ issuer, baseUrl, apiUrl }: Addresses, notice: StepReport | undefined): string {
   return layout({
     title: 'Demo builder app',
+    tab: '/',
     content: html`${noticeView(notice)}
 <section class="hero">
 <div>
