@@ -29,8 +29,10 @@ export async function* readEvents({ url, headers, ask, signal }: StreamRequest):
   const stopSearch = unrefConnection(url)
   try {
     limitSilence()
+    const chunks = await open(url, { headers, ask, signal: stop.signal })
+    stopSearch()
     const lines = new EventLines()
-    for await (const chunk of await open(url, { headers, ask, signal: stop.signal })) {
+    for await (const chunk of chunks) {
       limitSilence()
       yield* lines.read(chunk)
     }
@@ -92,7 +94,7 @@ class EventLines {
 
   #append(text: string): void {
     this.#length += text.length
-    if (this.#length > LINE_AT_MOST) throw new FeedFault('too_large', 'line')
+    if (this.#length > LINE_AT_MOST) throw new FeedFault('message_refused', 'a line is too long')
     if (text !== '') this.#begin.push(text)
   }
 

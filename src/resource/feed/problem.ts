@@ -4,10 +4,10 @@ export const feedProblems = {
   unreachable: 'The authorization server does not respond, or ends every connection.',
   refused: 'The authorization server refuses the connection: the credentials, or the number of connections.',
   not_offered: 'The metadata of the authorization server have no endings_endpoint.',
-  message_refused: 'A message is forged, malformed, of another issuer, or for another resource.',
+  message_refused: 'A message is forged, malformed, too long, of another issuer, or for another resource.',
   message_missing: 'A message is missing, old, or of another run of the feed. The reader reads a snapshot.',
   clock_set: 'A clock was set. The reader connects again.',
-  too_large: 'A message or the list of endings is larger than a reader accepts.',
+  too_large: 'The list of endings is larger than a reader accepts.',
 } as const
 
 export type FeedProblemKind = keyof typeof feedProblems

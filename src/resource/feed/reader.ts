@@ -32,6 +32,8 @@ type Issuer = {
 const AFTER_END = 500
 const AFTER_FAILURE = 1000
 const AFTER_FAILURES = 30_000
+/** Milliseconds to wait, at least, after a snapshot that was read for nothing. */
+const AFTER_TOO_LARGE = 15_000
 /** Milliseconds. A connection that ends earlier counts as a failure. */
 const WORKED_FOR = 5000
 /** Milliseconds. After a slower first message, the time of the server is known too badly. */
@@ -187,6 +189,8 @@ export class FeedReader {
     if (kind === 'message_missing' || kind === 'too_large' || detail === 'status 400') this.#cursor = undefined
     this.#failures = lasted > WORKED_FOR ? 1 : this.#failures + 1
     this.#report(problem)
+    // The next snapshot would be as large.
+    if (kind === 'too_large') return AFTER_TOO_LARGE + anyUpTo(AFTER_FAILURES)
     const atMost = Math.min(AFTER_FAILURES, AFTER_FAILURE * 2 ** (this.#failures - 1))
     return retryAfter * 1000 + anyUpTo(atMost)
   }
