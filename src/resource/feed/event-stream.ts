@@ -50,8 +50,9 @@ export async function* readEvents({ url, headers, ask, signal }: StreamRequest):
 type Opening = { headers: Record<string, string>; ask: typeof fetch; signal: AbortSignal }
 
 async function open(url: URL, { headers, ask, signal }: Opening): Promise<AsyncIterable<Uint8Array>> {
-  // A redirect would send the API's credentials to an address that the operator did not configure.
-  const response = await ask(url, { headers: { ...headers, accept: 'text/event-stream' }, redirect: 'error', signal })
+  // A redirect would send the API's credentials to an address that the operator did not configure. `manual` returns the redirect, whose
+  // status is not 200. Workers do not have `error`.
+  const response = await ask(url, { headers: { ...headers, accept: 'text/event-stream' }, redirect: 'manual', signal })
   const { status, body } = response
   if (status !== 200) {
     const seconds = Number(response.headers.get('retry-after') ?? 0)
