@@ -250,6 +250,13 @@ test.concurrent.for(Object.entries(BAD))(
   },
 )
 
+test('A line of 10 MB is not read to its end', async ({ server, check, problems }) => {
+  await check.ready()
+  server.isSending = false
+  server.open[0]?.response.write(`data: ${'x'.repeat(10_000_000)}`)
+  await expect.poll(() => problems.map(({ kind, detail }) => [kind, detail])).toEqual([['message_refused', 'a line is too long']])
+})
+
 test('Comments, unknown fields, lines with CRLF and events in single bytes are read', async ({ server, check, token }) => {
   server.instead = async (connection) => {
     const response = server.begin(connection)

@@ -129,6 +129,7 @@ const messages = {
   part_2_of_3: message({ at: 0, until: -400, more: { part: [2, 3], ended: { [LATER]: entries(uuid(grant(2))) } } }),
   part_3_of_3: message({ at: 0, until: -400, more: { part: [3, 3], clients: { [LATER]: entries(hash(SERVER_APP)) } } }),
   part_3_of_another_run: message({ at: 0, until: -400, more: { part: [3, 3], feed: 'run-2' } }),
+  part_3_with_another_until: message({ at: 0, until: -300, more: { part: [3, 3] } }),
   forged: message({ key: 'foreign', at: 600, from: -400, until: 500 }),
   truncated,
   unsigned: `${message({ at: 600, from: -400, until: 500, header: { alg: 'none' } })
@@ -329,6 +330,22 @@ const cases = [
     take('part_1_of_3', 5020, 'more_parts'),
     take('nothing_new', 5620, 'snapshot'),
     check('of_grant_5', 5630, 'ask'),
+  ),
+  case_(
+    'A part with another until is refused',
+    connect(5000),
+    take('part_1_of_3', 5020, 'more_parts'),
+    take('part_2_of_3', 5022, 'more_parts'),
+    take('part_3_with_another_until', 5024, 'snapshot'),
+    check('of_grant_5', 5030, 'ask'),
+  ),
+  case_(
+    'A change of the earlier state between the parts of a snapshot is refused',
+    ...begun(),
+    connect(5100),
+    take('part_1_of_3', 5120, 'more_parts'),
+    take('nothing_new', 5720, 'snapshot'),
+    check('of_grant_5', 5730, 'ask'),
   ),
   case_(
     'The parts of a connection that ended are forgotten',
