@@ -9,6 +9,8 @@ import { test } from '../support/fixtures.ts'
 import { createApp, type NewApp, runDev, runTests } from './project.ts'
 
 const [account] = testWallets() as [TestWallet]
+/** Each test starts five programs one after another. Only to end what hangs. */
+const TIME_MS = 600_000
 const WALLET = account.address
 
 /** Signs in at the login page: with a wallet of the browser, or with a test account. */
@@ -47,7 +49,9 @@ async function withApp(template: string, use: (app: NewApp) => Promise<void>, op
   }
 }
 
-test('The template express signs a user in with a wallet, then with a test account, and out', async ({ page }) => {
+test('The template express signs a user in with a wallet, then with a test account, and out', { timeout: TIME_MS }, async ({
+  page,
+}) => {
   await withApp('express', async ({ url }) => {
     await page.goto(url)
     await page.locator('#sign-in').click()
@@ -66,9 +70,9 @@ test('The template express signs a user in with a wallet, then with a test accou
   })
 })
 
-test('The template hono signs a user in in a window, calls its API, signs out, and signs in silently after a reload', async ({
-  page,
-}) => {
+test('The template hono signs a user in in a window, calls its API, signs out, and signs in silently after a reload', {
+  timeout: TIME_MS,
+}, async ({ page }) => {
   await withApp('hono', async ({ url }) => {
     await page.goto(url)
     await page.locator('#sign-in').waitFor()
@@ -86,12 +90,11 @@ test('The template hono signs a user in in a window, calls its API, signs out, a
 })
 
 /** These templates need packages of the registries of npm and Python. */
-const DOWNLOAD_TIME_MS = 600_000
 const testDownloads = test.skipIf(process.env.TEST_CLIENTS !== '1')
 
 testDownloads(
   'The template next signs a user in with a test account, and out, and builds',
-  { timeout: DOWNLOAD_TIME_MS },
+  { timeout: TIME_MS },
   async ({ page }) => {
     await withApp(
       'next',
@@ -113,23 +116,19 @@ testDownloads(
   },
 )
 
-testDownloads(
-  'The template fastapi signs a user in with a test account, and out',
-  { timeout: DOWNLOAD_TIME_MS },
-  async ({ page }) => {
-    await withApp(
-      'fastapi',
-      async ({ url }) => {
-        await page.goto(url)
-        await page.locator('#sign-in').waitFor()
-        await lookAt(page, 'fastapi')
-        await page.locator('#sign-in').click()
-        await signIn(page, 'account')
-        await page.locator('#wallet', { hasText: WALLET }).waitFor()
-        await page.locator('#sign-out').click()
-        await page.locator('#sign-in').waitFor()
-      },
-      { downloads: true },
-    )
-  },
-)
+testDownloads('The template fastapi signs a user in with a test account, and out', { timeout: TIME_MS }, async ({ page }) => {
+  await withApp(
+    'fastapi',
+    async ({ url }) => {
+      await page.goto(url)
+      await page.locator('#sign-in').waitFor()
+      await lookAt(page, 'fastapi')
+      await page.locator('#sign-in').click()
+      await signIn(page, 'account')
+      await page.locator('#wallet', { hasText: WALLET }).waitFor()
+      await page.locator('#sign-out').click()
+      await page.locator('#sign-in').waitFor()
+    },
+    { downloads: true },
+  )
+})
