@@ -6,6 +6,7 @@ import type { FeedReaders } from '../domain/endings/feed-readers.ts'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
+import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { LiveState } from '../ops/metrics/live-state.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
 import type { Tracing } from '../ops/metrics/tracing.ts'
@@ -21,6 +22,8 @@ export type Admin = {
   /** true for `grantor start` */
   isDevelopment: boolean
   logger: FastifyBaseLogger
+  /** counts the requests that fail because of the store, in place of a line for each */
+  storeOutage: Pick<OutageLog, 'failed'>
   /** of the pages that users see, for a preview; if absent, that of Grantor */
   look?: Look | undefined
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined

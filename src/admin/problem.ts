@@ -76,6 +76,7 @@ const PROBLEM_HEADERS = {
 export function replyWithProblem(admin: Admin, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = problemOf(error)
   const status = statusOf(problem)
+  if (error instanceof StoreUnavailable) admin.storeOutage.failed({ err: error })
   if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
   else if (error instanceof OAuthError) {
     admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id, network: networkOfCaller(request) })

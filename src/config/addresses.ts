@@ -58,6 +58,13 @@ export const addresses = {
     parse: read.hostAndPort,
     otherwise: 'off',
   },
+  loginMetricsListen: {
+    name: 'LOGIN_METRICS_LISTEN',
+    words: 'Address on which the login server serves /metrics for Prometheus, host:port. Keep it away from the internet.',
+    usedBy: ['login-server'],
+    parse: read.hostAndPort,
+    otherwise: 'off',
+  },
   tlsCertFile: {
     name: 'TLS_CERT_FILE',
     words:

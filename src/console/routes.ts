@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Admin } from '../admin/admin.ts'
 import { Problem, problemOf, statusOf } from '../admin/problem.ts'
+import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { parseForm } from '../oauth/form.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { Service } from '../operations/service.ts'
@@ -49,6 +50,7 @@ function replyWithPages(server: FastifyInstance, admin: Admin): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error)
     const status = statusOf(problem)
+    if (error instanceof StoreUnavailable) admin.storeOutage.failed({ err: error })
     if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
     const reason = error instanceof OAuthError ? error.reason : problem.code
     if (error instanceof OAuthError)

@@ -49,7 +49,8 @@ type Answer = {
 
 export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerTo(error, request.id)
-  if (answer.status >= 500 && answer.notice !== 'client_unavailable')
+  if (error instanceof StoreUnavailable) service.storeOutage.failed({ err: error })
+  else if (answer.status >= 500 && answer.notice !== 'client_unavailable')
     request.log.error({ err: error, request_id: request.id }, answer.reason)
   // A device that polls is refused every few seconds until its user has answered (RFC 8628 §3.5): that is no fault.
   else if (answer.reason !== 'answer_pending')

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { EndingFeed } from '../domain/endings/feed.ts'
 import type { FeedReaders } from '../domain/endings/feed-readers.ts'
 import type { Deps } from '../domain/model/deps.ts'
+import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { RateLimit } from '../ops/http/rate-limit.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
 import type { Tracing } from '../ops/metrics/tracing.ts'
@@ -60,6 +61,8 @@ export type Service = {
   /** absent if no collector is configured */
   tracing?: Tracing | undefined
   logger: FastifyBaseLogger
+  /** counts the requests that fail because of the store, in place of a line for each */
+  storeOutage: Pick<OutageLog, 'failed'>
   /** the bytes of the logo of a client; null without one */
   readClientLogo(clientId: string): Promise<Uint8Array | null>
   /** of the pages; if absent, that of Grantor */

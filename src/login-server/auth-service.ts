@@ -1,5 +1,6 @@
 import { encodeFormValue } from '../oauth/form.ts'
 import { isUiLocale } from '../oauth/ui-locales.ts'
+import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { Tracing } from '../ops/metrics/tracing.ts'
 import type { CrossDevice, LoginRequest, Purpose } from '../pages/login-request.ts'
 import type { Place, Scope } from '../pages/parts.ts'
@@ -37,6 +38,8 @@ export type AuthServiceOptions = {
   secret: string
   /** Reports a problem to the operator; never contains anything that a user sent. */
   report: (problem: string, detail: Record<string, unknown>) => void
+  /** Counts the calls that get no response, in place of a line for each. */
+  outage: OutageLog
   /** Gives each call a span, and continues the trace at the auth service. */
   tracing?: Pick<Tracing, 'trace' | 'outgoingHeaders'> | undefined
 }
@@ -74,7 +77,7 @@ type Call = {
 }
 
 /** `ask` calls an endpoint and returns its JSON object; `read` checks the shape of that object. Both throw refusals. */
-function callingAuthService({ url, secret, report, tracing }: AuthServiceOptions) {
+function callingAuthService({ url, secret, report, outage, tracing }: AuthServiceOptions) {
   const base = url.replace(/\/$/, '')
   // RFC 6749 §2.3.1: both parts are form-urlencoded before Base64
   const authorization = `Basic ${Buffer.from(`login-server:${encodeFormValue(secret)}`).toString('base64')}`
@@ -104,8 +107,9 @@ function callingAuthService({ url, secret, report, tracing }: AuthServiceOptions
       status = response.status
       retryAfter = Number(response.headers.get('retry-after'))
       answer = await response.json()
+      outage.works()
     } catch (error) {
-      report('auth_service_unreachable', { cause: causeOf(error) })
+      outage.failed({ problem: 'auth_service_unreachable', cause: causeOf(error) })
       throw unavailable()
     }
     if (!isRecord(answer)) return nonsense({ status })

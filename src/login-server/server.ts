@@ -1,8 +1,9 @@
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { noSchemas } from '../ops/http/no-schemas.ts'
+import { createOutageLog } from '../ops/http/outage-log.ts'
 import { addProbeRoute } from '../ops/http/probe.ts'
-import { currentRequestId } from '../ops/http/request-log.ts'
+import { currentRequestId, currentTraceId } from '../ops/http/request-log.ts'
 import { createHttpServer } from '../ops/http/server.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
 import type { Tracing } from '../ops/metrics/tracing.ts'
@@ -68,6 +69,12 @@ export type LoginServerOptions = {
   tls?: SecureServerOptions | undefined
 }
 
+const AUTH_SERVICE_OUTAGE = {
+  begun: 'the auth service does not respond: sign-ins get 503. One line a minute follows',
+  continues: 'the auth service still does not respond',
+  ended: 'the auth service responds again',
+}
+
 export function createLoginServer(options: LoginServerOptions): FastifyInstance {
   const { logger, trustedProxies, loginUrl, loginSecret, walletWindow, developmentWallet, now, metrics, tracing } = options
   const server = createHttpServer(
@@ -86,7 +93,9 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
     url: options.backendUrl ?? options.authUrl,
     secret: loginSecret,
     tracing,
-    report: (problem, detail) => logger.error({ reqId: currentRequestId(), problem, ...detail }, 'auth service'),
+    report: (problem, detail) =>
+      logger.error({ reqId: currentRequestId(), trace_id: currentTraceId(), problem, ...detail }, 'auth service'),
+    outage: createOutageLog({ logger, now, words: AUTH_SERVICE_OUTAGE }),
   })
 
   checkOrigin(server, loginUrl)

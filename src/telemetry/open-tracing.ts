@@ -22,6 +22,7 @@ export type TracingOptions = ExportOptions & {
   /** share of the requests without a `traceparent` that are traced */
   ratio: number
   serviceName: string
+  serviceVersion: string
 }
 
 /** Milliseconds for which `stop` waits for the collector. */
@@ -97,13 +98,19 @@ function startRequest(request: FastifyRequest, { tracer, requests }: Spans): voi
   const method = METHODS.has(request.method) ? request.method : '_OTHER'
   const attributes = { 'http.request.method': method, 'http.route': route, 'grantor.request_id': request.id }
   const parent = parentFrom(request.headers.traceparent)
-  requests.set(request, tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent))
+  const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent)
+  requests.set(request, span)
+  if (!span.isRecording()) return
+  // For the lines of the log that this request causes.
+  request.traceId = span.spanContext().traceId
+  request.log = request.log.child({ trace_id: request.traceId })
 }
 
-function createProvider({ serviceName, ratio, ...exporting }: TracingOptions): TracerProvider {
+function createProvider({ serviceName, serviceVersion, ratio, ...exporting }: TracingOptions): TracerProvider {
   return new TracerProvider({
     resource: resourceFromAttributes({
       'service.name': serviceName,
+      'service.version': serviceVersion,
       'service.instance.id': randomUUID(),
     }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),

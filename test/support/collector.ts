@@ -18,6 +18,7 @@ type Exported = { resourceSpans: { resource: { attributes: Attribute[] }; scopeS
 export type CollectedSpan = Omit<ExportedSpan, 'attributes'> & {
   facts: Record<string, unknown>
   service: unknown
+  version: unknown
   instance: unknown
 }
 
@@ -67,7 +68,7 @@ export async function startCollector(): Promise<Collector> {
 function spansOf({ resourceSpans }: Exported): CollectedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const of = factsOf(resource.attributes)
-    const own = { service: of['service.name'], instance: of['service.instance.id'] }
+    const own = { service: of['service.name'], version: of['service.version'], instance: of['service.instance.id'] }
     return scopeSpans.flatMap(({ spans }) =>
       spans.map(({ attributes, ...span }) => ({ ...span, facts: factsOf(attributes), ...own })),
     )

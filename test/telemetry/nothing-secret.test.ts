@@ -17,7 +17,16 @@ const test = base
   .extend('tracing', FILE, ({ collector }) => {
     const url = `${collector.url}/v1/traces`
     const nothing = () => undefined
-    return openTracing({ url, headers: {}, ratio: 1, serviceName: 'grantor', count: nothing, noteChange: nothing, delay: 20 })
+    return openTracing({
+      url,
+      headers: {},
+      ratio: 1,
+      serviceName: 'grantor',
+      serviceVersion: '1.2.3',
+      count: nothing,
+      noteChange: nothing,
+      delay: 20,
+    })
   })
   .extend('options', FILE, ({ tracing }): StartOptions => ({ tracing }))
 

@@ -69,6 +69,8 @@ test('With a collector, serve loads OpenTelemetry, and all worker processes send
   expect(new Set(spans.map(({ instance }) => instance)).size).toBe(2)
   expect(new Set(spans.map(({ service: name }) => name))).toEqual(new Set(['grantor']))
   expect(loaded.read()).toContain('@opentelemetry/sdk-trace')
+  // The audit line and the request line of each request.
+  for (const { traceId } of spans) expect(service.running.out().split(`"trace_id":"${traceId}"`)).toHaveLength(3)
 })
 
 test('The page /metrics of several workers has the sum of the spans that were exported', async () => {

@@ -30,6 +30,7 @@ function tracingTo({ url }: Collector, ratio = 1) {
     headers,
     ratio,
     serviceName: 'grantor',
+    serviceVersion: '1.2.3',
     count: nothing,
     noteChange: nothing,
     delay: 20,
@@ -70,6 +71,20 @@ test('A refresh is a span of the request with a span of the store below it', asy
   expect(call).toMatchObject({ traceId: request.traceId, parentSpanId: request.spanId, kind: 3 })
   expect(call.facts).toEqual({ 'db.system.name': 'sqlite', 'db.operation.name': 'grants.rotateRefreshToken' })
   expect(collector.headers.at(-1)).toMatchObject({ 'x-team': 'login', 'content-type': 'application/json' })
+})
+
+test('The lines of the log of a traced request have the id of the trace, and the spans have the version of the service', async ({
+  app,
+  grantor,
+  collector,
+}) => {
+  await forgetEarlier(collector, grantor)
+  grantor.logLines.length = 0
+  await app.walk.refresh(app.client, 'grr.unknown')
+  const { traceId, version } = await spanWith(collector, isRoute('POST', '/oauth/token'))
+  expect(version).toBe('1.2.3')
+  const [line] = grantor.logLines.map((text) => JSON.parse(text) as Record<string, unknown>)
+  expect(line).toMatchObject({ msg: 'request', route: '/oauth/token', trace_id: traceId })
 })
 
 test('The span of a refused request has the internal reason', async ({ app, grantor, collector }) => {

@@ -4,8 +4,8 @@ import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.
 import { composeLoginServer } from '../compose/compose.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { tlsOf } from '../compose/tls.ts'
-import { listen } from '../serve/listen.ts'
-import { closingInOrder, loggerFor } from '../serve/running.ts'
+import { allListening, listen } from '../serve/listen.ts'
+import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
 import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 
 export const loginServer = defineCommand({
@@ -26,13 +26,20 @@ export const loginServer = defineCommand({
     const tls = tlsOf(settings)
     const now = () => environment.now()
     const { seconds, begin, isStopping } = createDrain(settings.drainSeconds)
-    const server = await composeLoginServer(settings, { logger, now, isStopping, tls })
+    const metrics = await metricsFor(settings.loginMetricsListen, 'GRANTOR_LOGIN_METRICS_LISTEN')
+    const server = await composeLoginServer(settings, { logger, now, metrics: metrics?.metrics, isStopping, tls })
     const renewal = tls?.keep([server], { logger, now })
-    await listen(server, settings.loginListen, 'login server', 'set GRANTOR_LOGIN_LISTEN')
-    const ended = shutDownOnSignals(
-      closingInOrder([server], async () => renewal?.stop()),
-      { logger, drain: { seconds, begin: () => begin([server.server]) }, signal },
-    )
+    const close = closingInOrder([server, ...(metrics ? [metrics.server] : [])], async () => renewal?.stop())
+    try {
+      await allListening([
+        listen(server, settings.loginListen, 'login server', 'set GRANTOR_LOGIN_LISTEN'),
+        ...(metrics ? [metrics.listen()] : []),
+      ])
+    } catch (error) {
+      await close()
+      throw error
+    }
+    const ended = shutDownOnSignals(close, { logger, drain: { seconds, begin: () => begin([server.server]) }, signal })
     logger.info({ url: settings.loginUrl, ...settings.loginListen }, 'login server is ready')
     return ended
   },

@@ -35,7 +35,7 @@ export const serve = defineCommand({
 async function runAlone(settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
   const signal = catchStopSignals()
   const logger = loggerFor(settings)
-  const metrics = await metricsFor(settings)
+  const metrics = await metricsFor(settings.metricsListen)
   const now = () => environment.now()
   const { close, drain } = await openAuthService(settings, { logger, now, metrics: metrics?.metrics, metricsListener: metrics })
   const ended = shutDownOnSignals(close, { logger, drain, signal })

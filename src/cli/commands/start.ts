@@ -228,12 +228,12 @@ type OpenOptions = { demo: Demo; addresses: DemoAddresses; logger: Logger; now: 
 
 /** The servers, which do not listen yet. `close` closes what they share, after the servers. */
 async function openServers(settings: Settings<'start'>, { demo, addresses, logger, now }: OpenOptions) {
-  const metrics = await metricsFor(settings)
+  const metrics = await metricsFor(settings.metricsListen)
   const tls = tlsOf(settings)
   if (tls) trustAlso(tls.cert)
   const [service, login, apps, mcp] = await Promise.all([
     openAuthService(settings, { logger, now, metrics: metrics?.metrics, tls }),
-    openLoginServer(settings, { logger, now, tls }),
+    openLoginServer(settings, { logger, now, metrics: metrics?.metrics, tls }),
     createDemoApps(demo, addresses, logger, now),
     createDemoMcpServer(demo, addresses, logger, now),
   ])
@@ -290,7 +290,7 @@ async function openAuthService(settings: Settings<'start'>, { logger, ...runtime
   return composeAuthService(settings, { ...runtime, logger: logger.child({ server: 'auth' }), development: true })
 }
 
-async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime }: Opening) {
+async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime }: Opening & { metrics: Metrics | undefined }) {
   // Imported only here, so that no other program can have a development wallet.
   const { createDevelopmentWallet } = await import('../development/development-wallet.ts')
   const developmentWallet = settings.devWallet === false ? undefined : createDevelopmentWallet(settings)

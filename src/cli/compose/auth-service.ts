@@ -25,6 +25,7 @@ import { RegisteredResources } from '../../domain/resources/registered-resources
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
+import { createOutageLog, type OutageLog } from '../../ops/http/outage-log.ts'
 import { createPollPace } from '../../ops/http/poll-pace.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
@@ -91,12 +92,16 @@ export type AuthServiceRuntime = {
   noticePauses?: readonly number[]
 }
 
+const STORE_OUTAGE = {
+  begun: 'the store fails: requests that need it get 503. One line a minute follows',
+  continues: 'the store still fails',
+  ended: 'the store works again',
+}
+
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
   const { store, now, limits, contractWallets, metrics, tracing, ca, noticePauses: pauses } = runtime
-  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
-  const live = settings.adminUrl === null ? null : createLiveState(now)
-  const logAudit = countedLog(runtime, live)
+  const { live, logAudit, storeOutage } = composeLogs(settings, runtime)
   const keys = new KeyRing(now)
   const { audit, trail, recordCounts } = composeAudit({ store, now, log: logAudit, metrics, limits })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
@@ -148,14 +153,20 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keeping = { store, keys, trail, recordCounts, issuer, now, log: logAudit }
   const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays })
-  const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping, live })
+  const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping, live, storeOutage })
   const workers = composeJobWorkers(store, deps)
-  return { server, admin, deps, endings, upkeep, bounds, deliveries, trail, keepTrail, webhooks, ...workers }
+  return { server, admin, deps, endings, upkeep, bounds, deliveries, trail, keepTrail, webhooks, storeOutage, ...workers }
 }
 
-function countedLog({ logAudit, metrics }: AuthServiceRuntime, live: LiveState | null): AuthServiceRuntime['logAudit'] {
+function composeLogs({ adminUrl }: AuthServiceSettings, { logger, now, logAudit, metrics }: AuthServiceRuntime) {
+  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
+  const live = adminUrl === null ? null : createLiveState(now)
   const counted = metrics ? countEvents(logAudit, metrics) : logAudit
-  return live ? countSenders(counted, live.refusedSenders) : counted
+  return {
+    live,
+    logAudit: live ? countSenders(counted, live.refusedSenders) : counted,
+    storeOutage: createOutageLog({ logger, now, words: STORE_OUTAGE }),
+  }
 }
 
 function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
@@ -176,6 +187,7 @@ type ServerParts = {
   deps: Deps
   endings: ReturnType<typeof composeEndings>
   keyKeeping: KeyKeeping
+  storeOutage: OutageLog
   /** null if the admin API is off */
   live: LiveState | null
 }
@@ -183,12 +195,12 @@ type ServerParts = {
 async function composeServers(
   settings: AuthServiceSettings,
   runtime: AuthServiceRuntime,
-  { deps, endings, keyKeeping, live }: ServerParts,
+  { deps, endings, keyKeeping, live, storeOutage }: ServerParts,
 ) {
   const { loginSecrets, trustedProxies, adminUrl } = settings
   const { store, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
   const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
-  const parts = { deps, loginSecrets, logger, look, tracing, trustedProxies, tls }
+  const parts = { deps, loginSecrets, logger, storeOutage, look, tracing, trustedProxies, tls }
   if (adminUrl === null || live === null)
     return { server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics, isStopping }), admin: null }
   return {

@@ -7,6 +7,8 @@ import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
 import type { Lifetimes } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { OutageLog } from '../../ops/http/outage-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import { createMachineWatch } from '../../ops/log/machine-watch.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
@@ -22,6 +24,7 @@ type BackgroundParts = {
   keepTrail: (stopping: AbortSignal) => Promise<void>
   webhooks: WebhookSender
   logger: Logger
+  storeOutage: OutageLog
   metrics: Metrics | undefined
   workOnJobs: Task
   workOnEndings: Task
@@ -37,6 +40,7 @@ export function startBackground({
   keepTrail,
   webhooks,
   logger,
+  storeOutage,
   metrics,
   workOnJobs,
   workOnEndings,
@@ -52,9 +56,12 @@ export function startBackground({
     },
   })
   const repeat = (seconds: number, name: string, task: Task): Background =>
-    repeatEvery(seconds, name, metrics ? countRuns(metrics, name, task) : task, logger)
+    repeatEvery(seconds, name, withoutOutages(storeOutage, metrics ? countRuns(metrics, name, task) : task), logger)
   return [
-    repeat(0.5, 'noticing changes', upkeep.noticeChanges),
+    repeat(0.5, 'noticing changes', async () => {
+      await upkeep.noticeChanges()
+      storeOutage.works()
+    }),
     repeat(0.5, 'reading endings', () => endings.feed.renew()),
     repeat(60, 'keeping keys', upkeep.keepKeys),
     repeat(1, 'keeping bounds', bounds.keep),
@@ -68,6 +75,18 @@ export function startBackground({
 }
 
 type Task = (stopping: AbortSignal) => Promise<void>
+
+/** Counts a failure of the store as part of the outage. It is no failure of the task, which would have lines of its own. */
+function withoutOutages(storeOutage: OutageLog, task: Task): Task {
+  return async (stopping) => {
+    try {
+      await task(stopping)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      storeOutage.failed({ err: error })
+    }
+  }
+}
 
 /** A store that cannot be read is visible in these counts even if no request arrives: `noticing changes` runs twice a second. */
 function countRuns(metrics: Pick<Metrics, 'countBackgroundRun'>, name: string, task: Task): Task {

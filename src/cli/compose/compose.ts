@@ -130,7 +130,12 @@ export async function composeLoginServer(
     isStopping,
     tls,
     ...runtime
-  }: Runtime & { developmentWallet?: DevelopmentWallet | undefined; isStopping?: () => boolean; tls?: Tls | undefined },
+  }: Runtime & {
+    metrics?: Metrics | undefined
+    developmentWallet?: DevelopmentWallet | undefined
+    isStopping?: () => boolean
+    tls?: Tls | undefined
+  },
 ) {
   const { createLoginServer } = await import('../../login-server/server.ts')
   const { authUrl, loginUrl, loginSecret, trustedProxies, walletWindow, authBackendUrl: backendUrl } = settings

@@ -3,6 +3,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
+import { version } from '../terminal/version.ts'
 
 type TraceSettings = Pick<
   Settings<'login-server'>,
@@ -24,6 +25,7 @@ export async function tracingFor(
     headers: headersOf(settings.otlpHeaders ?? ''),
     ratio: settings.traceRatio,
     serviceName: settings.serviceName ?? usualName,
+    serviceVersion: version(),
     count: (result, spans) => metrics?.countSpans(result, spans),
     noteChange(state) {
       if (state === 'failing') logger.warn('the collector does not accept traces; they are lost, requests are not affected')

@@ -1,5 +1,5 @@
 /** Do both URLs lead to the right server, and do the two servers reach each other? */
-import { isLoopbackHost } from '../../config/parsers.ts'
+import { isLoopbackHost, type ListenAddress } from '../../config/parsers.ts'
 import { type Answered, call, jsonOf, printable, reasonOf } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
@@ -83,18 +83,26 @@ export async function checkLoginApi({ settings: { authUrl, authBackendUrl } }: S
 }
 
 /** The metrics contain no secrets, but they show the load and the state of the service. */
-export async function checkMetrics({ settings: { authUrl, loginUrl, metricsListen } }: Site): Promise<Found[]> {
+export async function checkMetrics({ settings }: Site): Promise<Found[]> {
+  const { authUrl, loginUrl, metricsListen, loginMetricsListen } = settings
   const remedy = 'Let the proxy forward only the listeners of grantor serve and grantor login-server.'
   for (const url of [authUrl, loginUrl]) {
     const answer = await call(`${url}/metrics`).catch(() => null)
     if (answer?.status === 200 && answer.body.includes('grantor_')) return [wrong(`${url}/metrics is public`, remedy)]
   }
-  if (!metricsListen) return [ok('the metrics listener is off')]
-  const { host, port } = metricsListen
+  return [
+    checkMetricsListener('the metrics listener', metricsListen),
+    checkMetricsListener('the metrics listener of the login server', loginMetricsListen),
+  ]
+}
+
+function checkMetricsListener(name: string, address: ListenAddress | undefined): Found {
+  if (!address) return ok(`${name} is off`)
+  const { host, port } = address
   const isPrivate = isLoopbackHost(host.includes(':') ? `[${host}]` : host) || PRIVATE.test(host)
   return isPrivate
-    ? [ok(`the metrics listener is at ${host}:${port}, and is not public`)]
-    : [warning(`the metrics listener is at ${host}:${port}`, 'Check that a firewall keeps this port away from the internet.')]
+    ? ok(`${name} is at ${host}:${port}, and is not public`)
+    : warning(`${name} is at ${host}:${port}`, 'Check that a firewall keeps this port away from the internet.')
 }
 
 /** The admin API has an origin of its own, and must not be reachable through the other two. */

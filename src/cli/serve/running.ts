@@ -1,4 +1,5 @@
 /** The common parts of the long-running programs: their log, their metrics, and the order of their shutdown. */
+import type { ListenAddress } from '../../config/parsers.ts'
 import { type Settings, secretsOf } from '../../config/settings.ts'
 import type { Limited } from '../../http/service.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
@@ -14,8 +15,11 @@ export function loggerFor(settings: Settings, destination?: { write(line: string
   return createLogger({ level: settings.logLevel, secrets: secretsOf(settings), ...(destination ? { destination } : {}) })
 }
 
-/** Metrics and their server, which does not listen yet; undefined if metrics are off, and then prom-client is not loaded. */
-export async function metricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>) {
+/**
+ * Metrics and their server, which does not listen yet; undefined if metrics are off, and then prom-client is not loaded. `setting` is the name of
+ * the setting with the address.
+ */
+export async function metricsFor(address: ListenAddress | undefined, setting = 'GRANTOR_METRICS_LISTEN') {
   if (!address) return undefined
   const [{ createMetrics }, { createMetricsServer }] = await Promise.all([
     import('../../ops/metrics/metrics.ts'),
@@ -23,7 +27,7 @@ export async function metricsFor({ metricsListen: address }: Pick<Settings, 'met
   ])
   const metrics = createMetrics()
   const server = promising(createMetricsServer(metrics))
-  return { metrics, server, listen: () => listen(server, address, 'metrics', 'set GRANTOR_METRICS_LISTEN') }
+  return { metrics, server, listen: () => listen(server, address, 'metrics', `set ${setting}`) }
 }
 
 /** Closes the servers first, all together, and their dependencies after the last response. */

@@ -20,6 +20,8 @@ declare module 'fastify' {
     callerAddress: string | undefined
     /** for the request line: the client that sent the request, or that the request is about */
     clientId: string | undefined
+    /** if the request is traced */
+    traceId: string | undefined
   }
 }
 
@@ -28,6 +30,11 @@ const context = new AsyncLocalStorage<FastifyRequest>()
 /** The id of the request that this code runs for; undefined in background work. */
 export function currentRequestId(): string | undefined {
   return context.getStore()?.id
+}
+
+/** The id of the trace of the current request; undefined if the request is not traced. */
+export function currentTraceId(): string | undefined {
+  return context.getStore()?.traceId
 }
 
 /** The first part of the caller's address, such as `203.0.113`; undefined in background work, and if the address is unknown. */
@@ -55,8 +62,7 @@ export function noteClient(id: string): void {
 
 /** Adds the request log to a server whose own request logging is off, and counts requests if there are metrics. */
 export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'observeRequest'>): void {
-  server.decorateRequest('callerAddress', undefined)
-  server.decorateRequest('clientId', undefined)
+  for (const name of ['callerAddress', 'clientId', 'traceId'] as const) server.decorateRequest(name, undefined)
   server.addHook('onRequest', (request, reply, done) => {
     done(void reply.header('x-request-id', request.id))
   })

@@ -52,8 +52,8 @@ export function createHttpServer(parts: HttpServerParts, options: FastifyServerO
     ...options,
   })
   server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
-  tracing?.traceRequests(server)
   logRequests(server, metrics)
+  tracing?.traceRequests(server)
   requireHost(server)
   endUnusedConnections(server)
   return server

@@ -1,9 +1,10 @@
 /**
  * Who did what to which grant, and why a request was refused: one line per event, for the investigation of an incident.
- * If a request caused the line, the line has the request's id and the first part of the caller's address.
+ * If a request caused the line, the line has the request's id, the first part of the caller's address, and the id of the trace if the request
+ * is traced.
  */
 
-import { currentNetwork, currentRequestId } from '../http/request-log.ts'
+import { currentNetwork, currentRequestId, currentTraceId } from '../http/request-log.ts'
 import type { Logger } from './logger.ts'
 
 /** `Name`: the names of the events. The caller has their table. */
@@ -29,6 +30,7 @@ export function createAuditLog<Name extends string>(
       ...named,
       request_id: named.request_id ?? currentRequestId(),
       network: named.network ?? currentNetwork(),
+      trace_id: currentTraceId(),
     }
     const { alarm, lasting } = events[named.event]
     if (alarm) audit.error({ ...event, alarm }, 'alarm')

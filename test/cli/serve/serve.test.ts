@@ -188,6 +188,18 @@ describe('The command serve', () => {
 })
 
 describe('The command login-server', () => {
+  test('The login server serves its own metrics on a listener of their own, and not on its port', async () => {
+    const listen = `127.0.0.1:${metrics}`
+    const one = launchForTest(['login-server'], { ...env, GRANTOR_LOGIN_METRICS_LISTEN: listen, GRANTOR_METRICS_LISTEN: '' })
+    await one.printed('login server is ready')
+    await fetch(`http://localhost:${login}/login`)
+    const page = await (await fetch(`http://${listen}/metrics`)).text()
+    expect(page).toContain('grantor_request_duration_seconds_count{route="/login",method="GET",status="400"} 1')
+    expect((await fetch(`http://localhost:${login}/metrics`)).status).toBe(404)
+    one.child.kill('SIGTERM')
+    expect((await one.ended()).code).toBe(0)
+  })
+
   test('The login server starts without store and GRANTOR_SECRET, serves its health, and on SIGTERM drains and exits with 0', async () => {
     const { GRANTOR_DATABASE_URL: _, GRANTOR_SECRET: __, ...little } = env
     const one = launchForTest(['login-server'], { ...little, GRANTOR_DRAIN_SECONDS: '1' })

@@ -178,9 +178,15 @@ spec:
       args: [login-server]
       ports:
         - { name: login, containerPort: 4001 }
+        {{- if .Values.metrics.enabled }}
+        - { name: login-metrics, containerPort: 9465 }
+        {{- end }}
       env:
         {{- include "grantor.settingsEnv" . | nindent 8 }}
         - { name: GRANTOR_LOGIN_LISTEN, value: "0.0.0.0:4001" }
+        {{- if .Values.metrics.enabled }}
+        - { name: GRANTOR_LOGIN_METRICS_LISTEN, value: "0.0.0.0:9465" }
+        {{- end }}
         - { name: GRANTOR_AUTH_BACKEND_URL, value: "http://127.0.0.1:4000" }
         - { name: GRANTOR_DRAIN_SECONDS, value: {{ .Values.drainSeconds | quote }} }
         - { name: GRANTOR_LOGIN_SECRET_FILE, value: /run/grantor/login-secret }

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { createOutageLog } from '../../../src/ops/http/outage-log.ts'
+import { createLogger } from '../../../src/ops/log/logger.ts'
+import { TestClock } from '../../support/start.ts'
+import { capturedLog } from '../log/captured-log.ts'
+
+function start() {
+  const [log, clock] = [capturedLog(), new TestClock()]
+  const logger = createLogger({ level: 'info', destination: log.destination })
+  const words = { begun: 'begun', continues: 'continues', ended: 'ended' }
+  const outage = createOutageLog({ logger, now: clock.now, words })
+  const lines = () => log.lines().map(({ msg, level, failures, seconds }) => ({ msg, level, failures, seconds }))
+  return { clock, outage, lines, log }
+}
+
+test('An outage of 75 s with thousands of failures is one line at its begin, one a minute with the count, and one at its end', () => {
+  const { clock, outage, lines, log } = start()
+  outage.works()
+  for (let second = 0; second < 75; second++) {
+    for (let n = 0; n < 80; n++) outage.failed({ err: new Error('connection refused') })
+    clock.advance(1)
+  }
+  for (let second = 0; second < 20; second++) {
+    outage.works()
+    clock.advance(1)
+  }
+  expect(lines()).toEqual([
+    { msg: 'begun', level: 'error' },
+    { msg: 'continues', level: 'error', failures: 4801, seconds: 60 },
+    { msg: 'ended', level: 'info', failures: 6000, seconds: 74 },
+  ])
+  expect(log.lines()[0]).toMatchObject({ err: { message: 'connection refused' } })
+})
+
+test('If reads work while writes fail, the outage goes on until ten seconds have passed without a failure', () => {
+  const { clock, outage, lines } = start()
+  for (let second = 0; second < 30; second++) {
+    outage.works()
+    if (second % 9 === 0) outage.failed({ err: new Error('the disk is full') })
+    clock.advance(1)
+  }
+  expect(lines().map(({ msg }) => msg)).toEqual(['begun'])
+  clock.advance(7)
+  outage.works()
+  expect(lines().map(({ msg }) => msg)).toEqual(['begun', 'ended'])
+  outage.failed({ err: new Error('the disk is full') })
+  expect(lines().map(({ msg }) => msg)).toEqual(['begun', 'ended', 'begun'])
+})
