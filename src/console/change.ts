@@ -1,19 +1,21 @@
 /** The pages of an operation that changes something: an optional form, one question that names what will happen, and the change itself. */
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
-import { Problem } from '../admin/problem.ts'
+import { Problem, problemOf, statusOf } from '../admin/problem.ts'
 import { subjectOf } from '../operations/all.ts'
-import { changesBetween, type Members } from '../operations/members/member.ts'
-import { etagOf, nameOf, type Operation, type Result, recordIn } from '../operations/operation.ts'
+import { changesBetween, type Member, type Members } from '../operations/members/member.ts'
+import { etagOf, nameOf, type Operation, type Result } from '../operations/operation.ts'
 import { invalid, Refusal } from '../operations/refusal.ts'
 import { requireScope } from '../operations/service.ts'
 import { type Html, html } from '../pages/html.ts'
-import { type Fields, requirePost } from './form.ts'
-import type { Page } from './layout.ts'
-import { buttonLink, exact, facts, named, pathTo, readable } from './parts.ts'
-import { enteredMembers, fieldsOf, formMembers, hasFile, shownMembers, withoutEmpty } from './record-form.ts'
+import { begunBefore, dropDrafts, keepAfterSession, keepDraft, type OpenDraft, openDraft, operatorOf } from './drafts.ts'
+import { type Fields, ofAnother, requireForm } from './form.ts'
+import { clock, facts, link, pathTo, readable } from './parts.ts'
+import { problemPage } from './problem-page.ts'
+import { enteredMembers, fieldsOf, formMembers, hasFile, memberOfFault, shownMembers, withoutEmpty } from './record-form.ts'
 import { redirectTo } from './replies.ts'
-import { type Console, type Given, type Present, pathOf, readRecord, type Visit, visitOf } from './visit.ts'
+import { redirectToSecret, secretIn } from './shown-secret.ts'
+import { type Console, type Given, type Present, pathOf, queryOf, readRecord, type Visit, visitOf } from './visit.ts'
 
 export type ChangePages = {
   operation: Operation
@@ -28,28 +30,73 @@ export type ChangePages = {
   home(visit: Visit, result: Result | null): string
 }
 
-/** The fields of the form are repeated as hidden fields of the question. */
+/**
+ * The fields of the form are repeated as hidden fields of the question. Each form that was sent is answered by a redirect: to the draft that
+ * shows what was entered (`drafts.ts`), or after the change to its result.
+ */
 export function addChange(console: Console, change: ChangePages): void {
-  const { server } = console
+  const { server, admin } = console
   server.get(change.path, async (request, reply) => {
     const visit = await visitOf(console, request, reply)
     if (!visit) return reply
     requireUse(visit, change)
-    return change.form ? showForm(change, visit, { entered: null, faults: [] }) : showQuestion(change, visit, visit.query)
+    const draft = await openDraft(console, visit)
+    if (draft) return showDraft(console, change, visit, draft)
+    const isGone = visit.query.text('draft') !== ''
+    if (!change.form) return showQuestion(change, visit, visit.query)
+    const begun = isGone ? null : await begunBefore(console, visit)
+    return showForm(change, visit, { entered: null, faults: [], note: noteOf(begun, isGone) })
   })
   server.post(change.path, async (request, reply) => {
-    const visit = await visitOf(console, request, reply)
+    const visit = await visitOf(console, request, reply, () => keepAfterSession(console, request))
     if (!visit) return reply
-    const entered = requirePost(console.admin, request, { grantId: visit.frame.grantId, path: pathOf(request) })
+    const path = pathOf(request)
+    const { fields, grantId } = requireForm(admin, request, path)
+    const isOfThisSession = grantId === visit.frame.grantId
+    if (!isOfThisSession && (await operatorOf(console, grantId)) !== visit.actor.id) throw ofAnother()
+    const keep = async (refused?: Problem): Promise<FastifyReply> =>
+      redirectTo(reply, await keepDraft(console, { operator: visit.actor.id, path, fields, ...(refused && { refused }) }))
     try {
-      if (entered.text('confirmed') === 'yes') return await carryOut(change, visit, entered)
+      // A form of an earlier session of the same operator is shown again, and confirmed again.
+      if (isOfThisSession && fields.text('confirmed') === 'yes') return await carryOut(console, change, visit, fields)
       requireUse(visit, change)
-      return await showQuestion(change, visit, entered)
     } catch (error) {
-      if (!(error instanceof Refusal) || !change.form || error.faults.length === 0) throw error
-      return showForm(change, visit, { entered, faults: error.faults })
+      if (!(error instanceof Refusal)) throw error
+      admin.metrics?.countRefusal('console', error.code)
+      return keep(problemOf(error))
     }
+    return keep()
   })
+}
+
+function noteOf(begun: { at: number; address: string } | null, isGone: boolean): Html | false {
+  if (isGone) return html`<p class="message" role="status">What you entered was sent already, or is older than eight hours.</p>`
+  return (
+    begun !== null &&
+    html`<p class="message">At ${clock(begun.at)} you began this form and did not confirm it. ${link(begun.address, 'Go on with what you entered')}</p>`
+  )
+}
+
+/** What was entered: the question, or the form with its faults, or why the change was refused. */
+async function showDraft(console: Console, change: ChangePages, visit: Visit, draft: OpenDraft): Promise<FastifyReply> {
+  const { fields, refused } = draft
+  const isEdited = visit.query.text('edit') === 'yes'
+  const entered = { entered: fields, faults: refused?.faults ?? [], isRefused: refused !== null }
+  if (change.form && (isEdited || entered.faults.length > 0)) return showForm(change, visit, entered)
+  if (refused) {
+    const { reply, request } = visit
+    const path = pathOf(request)
+    const again = change.form ? `${path}${queryOf({ draft: draft.id, edit: 'yes' })}` : path
+    reply.code(statusOf(refused))
+    return visit.send(problemPage(refused, request.id, again))
+  }
+  try {
+    return await showQuestion(change, visit, fields, draft.id)
+  } catch (error) {
+    if (!(error instanceof Refusal) || !change.form || error.faults.length === 0) throw error
+    console.admin.metrics?.countRefusal('console', error.code)
+    return showForm(change, visit, { ...entered, faults: error.faults })
+  }
 }
 
 /** Refuses before the form or the question is shown. `perform` checks the scope again. */
@@ -61,10 +108,13 @@ async function presentOf(visit: Visit, { operation, hasRecord }: ChangePages): P
   return hasRecord ? readRecord(visit, subjectOf(operation.subject), visit.params.id ?? '') : null
 }
 
+/** `isRefused`: the change was refused, so the form names the present state of the record. */
+type Entered = { entered: Fields | null; faults: readonly string[]; isRefused?: boolean; note?: Html | false }
+
 async function showForm(
   change: ChangePages,
   visit: Visit,
-  { entered, faults }: { entered: Fields | null; faults: readonly string[] },
+  { entered, faults, isRefused = false, note = false }: Entered,
 ): Promise<FastifyReply> {
   const { operation, form } = change
   const present = await presentOf(visit, change)
@@ -73,7 +123,8 @@ async function showForm(
   const members = [...id, ...formMembers(operation)]
   const title = form?.title ?? ''
   const values = { ...operation.page?.initial, ...present?.members }
-  const state: Hidden[] = operation.checksState && present ? [['etag', entered?.text('etag') ?? etagOf(present.state)]] : []
+  const etag = isRefused ? '' : (entered?.text('etag') ?? '')
+  const state: Hidden[] = operation.checksState && present ? [['etag', etag || etagOf(present.state)]] : []
   visit.reply.code(faults.length > 0 ? 422 : 200)
   return visit.send({
     title: faults.length > 0 ? `Problem: ${title}` : title,
@@ -81,11 +132,12 @@ async function showForm(
 <h1>${title}</h1>
 ${present && html`<p class="lead">${nameOf(subjectOf(operation.subject), present.members)}</p>`}
 ${form?.intro && html`<p class="lead">${form.intro}</p>`}
-${faults.length > 0 && html`<div class="message problem" role="alert" id="faults"><p>Nothing was changed:</p><ul>${faults.map((fault) => html`<li>${fault}</li>`)}</ul></div>`}
+${note}
+${faults.length > 0 && faultList(members, faults)}
 <form method="post" action="${path}" class="fields"${hasFile(members) && html` enctype="multipart/form-data"`}>
 <input type="hidden" name="form_token" value="${visit.formToken(path)}">
 ${state.map(hiddenField)}
-${fieldsOf(members, entered ? enteredMembers(members, entered) : values, faults.length > 0)}
+${fieldsOf(members, entered ? { ...values, ...enteredMembers(members, entered) } : values, faults)}
 <p class="actions"><button class="button" id="continue">Continue</button>
 <a class="button quiet" href="${change.home(visit, null)}">Cancel</a></p>
 </form>
@@ -93,15 +145,24 @@ ${fieldsOf(members, entered ? enteredMembers(members, entered) : values, faults.
   })
 }
 
-async function showQuestion(change: ChangePages, visit: Visit, fields: Fields): Promise<FastifyReply> {
+/** Each fault of a field links to the field. */
+function faultList(members: readonly Member[], faults: readonly string[]): Html {
+  const item = (fault: string): Html => {
+    const member = memberOfFault(members, fault)
+    return member ? link(`#field-${member.name}`, fault) : html`${fault}`
+  }
+  return html`<div class="message problem" role="alert" id="faults"><p>Nothing was changed:</p><ul>${faults.map((fault) => html`<li>${item(fault)}</li>`)}</ul></div>`
+}
+
+async function showQuestion(change: ChangePages, visit: Visit, fields: Fields, draftId = ''): Promise<FastifyReply> {
   const { operation, form } = change
   const present = await presentOf(visit, change)
   const given = givenBy(change, visit, fields, present)
   const question = await visit.ask(operation, given)
   const decided: Hidden[] = Object.entries(question.decided ?? {}).map(([name, value]) => [name, String(value)])
   const state: Hidden[] = operation.checksState && present && !form ? [['etag', etagOf(present.state)]] : []
-  // A form that is sent twice creates one record.
-  const key: Hidden[] = operation.isRepeatable ? [['key', fields.text('key') || randomUUID()]] : []
+  // A form that is sent twice creates one record. So does a question that is loaded again.
+  const key: Hidden[] = operation.isRepeatable ? [['key', fields.text('key') || draftId || randomUUID()]] : []
   const more = [...decided, ...state, ...key]
   const entered = hiddenOf(fields).filter(([name]) => !more.some(([other]) => other === name))
   const shown = [...(question.facts ?? []), ...shownMembers(formMembers(operation), given.input ?? {})]
@@ -119,56 +180,26 @@ ${shown.length > 0 && facts(shown.map(([name, value]) => [name, readable(value)]
 <input type="hidden" name="confirmed" value="yes">
 ${[...entered, ...more].map(hiddenField)}
 <p class="actions"><button class="button${isDangerous ? ' danger' : ''}" id="confirm">${button}</button>
-<a class="button quiet" id="cancel" href="${form && !present ? path : change.home(visit, null)}">Cancel</a></p>
+${form && draftId !== '' && html`<a class="button quiet" id="edit" href="${path}${queryOf({ draft: draftId, edit: 'yes' })}">Back to the form</a>`}
+<a class="button quiet" id="cancel" href="${change.home(visit, null)}">Cancel</a></p>
 </form>
 </article></div>`,
   })
 }
 
-async function carryOut(change: ChangePages, visit: Visit, fields: Fields): Promise<FastifyReply> {
+async function carryOut(console: Console, change: ChangePages, visit: Visit, fields: Fields): Promise<FastifyReply> {
   const { operation } = change
   // Before the input is checked, so that an operator without the scope learns nothing else.
   requireScope(visit.actor, operation.scope)
-  const subject = subjectOf(operation.subject)
   const present = operation.kind === 'change' ? await presentOf(visit, change) : null
   const result = await visit.run(operation, givenBy(change, visit, fields, present))
+  await dropDrafts(console, visit)
   const output = (result.output ?? {}) as Members
-  const secret = output[SECRET] ?? output[`${subject.noun}_${SECRET}`]
-  if (secret !== undefined) return visit.send(secretPage(operation, recordIn(subject, output), secret as string | null))
+  const secret = secretIn(subjectOf(operation.subject), output)
+  if (secret !== undefined) return redirectToSecret(console, visit, { operation, output, secret })
   if (operation.answers.started && result.isNew) return redirectTo(visit.reply, pathTo('jobs', String(output.job_id)))
   const home = change.home(visit, result)
   return redirectTo(visit.reply, `${home}${home.includes('?') ? '&' : '?'}done=${operation.id}`)
-}
-
-/** The member of an output that is shown once. */
-const SECRET = 'secret'
-
-/** The only page that ever shows a secret. `secret` is null for a record without one. */
-function secretPage({ subject: name, page }: Operation, record: Members, secret: string | null): Page {
-  const subject = subjectOf(name)
-  const { noun, displays = [] } = subject
-  const id = String(record[subject.idName])
-  const title = page?.done ?? ''
-  const nameOfRecord = nameOf(subject, record)
-  const label = displays.find(({ isTitle }) => isTitle)?.label ?? ''
-  return {
-    title,
-    content: html`<div class="narrow"><article class="card">
-<h1>${title}</h1>
-${facts([
-  nameOfRecord !== id && [label, named(nameOfRecord, 'without a name')],
-  ['Id', html`<span id="${noun}-id">${exact(id)}</span>`],
-])}
-${
-  secret === null
-    ? html`<p>This ${noun} has no secret.</p>`
-    : html`<h2>Secret</h2>
-<p class="message problem">Copy it now. It is shown once and stored nowhere.</p>
-<p class="paper" id="${noun}-secret">${secret}</p>`
-}
-<p class="actions">${buttonLink(pathTo(name, id), `The ${noun}`)}</p>
-</article></div>`,
-  }
 }
 
 function givenBy(change: ChangePages, visit: Visit, fields: Fields, present: Present | null): Given {
@@ -191,6 +222,6 @@ function hiddenField([name, value]: Hidden): Html {
 
 /** The fields of the form, as hidden fields of the question. */
 function hiddenOf(fields: Fields): Hidden[] {
-  const names = fields.names().filter((name) => name !== 'form_token' && name !== 'confirmed')
+  const names = fields.names().filter((name) => !['form_token', 'confirmed', 'draft', 'edit'].includes(name))
   return names.flatMap((name) => fields.all(name).map((value): Hidden => [name, value]))
 }

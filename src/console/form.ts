@@ -16,19 +16,32 @@ export function formTokenOf({ deps }: Admin, form: FormOf): string {
   return TOKEN.seal(deps.keys, form)
 }
 
-/** Throws unless the request is a form that `formTokenOf` made for this session and this address. */
-export function requirePost(admin: Admin, request: FastifyRequest, expected: FormOf): Fields {
+/** A form that was sent from a page of this console. `grantId`: of the session to which the page was shown. */
+export type SentForm = { fields: Fields; grantId: string }
+
+/** Throws unless the request is a form that `formTokenOf` made for this address. The session may be over by now. */
+export function requireForm(admin: Admin, request: FastifyRequest, path: string): SentForm {
   const { origin, 'sec-fetch-site': site } = request.headers
   if (origin !== admin.adminUrl || (site !== undefined && site !== 'same-origin'))
     throw new Problem('forbidden', 'The form did not come from a page of this console.')
   const fields = fieldsOf(request)
   const token = TOKEN.open(admin.deps.keys, fields.text('form_token'))
-  if (token?.grantId !== expected.grantId || token.path !== expected.path)
-    throw new Problem(
-      'forbidden',
-      'The form belongs to another session or to another page. Open the page again and repeat the change.',
-    )
+  if (token?.path !== path) throw ofAnother()
+  return { fields, grantId: token.grantId }
+}
+
+/** Throws unless the request is a form that `formTokenOf` made for this session and this address. */
+export function requirePost(admin: Admin, request: FastifyRequest, expected: FormOf): Fields {
+  const { fields, grantId } = requireForm(admin, request, expected.path)
+  if (grantId !== expected.grantId) throw ofAnother()
   return fields
+}
+
+export function ofAnother(): Problem {
+  return new Problem(
+    'forbidden',
+    'The form belongs to another session or to another page. Open the page again and repeat the change.',
+  )
 }
 
 /** The fields of a form or of a query. A missing field is the empty text. */
@@ -36,6 +49,17 @@ export type Fields = {
   text(name: string): string
   all(name: string): string[]
   names(): string[]
+}
+
+/** The fields as JSON: each name with its values. */
+export type FieldEntries = readonly (readonly [name: string, values: readonly string[]])[]
+
+export function entriesOf(fields: Fields): FieldEntries {
+  return fields.names().map((name) => [name, fields.all(name)])
+}
+
+export function fieldsOfEntries(entries: FieldEntries): Fields {
+  return fieldsIn(new Map(entries.map(([name, values]) => [name, values.map((text) => ({ text, encoded: '' }))])))
 }
 
 function fieldsOf(request: FastifyRequest): Fields {

@@ -45,11 +45,8 @@ export function consolePage({ title, content, refresh }: Page, frame?: Frame): s
 <title>${title} · Grantor console</title>
 <link rel="icon" href="${ICON}">
 ${styleElement('console')}
-${
-  refresh !== undefined &&
-  html`<noscript><meta http-equiv="refresh" content="${refresh}"></noscript>
-${scriptElement('console')}`
-}
+${refresh !== undefined && html`<noscript><meta http-equiv="refresh" content="${refresh}"></noscript>`}
+${frame && scriptElement('console')}
 </head>
 <body class="console">
 <a class="skip" href="#page">Skip to the content</a>

@@ -13,6 +13,18 @@ export function moment(at: number): Html {
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${MOMENT.format(at * 1000)} UTC</time>`
 }
 
+const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' })
+
+/** "14:03 UTC". Epoch seconds. */
+export function clock(at: number): Html {
+  return html`<time datetime="${new Date(at * 1000).toISOString()}">${CLOCK.format(at * 1000)} UTC</time>`
+}
+
+/** A value with a button that copies the value, if the browser runs scripts. `name`: what is copied, as in "the secret". */
+export function copied(value: Html, name: string): Html {
+  return html`<div class="copied" data-copy="${name}">${value}</div>`
+}
+
 /** A registered name has at most 80 characters, and an operator compares whole names. */
 const LONGEST_NAME = 80
 

@@ -23,7 +23,7 @@ const NEXT: Readonly<Record<string, string>> = {
   defect: 'Search the log for the number of this request.',
 }
 
-export function problemPage({ code, message: detail, faults }: Problem, requestId: string): Page {
+export function problemPage({ code, message: detail, faults }: Problem, requestId: string, again?: string): Page {
   const title = TITLES[code] ?? 'This request was refused'
   return {
     title,
@@ -32,7 +32,7 @@ export function problemPage({ code, message: detail, faults }: Problem, requestI
 <p class="lead">${detail}</p>
 ${faults.length > 0 && html`<ul id="faults">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
 <p>${NEXT[code] ?? 'Nothing was changed. Go back and correct it.'}</p>
-<p class="actions"><a class="button" href="/console">Go to the overview</a></p>
+<p class="actions">${again !== undefined && html`<a class="button" id="again" href="${again}">Open the form again</a> `}<a class="button${again !== undefined && ' quiet'}" href="/console">Go to the overview</a></p>
 <p class="fine">Number of this request: <code class="number">${requestId}</code></p>
 </article></div>`,
   }

@@ -9,31 +9,48 @@ export function formMembers({ input = [] }: Operation): Member[] {
   return input.filter(({ label, isSeparate }) => label !== undefined && !isSeparate)
 }
 
-/** The fields of a form. The rare ones are in a second part, which is open after a fault. */
-export function fieldsOf(members: readonly Member[], values: Members, isOpen: boolean): Html {
-  const field = (member: Member): Html => fieldOf(member, values[member.name])
+/** The fields of a form. The rare ones are in a second part, which is open if one of them has a fault. */
+export function fieldsOf(members: readonly Member[], values: Members, faults: readonly string[]): Html {
+  const faultsOf = (member: Member): string[] => faults.filter((fault) => memberOfFault(members, fault) === member)
+  const field = (member: Member): Html => fieldOf(member, values[member.name], faultsOf(member))
   const rare = members.filter(({ isRare }) => isRare)
+  const isOpen = rare.some((member) => faultsOf(member).length > 0)
   return html`${members.filter(({ isRare }) => !isRare).map(field)}
 ${rare.length > 0 && html`<details class="fold"${isOpen && html` open`}><summary>More settings</summary><div class="fields">${rare.map(field)}</div></details>`}`
 }
 
-function fieldOf(member: Member, value: unknown): Html {
+/** The member that a fault concerns: the one with the longest beginning of the fault. */
+export function memberOfFault(members: readonly Member[], fault: string): Member | undefined {
+  const begun = members.flatMap((member) =>
+    beginningsOf(member)
+      .filter((beginning) => fault.startsWith(beginning))
+      .map(({ length }) => ({ member, length })),
+  )
+  return begun.sort((a, b) => b.length - a.length)[0]?.member
+}
+
+function beginningsOf({ name, label, faults = [] }: Member): string[] {
+  return [`${name} `, `${name}/`, ...(label === undefined ? [] : [`${label} `]), ...faults]
+}
+
+function fieldOf(member: Member, value: unknown, faults: readonly string[]): Html {
   const { name, label = name, hint, shape } = member
   const id = `field-${name}`
-  const described = hint !== undefined && html` aria-describedby="${id}-hint"`
-  const note = hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`
+  const notes = [hint !== undefined && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter((note) => note !== false)
+  const described = html`${notes.length > 0 && html` aria-describedby="${notes.join(' ')}"`}${faults.length > 0 && html` aria-invalid="true"`}`
+  const note = html`${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}${faults.length > 0 && html`<div class="field-problem" id="${id}-fault">${faults.map((fault) => html`<p>${fault}</p>`)}</div>`}`
   const choices = choicesOf(member)
   if (shape.kind === 'flag')
     return html`<div class="field check"><label><input type="checkbox" name="${name}" value="yes" id="${id}"${described}${value === true && html` checked`}> <span>${label}</span></label>${note}</div>`
   if (shape.kind === 'texts' && choices.length > 0) {
     const chosen = (value as string[] | null) ?? []
-    return html`<fieldset class="field"><legend>${label}</legend>${note}
+    return html`<fieldset class="field" id="${id}" tabindex="-1"${notes.length > 0 && html` aria-describedby="${notes.join(' ')}"`}><legend>${label}</legend>${note}${member.usual !== undefined && html`<p class="hint">Unless chosen: ${member.usual}.</p>`}
 ${choices.map(([choice, words]) => html`<label class="check"><input type="checkbox" name="${name}" value="${choice}"${chosen.includes(choice) && html` checked`}> <span>${words}</span></label>`)}</fieldset>`
   }
   const text = fieldText(shape.kind, value)
   const head = html`<div class="field"><label for="${id}">${label}</label>${note}`
   if (choices.length > 0) {
-    const offered = text === '' || member.nullable ? [['', 'default'] as const, ...choices] : choices
+    const offered = text === '' || member.nullable ? [['', usualOf(member)] as const, ...choices] : choices
     return html`${head}<select name="${name}" id="${id}"${described}>
 ${offered.map(([choice, words]) => html`<option value="${choice}"${text === choice && html` selected`}>${words}</option>`)}</select></div>`
   }
@@ -43,6 +60,12 @@ ${offered.map(([choice, words]) => html`<option value="${choice}"${text === choi
     return html`${head}<textarea name="${name}" id="${id}" rows="3" spellcheck="false" class="code"${described}>
 ${text}</textarea></div>`
   return html`${head}<input type="text" name="${name}" id="${id}" value="${text}" autocomplete="off" spellcheck="false"${described}></div>`
+}
+
+/** The words of the empty choice: what applies then. */
+function usualOf({ usual, preset, choices = {} }: Member): string {
+  const words = usual ?? (typeof preset === 'string' ? (choices[preset] ?? preset) : undefined)
+  return words === undefined ? 'none' : `default (${words})`
 }
 
 function choicesOf({ shape, choices: words = {} }: Member): (readonly [value: string, words: string])[] {

@@ -2,13 +2,14 @@
 import { isClientId } from '../domain/model/client-id.ts'
 import { subjects } from '../operations/all.ts'
 import { searchAudit } from '../operations/audit.ts'
-import type { Members } from '../operations/members/member.ts'
+import type { Members, Shown } from '../operations/members/member.ts'
 import { type Listed, nameOf, type Operation, type Result, recordIn, type Subject } from '../operations/operation.ts'
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
 import {
   buttonLink,
   type Column,
+  copied,
   doneMessage,
   exact,
   type Fact,
@@ -126,7 +127,11 @@ function addRecordPage(console: Console, subject: Subject): void {
     const values = displays
       .filter(({ isOnlyColumn, isTitle }) => !isOnlyColumn && !isTitle)
       .map(({ label, shown }) => ({ label, value: shown(record) }))
-    const list = values.filter(({ value }) => value !== null).map(({ label, value }): Fact => [label, shownFact(value)])
+    const fact = (label: string, value: Shown): Fact => [
+      label,
+      isId(value, id) ? copied(html`${shownFact(value)}`, `the ${noun} id`) : shownFact(value),
+    ]
+    const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
     const hasAudit = visit.frame.mayReadAudit && searchAudit.input?.some((member) => member.name === idName) === true
     return {
       title,
@@ -141,6 +146,10 @@ ${hasAudit && html`<p class="fine">${link(`/console/audit${queryOf({ [idName]: i
 ${list.length < values.length && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}`,
     }
   })
+}
+
+function isId(value: Shown, id: string): boolean {
+  return typeof value === 'object' && value !== null && 'exact' in value && value.exact === id
 }
 
 function actionLink({ path, label, isDangerous }: Action): Html {

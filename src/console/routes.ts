@@ -17,6 +17,7 @@ import { overviewPage } from './overview.ts'
 import { problemPage } from './problem-page.ts'
 import { recordPages } from './records.ts'
 import { redirectTo, sendPage } from './replies.ts'
+import { secretPages } from './shown-secret.ts'
 import { signInRoutes } from './sign-in.ts'
 import { addPage, type Console, frameOfRequest } from './visit.ts'
 import { walletPages } from './wallets.ts'
@@ -34,6 +35,7 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Se
   const console: Console = { admin, service, server }
   overviewPage(console)
   recordPages(console)
+  secretPages(console)
   jobPages(console)
   walletPages(console)
   keyPages(console)

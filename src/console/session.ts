@@ -65,7 +65,7 @@ export async function readVisitor(admin: Admin, request: FastifyRequest, reply: 
 /** In characters. The sealed values of the console are shorter. */
 const VALUE_AT_MOST = 2000
 
-type CookieName = 'session' | 'sign_in'
+type CookieName = 'session' | 'sign_in' | 'secret'
 
 /** The answer to the sign-in comes from another site, and so may a link to a page. A GET changes nothing. */
 export function cookieOf({ adminUrl }: Admin, name: CookieName): Cookie {

@@ -4,7 +4,7 @@ import { shortAddress } from '../pages/words.ts'
 import { consolePage } from './layout.ts'
 
 export type SignInView = {
-  why: 'signed_out' | 'unexpected_answer' | 'cancelled' | 'not_an_operator'
+  why: 'signed_out' | 'form_kept' | 'unexpected_answer' | 'cancelled' | 'not_an_operator'
   /** the wallet that is no operator */
   wallet?: string
   /** the page of the console that opens after the sign-in */
@@ -13,6 +13,7 @@ export type SignInView = {
 
 const WHY: Readonly<Record<SignInView['why'], string | null>> = {
   signed_out: null,
+  form_kept: 'Your session has ended. What you entered is kept, and opens after the sign-in. Nothing was changed yet.',
   unexpected_answer: 'The sign-in was not begun in this browser, or it took too long. Nothing was changed. Sign in again.',
   cancelled: 'The sign-in was cancelled. Nothing was changed.',
   not_an_operator:

@@ -37,7 +37,7 @@ export function signInRoutes(server: FastifyInstance, admin: Admin): void {
       await endOwnGrant(admin, visitor.grant.id)
     }
     endSession(admin, reply)
-    return sendPage(reply, signInPage({ why: 'signed_out', to: '/console' }))
+    return redirectTo(reply, '/console')
   })
 }
 

@@ -23,7 +23,7 @@ import { USUAL_LIMIT } from '../operations/schemas.ts'
 import { type Actor, mayUse, type Service } from '../operations/service.ts'
 import { type Fields, formTokenOf, queryFieldsOf } from './form.ts'
 import { consolePage, type Frame, type Page } from './layout.ts'
-import { sendPage } from './replies.ts'
+import { redirectTo, sendPage } from './replies.ts'
 import { readVisitor } from './session.ts'
 import { signInPage } from './sign-in-page.ts'
 
@@ -100,13 +100,24 @@ export function pathOf(request: FastifyRequest): string {
   return path
 }
 
-/** Undefined if the reply was sent: the visitor is not signed in. */
-export async function visitOf(console: Console, request: FastifyRequest, reply: FastifyReply): Promise<Visit | undefined> {
+/**
+ * Undefined if the reply was sent: the visitor is not signed in. `keep` keeps a form that was sent, and returns the address that shows the form
+ * after the next sign-in, or null.
+ */
+export async function visitOf(
+  console: Console,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  keep?: () => Promise<string | null>,
+): Promise<Visit | undefined> {
   const { admin, service } = console
   const visitor = await readVisitor(admin, request, reply)
   const to = request.method === 'GET' ? request.url : '/console'
   if (visitor.kind === 'none') {
-    sendPage(reply.code(401), signInPage({ why: 'signed_out', to }))
+    const kept = (await keep?.()) ?? null
+    const hasDraft = queryFieldsOf(request).text('draft') !== ''
+    if (kept !== null) redirectTo(reply, kept)
+    else sendPage(reply.code(401), signInPage({ why: hasDraft ? 'form_kept' : 'signed_out', to }))
     return undefined
   }
   if (visitor.kind === 'not_an_operator') {

@@ -353,6 +353,7 @@ const setClientLogo = act<{ logo: string }, CheckedRecord>({
       required: true,
       label: 'Logo',
       hint: 'A PNG or WebP of at most 32 kB; each side has 16 to 512 pixels.',
+      faults: ['The picture '],
       words: 'The picture, as in data:image/png;base64,iVBORw0KGgo…',
       option: { value: 'FILE', words: 'A PNG or WebP of at most 32,768 bytes; each side has 16 to 512 pixels.' },
     },

@@ -1,9 +1,20 @@
 /** The stores of clients, resources, keys, webhooks and lists, over what an engine does with the rows of a table. */
+import type { DraftStore } from '../domain/model/draft-store.ts'
 import { endsTokens, hashOfClient } from '../domain/model/ending-store.ts'
 import type { ClientStore, KeyStore, ListStore, ResourceStore, SmallLists } from '../domain/model/operator-store.ts'
 import type { Client } from '../domain/model/records.ts'
 import type { WebhookStore } from '../domain/model/webhook-store.ts'
-import { CLIENT_LOGOS, CLIENTS, KEYS, LISTS, RESOURCES, type RecordTable, WEBHOOKS } from './record-tables.ts'
+import {
+  CLIENT_LOGOS,
+  CLIENTS,
+  DRAFT_ENTRIES,
+  DRAFTS,
+  KEYS,
+  LISTS,
+  RESOURCES,
+  type RecordTable,
+  WEBHOOKS,
+} from './record-tables.ts'
 
 /** Changes a record without losing a simultaneous change. `change` may be called more than once; if it returns null, nothing changes. */
 export type Change<Item> = (key: string, change: (item: Item) => Item | null) => Promise<Item | null>
@@ -22,7 +33,14 @@ export type Records = {
   page<Item>(table: RecordTable<Item>): (page: { after: string; limit: number }) => Promise<Item[]>
 }
 
-type RecordStores = { clients: ClientStore; resources: ResourceStore; keys: KeyStore; webhooks: WebhookStore; lists: ListStore }
+type RecordStores = {
+  clients: ClientStore
+  resources: ResourceStore
+  keys: KeyStore
+  webhooks: WebhookStore
+  drafts: DraftStore
+  lists: ListStore
+}
 
 /** Stores that tokens of the client with this hash became inactive, for `EndingStore`. */
 export type EndClient = (hash: string) => Promise<void>
@@ -39,6 +57,12 @@ export function createRecordStores(records: Records, endClient: EndClient): Reco
     },
     keys: createKeyStore(records),
     webhooks: createWebhookStore(records),
+    drafts: {
+      insertDraft: records.insertBounded(DRAFTS),
+      readDraft: records.read(DRAFTS),
+      listDrafts: records.list(DRAFT_ENTRIES),
+      deleteDraft: records.remove(DRAFTS),
+    },
     lists: createListStore(records),
   }
 }

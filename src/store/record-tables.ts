@@ -4,6 +4,7 @@
  */
 import { RESOURCES_CHANGED } from '../domain/model/changes.ts'
 import { parseClientRecord } from '../domain/model/client-record.ts'
+import { DRAFTS_AT_MOST, type Draft, type DraftEntry } from '../domain/model/draft-store.ts'
 import { type ClientWithLogo, type KeyRecord, RESOURCES_AT_MOST, type SmallLists } from '../domain/model/operator-store.ts'
 import type { Client, Resource } from '../domain/model/records.ts'
 import { type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
@@ -112,6 +113,23 @@ export const WEBHOOKS = recordTable<StoredWebhook, Omit<StoredWebhook, 'events'>
     events: typeof events === 'string' ? (JSON.parse(events) as string[]) : events,
   }),
   atMost: WEBHOOKS_AT_MOST,
+})
+
+export const DRAFTS = recordTable<Draft, Draft>({
+  name: 'console_drafts',
+  columns: { id: 'key', operator: 'value', path: 'value', createdAt: 'value', content: 'value' },
+  order: 'created_at, id',
+  rowOf: (draft) => draft,
+  itemOf: (row) => row,
+  atMost: DRAFTS_AT_MOST,
+})
+
+/** The same rows without their content. */
+export const DRAFT_ENTRIES = recordTable<DraftEntry, DraftEntry>({
+  ...DRAFTS,
+  columns: { id: 'key', operator: 'value', path: 'value', createdAt: 'value' },
+  rowOf: (entry) => entry,
+  itemOf: (row) => row,
 })
 
 /** A list is one record, so that a rule about the whole list holds if several changes race. */

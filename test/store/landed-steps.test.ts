@@ -14,6 +14,8 @@ const LANDED = {
   'PostgreSQL 19': 'ezwKTqBa6G9bA37SxU2bSQKw5dr7LjTcQqK0s6ndZv0',
   'SQLite 20': 'QnUpfoAiZ8iF9rI_5-1aUmQSExN0cCAHzLTM8_65AcM',
   'PostgreSQL 20': 'IrsHw_7E1mI78fWfkN_3Y-Ah8NbmXdulYGI92UTc3Nw',
+  'SQLite 21': 'tXBAdYY980siuKoxPdiPpRDIlq6je43jCM-ioH7_4iU',
+  'PostgreSQL 21': '39g9FJHWxb2oeYkfB1stQrgbAgaZMZ7J9Qx1DdKKep0',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

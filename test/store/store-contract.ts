@@ -8,6 +8,7 @@ import { auditContract } from './contract/audit.ts'
 import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
+import { draftsContract } from './contract/drafts.ts'
 import { endingOrderContract } from './contract/ending-order.ts'
 import { endingsContract } from './contract/endings.ts'
 import { listsContract } from './contract/lists.ts'
@@ -52,6 +53,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Restorations from a backup', () => restorationsContract(subject))
     describe('The audit trail', () => auditContract(subject))
     describe('Webhooks', () => webhooksContract(subject))
+    describe('Drafts of the console', () => draftsContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))
   })

@@ -5,6 +5,7 @@
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
 import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
+import type { DraftStore } from './draft-store.ts'
 import type { GrantFilter, GrantOwner } from './pages.ts'
 import type { Client, Grant, Job, Operator, Resource } from './records.ts'
 import type { WebhookStore } from './webhook-store.ts'
@@ -129,6 +130,7 @@ export interface OperatorStore {
   readonly restorations: RestorationStore
   readonly audit: AuditStore
   readonly webhooks: WebhookStore
+  readonly drafts: DraftStore
   /** What changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
   /** For a store on several machines: the host and port of each machine that does not respond now. */

@@ -75,6 +75,10 @@ export type Member = {
   /** in forms and on pages; a member without a label is on neither */
   label?: string
   hint?: string
+  /** what applies if the value is not given, as a form says it; the preset or the choice with this value unless given */
+  usual?: string
+  /** how the faults that concern the member begin, if not with its name or its label */
+  faults?: readonly string[]
   /** the words of each choice in a form */
   choices?: Readonly<Record<string, string>>
   /** true: on the second, closed part of a form */

@@ -19,6 +19,7 @@ export const resourceMembers = {
     required: true,
     isTitle: true,
     hint: 'Users read it before they sign.',
+    faults: ['A resource needs a name'],
     column: 'NAME',
     option: { value: 'NAME', words: 'The name of the resource that users see.' },
   }),
@@ -28,6 +29,7 @@ export const resourceMembers = {
     required: true,
     label: 'Scopes',
     hint: 'One on each line: notes.read: read your notes',
+    faults: ['Scope ', 'A resource needs at least one scope', 'A resource has at most'],
     print: 'scope',
     shown: (value) => ({ lines: (value as ResourceScope[]).map(({ name, description }) => `${name}: ${description}`) }),
     option: {

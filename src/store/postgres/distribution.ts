@@ -36,6 +36,7 @@ export const ON_COORDINATOR = [
   'audit_lines',
   'audit_writers',
   'webhooks',
+  'console_drafts',
 ] as const
 
 /** Must run in the transaction that migrates, before its first step: a step on distributed tables changes all their shards. */

@@ -228,6 +228,22 @@ export const MIGRATIONS: readonly Migration[] = [
     // Only SQLite stores a row for each ending (`endings.ts`).
     sql: '',
   },
+  {
+    number: 21,
+    name: 'the drafts of the console',
+    oldest: 17,
+    sql: `
+      -- The number bounds the rows, also if several inserts race.
+      CREATE TABLE console_drafts (
+        id text COLLATE "C" PRIMARY KEY,
+        number integer NOT NULL UNIQUE,
+        operator text COLLATE "C" NOT NULL,
+        path text COLLATE "C" NOT NULL,
+        content text COLLATE "C" NOT NULL,
+        created_at bigint NOT NULL
+      );
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

@@ -236,6 +236,22 @@ export const MIGRATIONS: readonly Migration[] = [
       END;
     `,
   },
+  {
+    number: 21,
+    name: 'the drafts of the console',
+    oldest: 17,
+    sql: `
+      -- The number bounds the rows, also if several inserts race.
+      CREATE TABLE console_drafts (
+        id TEXT PRIMARY KEY,
+        number INTEGER NOT NULL UNIQUE,
+        operator TEXT NOT NULL,
+        path TEXT NOT NULL,
+        content TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]
 
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'

@@ -45,8 +45,13 @@ export class ConsoleBrowser {
     return this.get(await this.callback(to))
   }
 
-  /** Posts a form as a browser does from a page of the console. */
-  post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+  /** Posts a form as a browser does from a page of the console, and follows the redirect. */
+  async post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+    const answer = await this.postOnly(path, fields, headers)
+    return answer.status === 303 ? this.get(answer.location) : answer
+  }
+
+  postOnly(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
     const own = { 'content-type': FORM, origin: this.grantor.adminUrl, 'sec-fetch-site': 'same-origin' }
     return this.browse({ method: 'POST', path, headers: { ...own, ...headers }, body: new URLSearchParams(fields).toString() })
   }

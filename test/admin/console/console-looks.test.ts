@@ -126,11 +126,36 @@ test('Each form of the console and the question before a deletion are accessible
   }
 })
 
+test('A form with faults, the question after the form, and the page of a secret are accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async ({
+  grantor,
+  furnished: { clientId },
+  page,
+}) => {
+  const looks = async (name: string): Promise<void> => {
+    await expectGoodLooks(page, `console-${name}`, [LOOKS[0], LOOKS[3]])
+    await expectGoodLooks(page, undefined, [LOOKS[1], LOOKS[2]])
+  }
+  await signInToConsole(page, grantor, OWNER, '/console/clients/new')
+  await page.getByLabel('Redirect URIs', { exact: true }).fill('http://app.example.com/callback')
+  await page.locator('#continue').click()
+  await looks('form-faults')
+  await page.getByLabel('Name', { exact: true }).fill('Aurora Notes')
+  await page.getByLabel('Redirect URIs', { exact: true }).fill('https://app.example.com/callback')
+  await page.locator('#continue').click()
+  await looks('form-question')
+  await page.goto(`${grantor.adminUrl}/console/clients/new`)
+  await looks('form-begun')
+  await page.goto(`${grantor.adminUrl}/console/clients/${clientId}/rotate-secret`)
+  await page.locator('#continue').click()
+  await page.locator('#confirm').click()
+  await looks('secret')
+})
+
 test('An auditor sees the pages without buttons', async ({ grantor, furnished, browser }) => {
   const page = await newPage(browser)
   await signInToConsole(page, grantor, OTHER)
   await page.goto(`${grantor.adminUrl}/console/clients/${furnished.clientId}`)
-  expect(await page.locator('main .button').count()).toBe(0)
+  expect(await page.locator('main a.button, main form').count()).toBe(0)
   await expectGoodLooks(page, undefined, TWO_LOOKS)
   await page.context().close()
 })

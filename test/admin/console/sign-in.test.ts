@@ -156,7 +156,7 @@ test('Signing out ends the grant, so a copy of the cookie opens nothing', async 
   const copy = owner.cookies.get(SESSION) ?? ''
   const page = await owner.get('/console')
   const [, token = ''] = /action="\/console\/sign-out"[^]*?name="form_token" value="([^"]+)"/.exec(page.body) ?? []
-  expect((await owner.post('/console/sign-out', { form_token: token })).status).toBe(200)
+  expect((await owner.postOnly('/console/sign-out', { form_token: token })).status).toBe(303)
   expect(owner.cookies.get(SESSION)).toBe('')
   const thief = new ConsoleBrowser(grantor, OWNER)
   thief.cookies.set(SESSION, copy)
