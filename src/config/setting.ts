@@ -30,6 +30,8 @@ export const auth = ['start', 'serve'] as const
 /** Settings on which the length of a text to sign depends: the commands for clients warn if they are set. */
 export const textUsers = [...auth, 'clients'] as const
 export const keyUsers = ['start', 'serve', 'keys'] as const
+/** Lifetimes: they also bound those of a client, so the commands for clients warn. */
+export const lifetimeUsers = ['start', 'serve', 'clients', 'keys'] as const
 // `start` makes its own addresses, store and secrets, and ignores these settings.
 export const apart = ['serve', 'login-server'] as const
 export const storeUsers = ['serve', 'migrate', 'clients', 'grants', 'keys'] as const

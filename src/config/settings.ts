@@ -163,6 +163,8 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
   for (const [idle, whole] of [
     ['sessionIdleLifetime', 'sessionLifetime'],
     ['refreshIdleLifetime', 'refreshLifetime'],
+    ['accessTokenLifetime', 'accessTokenLifetimeMax'],
+    ['refreshLifetime', 'refreshLifetimeMax'],
   ] as const) {
     if ((read[idle] ?? 0) > (read[whole] ?? Number.POSITIVE_INFINITY)) {
       faults.push(`GRANTOR_${table[idle].name} must not be longer than GRANTOR_${table[whole].name}`)

@@ -9,7 +9,18 @@ import { databaseUrl } from './database-url.ts'
 import { hook } from './hook.ts'
 import { look } from './look.ts'
 import * as read from './parsers.ts'
-import { apart, auth, keyUsers, nameOf, type Program, type Setting, servers, storeUsers, textUsers } from './setting.ts'
+import {
+  apart,
+  auth,
+  keyUsers,
+  lifetimeUsers,
+  nameOf,
+  type Program,
+  type Setting,
+  servers,
+  storeUsers,
+  textUsers,
+} from './setting.ts'
 import { traces } from './traces.ts'
 
 export type { Program, Setting }
@@ -226,15 +237,22 @@ const tokens = {
   accessTokenLifetime: {
     name: 'ACCESS_TOKEN_LIFETIME',
     words: 'Lifetime of an access token in seconds.',
-    usedBy: keyUsers,
+    usedBy: lifetimeUsers,
     // RFC 6750 §5.3, OpenID Connect Core §16.18, RFC 9449 §11.2 advise "one hour or less"; the operator may set more
     parse: read.integer(10, 86_400, 'seconds'),
     preset: '600',
   },
+  accessTokenLifetimeMax: {
+    name: 'ACCESS_TOKEN_LIFETIME_MAX',
+    words: 'The longest lifetime of an access token, in seconds, that a registered client may have.',
+    usedBy: lifetimeUsers,
+    parse: read.integer(10, 86_400, 'seconds'),
+    otherwise: 'GRANTOR_ACCESS_TOKEN_LIFETIME: a client may only have a shorter one',
+  },
   codeLifetime: {
     name: 'CODE_LIFETIME',
     words: 'Lifetime of an authorization code in seconds.',
-    usedBy: keyUsers,
+    usedBy: lifetimeUsers,
     // RFC 6749 §4.1.2: ten minutes at most
     parse: read.integer(1, 600, 'seconds'),
     preset: '60',
@@ -242,16 +260,23 @@ const tokens = {
   refreshIdleLifetime: {
     name: 'REFRESH_IDLE_LIFETIME',
     words: 'Seconds after which an unused refresh token and its grant end.',
-    usedBy: auth,
+    usedBy: lifetimeUsers,
     parse: read.integer(60, year, 'seconds'),
     otherwise: '1209600 (14 days), at most GRANTOR_REFRESH_LIFETIME',
   },
   refreshLifetime: {
     name: 'REFRESH_LIFETIME',
     words: 'Seconds after which every grant ends, even if it is refreshed; 30 days unless set.',
-    usedBy: keyUsers,
+    usedBy: lifetimeUsers,
     parse: read.integer(60, year, 'seconds'),
     preset: '2592000',
+  },
+  refreshLifetimeMax: {
+    name: 'REFRESH_LIFETIME_MAX',
+    words: 'The longest lifetime of a grant, and of an unused refresh token, in seconds, that a registered client may have.',
+    usedBy: lifetimeUsers,
+    parse: read.integer(60, year, 'seconds'),
+    otherwise: 'GRANTOR_REFRESH_LIFETIME and GRANTOR_REFRESH_IDLE_LIFETIME: a client may only have shorter ones',
   },
   grantsPerWalletAndClient: {
     name: 'GRANTS_PER_WALLET_AND_CLIENT',

@@ -114,6 +114,7 @@ function enteredValue({ name, shape, nullable }: Member, fields: Fields): unknow
     }
     case 'integer':
     case 'time':
+      if (text === '' && nullable) return null
       return /^\d{1,15}$/.test(text) ? Number(text) : text
     case 'scopes':
       return linesOf(text).map((line) => {

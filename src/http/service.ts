@@ -20,6 +20,8 @@ import type { Look } from '../pages/look.ts'
  * - `network_codes`: the same, by network
  * - `pushes`: pushed requests of clients that are not registered or do not authenticate, by network
  * - `client_pushes`: pushed requests of one registered client that authenticates
+ * - `client_tokens`, `client_introspections`, `client_revocations`: requests of one registered client that has a limit of its own; of a public
+ *   client, by network too
  * - `client_token_revocations`: revocations of tokens without a grant, by client
  * - `token_lines`, `ending_lines`, `wallet_lines`, `network_lines`: lines of the audit trail, by client, wallet or network; above the limit the
  *   events are only counted there
@@ -39,6 +41,7 @@ export type Limited =
   | 'network_codes'
   | 'pushes'
   | 'client_pushes'
+  | OwnLimited
   | 'client_token_revocations'
   | 'token_lines'
   | 'ending_lines'
@@ -50,6 +53,9 @@ export type Limited =
   | 'uses'
   | 'registrations'
   | 'feed_reads'
+
+/** What a registered client may have a limit of its own for. Clients without one are not counted. */
+export type OwnLimited = 'client_tokens' | 'client_introspections' | 'client_revocations'
 
 export type Service = {
   deps: Deps

@@ -197,6 +197,10 @@ export const tooManyCodes = (retryAfter: number): OAuthError =>
 export const tooManyPushed = (retryAfter: number): OAuthError =>
   overLimit('pushed_too_often', 'Too many requests were pushed. Wait and try again.', retryAfter)
 
+/** The limit that the operator registered for the client. */
+export const tooManyOfClient = (retryAfter: number): OAuthError =>
+  overLimit('client_limit', 'Too many requests of this client. Wait and try again.', retryAfter)
+
 export const tooManyRevocations = (retryAfter: number): OAuthError =>
   overLimit('revoked_too_often', 'Too many tokens were revoked. Wait and try again.', retryAfter)
 

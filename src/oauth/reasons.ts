@@ -612,6 +612,11 @@ export const oauthErrors = {
       ],
       pushed_too_often: [['par', 'device-authorization'], 'Status 429: too many pushed requests.', LIMIT],
       feed_reads: ['endings', 'Status 429: too many requests for the feed, or too many open connections, of one client.', LIMIT],
+      client_limit: [
+        ['token', 'introspect', 'revoke'],
+        'Status 429: the client sent more requests in a minute than its registration allows.',
+        'Wait for the seconds in `Retry-After`. The operator sets the limit: `grantor clients show`.',
+      ],
       revoked_too_often: ['revoke', 'Status 429: too many revocations of tokens without a grant by one client.', LIMIT],
       registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
       client_fetches: [

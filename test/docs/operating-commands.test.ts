@@ -147,11 +147,14 @@ test('The command of docs/operating/apply.md registers the clients of another se
   expect(printed).toMatch(/create client "From elsewhere"[^]*Applied 1 change\./)
 })
 
-test('The commands of docs/operating/clients-and-grants.md register a resource and list all grants as JSON', async ({
+test('The commands of docs/operating/clients-and-grants.md register a resource, give a client lifetimes of its own, and list all grants as JSON', async ({
   service: { folder, paste },
 }) => {
   await paste(blockWith('operating/clients-and-grants.md', 'resources create'))
   expect(await paste('grantor resources show https://mcp.example.com/mcp')).toContain('notes.read')
+  const created = await paste('grantor clients create --name A --redirect-uri https://a.example.com/cb --env')
+  const changed = await paste(`${created}${blockWith('operating/clients-and-grants.md', 'access-token-lifetime')}`)
+  expect(changed).toContain('120 seconds')
   await paste(blockWith('operating/clients-and-grants.md', 'grants list'))
   expect(JSON.parse(readFileSync(join(folder, 'grants.json'), 'utf8'))).toEqual([])
 })

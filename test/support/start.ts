@@ -192,7 +192,9 @@ function settingsOf(
   })
   if (reading.kind === 'faults') throw new Error(reading.faults.join('\n'))
   const settings = authServiceSettings(reading.settings, { development: false })
-  const lifetimes = { ...settings.service.lifetimes, ...options.lifetimes }
+  const given = { ...settings.service.lifetimes, ...options.lifetimes }
+  const { accessToken, refreshIdle, grant } = given
+  const lifetimes = { ...given, longest: options.lifetimes?.longest ?? { accessToken, refreshIdle, grant } }
   return {
     ...settings,
     service: { ...settings.service, lifetimes, ...options.settings },
@@ -220,6 +222,9 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     wallet_checks: 30,
     pushes: 60,
     client_pushes: 6000,
+    client_tokens: Number.POSITIVE_INFINITY,
+    client_introspections: Number.POSITIVE_INFINITY,
+    client_revocations: Number.POSITIVE_INFINITY,
     client_token_revocations: 6000,
     user_codes: 5,
     client_fetches: 30,

@@ -17,6 +17,7 @@ import type { CommandEnvironment } from '../terminal/command.ts'
 import { checkSigning } from './check-signing.ts'
 import { ownResources } from './own-resources.ts'
 import { operatorName, recordAct } from './record-act.ts'
+import { lifetimes } from './service-settings.ts'
 import { settingsFor } from './settings.ts'
 import { keyKeeping, withStore } from './with-store.ts'
 
@@ -97,12 +98,13 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
 }
 
 /** Null if the settings do not have the addresses of the service. A command does not need these settings. */
-export async function textFactsOf(
-  store: Store,
-  { authUrl, loginUrl, adminUrl, defaultResource = authUrl, chainIds, scopeDescriptions }: Settings,
-): Promise<TextFacts | null> {
+export async function textFactsOf(store: Store, settings: Settings): Promise<TextFacts | null> {
+  const { authUrl, loginUrl, adminUrl, defaultResource = authUrl, chainIds, scopeDescriptions } = settings
   if (authUrl === undefined || loginUrl === undefined || defaultResource === undefined) return null
   const resources = new RegisteredResources(store, ownResources(adminUrl ?? null))
   await resources.renew('everything')
-  return { resources, settings: { authUrl, loginUrl, defaultResource, chainIds, scopeDescriptions } }
+  return {
+    resources,
+    settings: { authUrl, loginUrl, defaultResource, chainIds, scopeDescriptions, lifetimes: lifetimes(settings) },
+  }
 }

@@ -25,6 +25,9 @@ const CLIENT_TOKEN_REVOCATIONS = 6000
 /** Connections and single reads of all processes of one API. A failover makes each of them read again. */
 const FEED_READS = 6000
 
+/** The limits of these events are in the registrations of the clients. Requests of other clients are not counted. */
+const IN_REGISTRATION = Number.POSITIVE_INFINITY
+
 export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
   const { failureLimit, signInLimit, codeLimit, pushLimit, clientPushLimit, assertionLimit } = settings
   return {
@@ -36,6 +39,9 @@ export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
     network_codes: WALLETS_OF_NETWORK * codeLimit,
     pushes: pushLimit,
     client_pushes: clientPushLimit,
+    client_tokens: IN_REGISTRATION,
+    client_introspections: IN_REGISTRATION,
+    client_revocations: IN_REGISTRATION,
     client_token_revocations: CLIENT_TOKEN_REVOCATIONS,
     user_codes: USER_CODES,
     client_fetches: CLIENT_FETCHES,

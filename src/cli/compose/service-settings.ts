@@ -73,12 +73,17 @@ function serviceSettings(settings: Settings<'serve' | 'start'>, development: boo
   return { ...facts, lifetimes: lifetimes(settings) }
 }
 
-function lifetimes(settings: Settings<'keys'>): Lifetimes {
+export function lifetimes(settings: Settings): Lifetimes {
   return {
     accessToken: settings.accessTokenLifetime,
     code: settings.codeLifetime,
     refreshIdle: settings.refreshIdleLifetime,
     grant: settings.refreshLifetime,
+    longest: {
+      accessToken: settings.accessTokenLifetimeMax ?? settings.accessTokenLifetime,
+      refreshIdle: settings.refreshLifetimeMax ?? settings.refreshIdleLifetime,
+      grant: settings.refreshLifetimeMax ?? settings.refreshLifetime,
+    },
     refreshRetryWindow: settings.refreshRetryWindow,
     refreshRetryWindowPublic: settings.refreshRetryWindowPublic,
     sessionIdle: settings.sessionIdleLifetime,

@@ -237,6 +237,8 @@ function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): u
   switch (shape.kind) {
     case 'flag':
       return isScalar(node) && typeof node.value === 'boolean' ? node.value : fault('must be true or false')
+    case 'integer':
+      return isScalar(node) && isWithin(node.value, shape) ? node.value : fault(`must be ${rangeWords(shape)}`)
     case 'text':
       return isText(node) ? choice(node.value, shape.choices, fault) : fault('must be a text; put it in quotes')
     case 'texts':
@@ -254,6 +256,16 @@ function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): u
     default:
       return fault('cannot be read from a file')
   }
+}
+
+type Range = { minimum: number; maximum?: number }
+
+function isWithin(value: unknown, { minimum, maximum = Number.MAX_SAFE_INTEGER }: Range): boolean {
+  return Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum
+}
+
+function rangeWords({ minimum, maximum }: Range): string {
+  return maximum === undefined ? `a whole number from ${minimum} on` : `a whole number from ${minimum} to ${maximum}`
 }
 
 /** A data URI, or a file in the folder of this file or below. */

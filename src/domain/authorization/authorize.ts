@@ -4,6 +4,7 @@
  * Until the redirect URI is known to be registered for the client, an error is shown on a page: a redirect would make the service an
  * open redirector (RFC 9700 §2.1, §4.11.2). After that, errors are sent to the redirect URI. An unauthenticated request writes nothing.
  */
+
 import type { Form } from '../../oauth/form.ts'
 import {
   accessDenied,
@@ -19,6 +20,7 @@ import type { Reason } from '../../oauth/reasons.ts'
 import { findCoveringReceipt, isForAnotherPort } from '../consent/receipt.ts'
 import { findSession, isRecent, meetsConsentRule, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
+import { grantLifetime } from '../model/client-lifetimes.ts'
 import type { AdmitCode, Deps } from '../model/deps.ts'
 import type { DevicePlace } from '../model/device-request.ts'
 import type { Client, Session } from '../model/records.ts'
@@ -191,7 +193,7 @@ async function issueCode(
     throw permission.error
   }
   await touchSession(deps, basis.session)
-  const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
+  const grantExpiresAt = Math.min(deps.now() + grantLifetime(deps.settings.lifetimes, client), until)
   const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt, firstScopes: permission?.scopes ?? null })
   return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
 }

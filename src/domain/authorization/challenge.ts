@@ -2,6 +2,7 @@
  * The login challenge: the sealed purpose of a sign-in, with everything that the text to sign contains. A challenge is bound to one
  * browser and cannot be used in another.
  */
+
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import { macOf } from '../../keys/mac.ts'
@@ -14,6 +15,7 @@ import type { Address } from '../../wallet/address.ts'
 import { transliterateName } from '../../wallet/plain-words.ts'
 import { SHORT_DEVICE_TEMPLATE, SHORT_TEMPLATE, TWO_SCREENS_TEMPLATE } from '../../wallet/short-consent.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
+import { grantLifetime } from '../model/client-lifetimes.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
 import type { DevicePlace, DeviceRequest } from '../model/device-request.ts'
 import type { Client, ScopesByResource } from '../model/records.ts'
@@ -82,11 +84,12 @@ export function sealChallenge(
 ): string | null {
   const at = deps.now()
   const browserHash = hashBrowserKey(browserKey)
+  const { lifetimes } = deps.settings
   const challenge = {
     template: TEMPLATES[purpose.kind],
     nonce: newNonce(),
     issuedAt: at,
-    until: at + deps.settings.lifetimes.grant,
+    until: at + (client ? grantLifetime(lifetimes, client) : lifetimes.grant),
     clientName: client ? transliterateName(client.name) : '',
     browserHash,
     requestedBy: browserHash,

@@ -6,6 +6,7 @@ import { sealedFormat } from '../../keys/sealed.ts'
 import { findCoveringReceipt } from '../consent/receipt.ts'
 import { findSession, isRecent, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
+import { grantLifetime } from '../model/client-lifetimes.ts'
 import type { AdmitCode, Deps } from '../model/deps.ts'
 import type { Client, ConsentRule, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
@@ -85,7 +86,7 @@ async function readBasis(
 ): Promise<Omit<CodeBasis, 'firstScopes'> | null> {
   // As for a code without a page, the receipt is read after the epoch.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
-  const until = deps.now() + deps.settings.lifetimes.grant
+  const until = deps.now() + grantLifetime(deps.settings.lifetimes, client)
   // If the page was shown under `session`, the request may need a new signature (`prompt=consent`), whatever the receipts cover.
   const receipt = shownUnder === 'signed' ? await findCoveringReceipt(deps, session, client, request) : null
   if (receipt)

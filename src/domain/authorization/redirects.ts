@@ -4,6 +4,7 @@ import { clientPlace } from '../../oauth/client-id-url.ts'
 import { accessDenied, type OAuthError } from '../../oauth/oauth-error.ts'
 import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
 import type { AuthorizationRequest, RequestingApp, ResponseTarget } from '../model/authorization-request.ts'
+import { codeLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
 import { portRuleOf } from '../model/redirect-rules.ts'
@@ -69,7 +70,7 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
     scopesByResource: request.scopesByResource,
     codeChallenge: request.codeChallenge,
     sessionHash: session.hash,
-    expiresAt: deps.now() + (await codeLifetime(deps, request)),
+    expiresAt: deps.now() + (await lifetimeOfCode(deps, request)),
     grantExpiresAt,
     authTime: session.authTime,
     chainId: session.chainId,
@@ -89,13 +90,9 @@ function proofToCheck({ walletKind, receiptId }: Session, consent: string | null
   return walletKind === 'contract' && receiptId !== consent ? receiptId : null
 }
 
-/** FAPI 2.0 Security Profile §5.3.2.1: "shall issue authorization codes with a maximum lifetime of 60 seconds" */
-const CODE_LIFETIME_FAPI2 = 60
-
-async function codeLifetime({ clients, settings }: Deps, { clientId }: AuthorizationRequest): Promise<number> {
-  const { code } = settings.lifetimes
+async function lifetimeOfCode({ clients, settings }: Deps, { clientId }: AuthorizationRequest): Promise<number> {
   const client = await clients.findEnabled(clientId, null)
-  return client?.profile === 'fapi2' ? Math.min(code, CODE_LIFETIME_FAPI2) : code
+  return client ? codeLifetime(settings.lifetimes, client) : settings.lifetimes.code
 }
 
 /**

@@ -30,6 +30,7 @@ export function clientFaults(client: Client): string[] {
     ...keyFaults(client),
     ...profileFaults(client),
     ...logoutFaults(client),
+    ...lifetimeFaults(client),
   ]
 }
 
@@ -201,4 +202,11 @@ function logoutFaults(client: Client): string[] {
   if (client.backchannelLogoutSessionRequired && client.backchannelLogoutUri === null)
     faults.push('A back-channel logout session is required only with a back-channel logout URI: use --backchannel-logout-uri.')
   return faults
+}
+
+/** `client-lifetimes.ts` applies the bounds of the operator at each use, because the settings can change. */
+function lifetimeFaults({ refreshIdleLifetime: idle, grantLifetime: whole }: Client): string[] {
+  return idle !== null && whole !== null && idle > whole
+    ? ['The lifetime of unused refresh tokens must not be longer than the lifetime of grants.']
+    : []
 }

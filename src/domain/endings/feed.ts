@@ -261,7 +261,7 @@ export class EndingFeed {
     const { settings, clock } = this.#parts
     const at = Math.max(Math.floor(clock() * 1000), state.until)
     const { feed, until } = state
-    return { iss: settings.authUrl, aud: resource, at, feed, until, lifetime: settings.lifetimes.accessToken }
+    return { iss: settings.authUrl, aud: resource, at, feed, until, lifetime: settings.lifetimes.longest.accessToken }
   }
 
   #renewOnce(): Promise<void> {
@@ -305,7 +305,7 @@ export class EndingFeed {
 
   async #readStore(at: number): Promise<State> {
     const { store, settings } = this.#parts
-    const within = settings.lifetimes.accessToken + SLACK
+    const within = settings.lifetimes.longest.accessToken + SLACK
     let state = this.#state
     for (;;) {
       const read = await store.endings.readEndings(state?.place ?? null, { within, limit: ROWS_AT_ONCE, at: Math.floor(at) })
@@ -338,7 +338,7 @@ export class EndingFeed {
 
   #add(state: State, ending: Ending, at: number): void {
     const kind: EntryKind = ending.kind === 'client' ? 'clients' : 'ended'
-    const forgetAt = Math.ceil((ending.at + this.#parts.settings.lifetimes.accessToken + SLACK) / BLOCK) * BLOCK
+    const forgetAt = Math.ceil((ending.at + this.#parts.settings.lifetimes.longest.accessToken + SLACK) / BLOCK) * BLOCK
     if (forgetAt < at) return
     const group = 'resources' in ending ? state.visibility.groupOf(this.#resourcesOf(ending.resources)) : EVERYONE
     const place = state.kinds[kind].add(entryOf(ending), { forgetAt, group })

@@ -164,13 +164,13 @@ function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {
     case 'sign_es256':
     case 'sign_rs256':
     case 'sign_eddsa':
-      return lifetimes.accessToken
+      return lifetimes.longest.accessToken
     case 'seal':
       // Receipts are sealed too, and are shown until the consent ends.
-      return Math.max(CHALLENGE_LIFETIME, lifetimes.code, lifetimes.grant)
+      return Math.max(CHALLENGE_LIFETIME, lifetimes.code, lifetimes.longest.grant)
     case 'mac':
       // An old refresh token must be recognised, so that a replay ends the grant.
-      return lifetimes.grant
+      return lifetimes.longest.grant
   }
 }
 

@@ -17,6 +17,13 @@ export const CLIENT_DEFAULTS = {
   postLogoutRedirectUris: [],
   backchannelLogoutUri: null,
   backchannelLogoutSessionRequired: false,
+  codeLifetime: null,
+  accessTokenLifetime: null,
+  refreshIdleLifetime: null,
+  grantLifetime: null,
+  tokenLimit: null,
+  introspectionLimit: null,
+  revocationLimit: null,
   logo: null,
 } as const satisfies Partial<Client>
 

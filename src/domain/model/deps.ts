@@ -17,6 +17,8 @@ export type Lifetimes = {
   refreshIdle: number
   /** from the start of the login or the issuing of the code to the absolute end of the grant */
   grant: number
+  /** the longest lifetime that any client may have: of an access token, of a refresh token without use, and of a grant */
+  longest: { accessToken: number; refreshIdle: number; grant: number }
   refreshRetryWindow: number
   refreshRetryWindowPublic: number
   sessionIdle: number

@@ -74,6 +74,15 @@ export type Client = {
   /** OpenID Connect Back-Channel Logout §2.2 */
   backchannelLogoutUri: string | null
   backchannelLogoutSessionRequired: boolean
+  /** seconds; null for the lifetime that the service gives. `client-lifetimes.ts` applies the bounds of the operator. */
+  codeLifetime: number | null
+  accessTokenLifetime: number | null
+  refreshIdleLifetime: number | null
+  grantLifetime: number | null
+  /** requests per minute; null for no limit of the client's own */
+  tokenLimit: number | null
+  introspectionLimit: number | null
+  revocationLimit: number | null
   /** null for a client without a logo, and for every client that no operator registered */
   logo: ClientLogo | null
   /** empty for a public client and for a client that authenticates with a private key */

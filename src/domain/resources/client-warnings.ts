@@ -1,11 +1,12 @@
 /** What an operator should know about a client that can be registered: what may not work. */
+import { lifetimeWarnings } from '../model/client-lifetimes.ts'
 import type { Client } from '../model/records.ts'
 import { type TextFacts, textWarnings } from './longest-text.ts'
 import { scopesOfNoResource } from './scopes-at.ts'
 
 /** One sentence each. */
 export function clientWarnings(facts: TextFacts, client: Client): string[] {
-  return [...scopeWarnings(facts, client), ...textWarnings(facts, client)]
+  return [...scopeWarnings(facts, client), ...textWarnings(facts, client), ...lifetimeWarnings(facts.settings.lifetimes, client)]
 }
 
 /** A request for such a scope is refused (`scope_of_no_resource`), so the client would fail only at its first sign-in. */

@@ -18,7 +18,7 @@ export const SIGNED_BY_EVERY_WALLET = 1024
 
 export type TextFacts = {
   resources: Resources
-  settings: KnownResources['settings'] & Pick<ServiceSettings, 'loginUrl' | 'chainIds'>
+  settings: KnownResources['settings'] & Pick<ServiceSettings, 'loginUrl' | 'chainIds' | 'lifetimes'>
 }
 
 /** One line if some wallets cannot sign the longest text of the client. */

@@ -9,6 +9,7 @@ import { signAccessToken } from '../../keys/access-token.ts'
 import { invalidScope, invalidTarget, scopeOfNoResource, unauthorizedClient } from '../../oauth/oauth-error.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
+import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { mayRequest, scopesAt, scopesOfNoResource } from '../resources/scopes-at.ts'
@@ -30,7 +31,7 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
   if (request.proof) await spendProof(deps, request.proof, client.id)
   const binding = bindingOf(request.proof)
   const at = deps.now()
-  const lifetime = deps.settings.lifetimes.accessToken
+  const lifetime = accessTokenLifetime(deps.settings.lifetimes, client)
   const accessToken = signAccessToken(deps.keys, {
     iss: deps.settings.authUrl,
     sub: client.id,

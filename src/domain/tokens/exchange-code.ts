@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { challengeOf, isCodeVerifier } from '../../oauth/code-challenge.ts'
 import { invalidGrant, invalidRequest, invalidTarget, type OAuthError, unauthorizedClient } from '../../oauth/oauth-error.ts'
 import { checkReceipts, restsOnContract } from '../consent/check-receipt.ts'
+import { refreshIdleLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Grant } from '../model/records.ts'
 import type { NewGrant } from '../model/request-store.ts'
@@ -151,7 +152,7 @@ export function newGrantOf(deps: Deps, client: Client, { code, proof, at }: Pick
     resources: code.resources,
     scopesByResource: code.scopesByResource,
     expiresAt: code.grantExpiresAt,
-    refreshExpiresAt: Math.min(at + deps.settings.lifetimes.refreshIdle, code.grantExpiresAt),
+    refreshExpiresAt: Math.min(at + refreshIdleLifetime(deps.settings.lifetimes, client), code.grantExpiresAt),
     refreshKeyId: deps.keys.maker('mac').id,
     // RFC 9449 §5: only refresh tokens of public clients are bound to the key. Other clients authenticate at each refresh.
     dpopJkt: client.authMethod === 'none' && proof ? proof.jkt : null,

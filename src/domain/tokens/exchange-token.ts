@@ -19,6 +19,7 @@ import {
 } from '../../oauth/oauth-error.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { scopesAt } from '../resources/scopes-at.ts'
@@ -143,7 +144,7 @@ function narrow({ settings }: Deps, client: Client, subject: SubjectToken, narro
     sub: subject.sub,
     aud,
     client_id: client.id,
-    exp: Math.min(at + settings.lifetimes.accessToken, subject.exp),
+    exp: Math.min(at + accessTokenLifetime(settings.lifetimes, client), subject.exp),
     iat: at,
     jti: randomUUID(),
     scope,

@@ -16,6 +16,7 @@ import {
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import { checkReceipts } from '../consent/check-receipt.ts'
+import { refreshIdleLifetime } from '../model/client-lifetimes.ts'
 import type { Deps, Hook } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
@@ -94,7 +95,7 @@ function rotationOf(deps: Deps, client: Client, { token, scopes, resources, proo
     clientId: client.id,
     generation: token.generation,
     refreshKeyId: deps.keys.maker('mac').id,
-    refreshExpiresAt: at + lifetimes.refreshIdle,
+    refreshExpiresAt: at + refreshIdleLifetime(lifetimes, client),
     retryWindow: isUnbound ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
     scopes,
     // If the request names a resource that has none of the client's scopes now, nothing is rotated.

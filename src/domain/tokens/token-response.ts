@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../../keys/access-token.ts'
 import type { SigningKey } from '../../keys/signing-key.ts'
 import { invalidGrant, invalidScope } from '../../oauth/oauth-error.ts'
+import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
@@ -54,7 +55,7 @@ export function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): Si
 export async function mintTokens(deps: Deps, client: Client, grant: Grant, contents: TokenContents): Promise<TokenResponse> {
   const at = deps.now()
   // A token never outlives the grant.
-  const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
+  const lifetime = Math.min(accessTokenLifetime(deps.settings.lifetimes, client), grant.expiresAt - at)
   if (lifetime <= 0) throw invalidGrant('grant_expired')
   const { resource, scopes } = requireScopeLeft(deps, client, grant, contents)
   const scope = scopes.join(' ')

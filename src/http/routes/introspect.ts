@@ -8,6 +8,7 @@ import { introspect } from '../../domain/tokens/introspect.ts'
 import { SIGNED_INTROSPECTION, signIntrospection } from '../../domain/tokens/signed-introspection.ts'
 import { namesMediaType } from '../accept.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
+import { limitClient } from '../client-limits.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
 import type { Service } from '../service.ts'
@@ -28,6 +29,7 @@ export function introspectRoute(server: FastifyInstance, service: Service): void
       presentedCredentials(request, parameters),
       'authenticated',
       async (client: Client) => {
+        limitClient(service, request, client, 'client_introspections')
         const plain = await introspect(service.deps, client, required(parameters.token, 'token'))
         if (!namesMediaType(request.headers.accept, SIGNED_TYPE)) return { headers: JSON_HEADERS, body: plain }
         return { headers: SIGNED_HEADERS, body: signIntrospection(service.deps, client, plain) }

@@ -7,6 +7,7 @@ import type { Client } from '../../domain/model/records.ts'
 import { revoke } from '../../domain/tokens/revoke.ts'
 import { tooManyRevocations } from '../../oauth/oauth-error.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
+import { limitClient } from '../client-limits.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
@@ -19,9 +20,10 @@ export function revokeRoute(server: FastifyInstance, service: Service): void {
   const open = openToPublicClients(server, service, '/oauth/revoke')
   server.post('/oauth/revoke', open, async (request, reply) => {
     const parameters = formParameters(request, KNOWN)
-    await forClient(service, request, presentedCredentials(request, parameters), 'all', (client) =>
-      revoke(service.deps, client, required(parameters.token, 'token'), () => limitClientTokens(service, client)),
-    )
+    await forClient(service, request, presentedCredentials(request, parameters), 'all', (client) => {
+      limitClient(service, request, client, 'client_revocations')
+      return revoke(service.deps, client, required(parameters.token, 'token'), () => limitClientTokens(service, client))
+    })
     // §2.2: "The content of the response body is ignored by the client", so there is none.
     const { 'content-type': _, ...headers } = JSON_HEADERS
     return reply.headers(headers).send()

@@ -21,6 +21,7 @@ import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
 import { noteClient } from '../../ops/http/request-log.ts'
 import { CREDENTIAL_PARAMETERS, countFailure, presentedCredentials } from '../client-credentials.ts'
+import { limitClient } from '../client-limits.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
@@ -44,6 +45,7 @@ export function tokenRoute(server: FastifyInstance, service: Service): void {
     try {
       const client = await authenticateClient(deps, credentials, 'all')
       noteClient(client.id)
+      limitClient(service, request, client, 'client_tokens')
       const grantType = required(parameters.grant_type, 'grant_type')
       requireSigningOfProfile(deps, client)
       const proof = readTokenProof(deps, client, presentedProof(request, PATH))

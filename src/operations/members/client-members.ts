@@ -4,7 +4,7 @@ import type { Client } from '../../domain/model/records.ts'
 import { SIGNING_ALGORITHMS } from '../../keys/signing-key.ts'
 import { GRANT_TYPES, grantTypes } from '../../oauth/grant-types.ts'
 import { RESPONSE_MODES } from '../../oauth/response-mode.ts'
-import { flag, type RecordMembers, type Shown, text, texts } from './member.ts'
+import { flag, integer, type RecordMember, type RecordMembers, type Shown, text, texts } from './member.ts'
 
 const lines = (value: unknown): Shown => ((value as string[]).length > 0 ? { lines: value as string[] } : null)
 /** The text if the flag is set. */
@@ -12,6 +12,37 @@ const ifSet =
   (shown: string) =>
   (value: unknown): Shown =>
     value === true ? shown : null
+
+const YEAR = 31_536_000
+
+/** A lifetime that the client has in place of the service's. `setting` has the service's lifetime. */
+function lifetime(
+  name: string,
+  label: string,
+  { setting, words, ...range }: { setting: string; words: string; minimum: number; maximum: number },
+): RecordMember {
+  return integer(name, label, {
+    ...range,
+    nullable: true,
+    hint: `In seconds. ${setting} unless given.`,
+    isRare: true,
+    shown: (value) => (value === null ? null : `${value as number} seconds`),
+    option: { value: 'SECONDS', words: `${words}; ${setting} unless given.`, off: { words: `Applies ${setting} again.` } },
+  })
+}
+
+/** The most requests that the client may send to one endpoint in a minute. */
+function limit(name: string, label: string, words: string): RecordMember {
+  return integer(name, label, {
+    minimum: 1,
+    maximum: 1_000_000,
+    nullable: true,
+    hint: 'Each minute. No limit unless given.',
+    isRare: true,
+    shown: (value) => (value === null ? null : `${value as number} a minute`),
+    option: { value: 'COUNT', words: `${words}; no limit unless given.`, off: { words: 'Removes this limit.' } },
+  })
+}
 
 const NO_KEYS = { name: 'no-keys', words: 'Removes the public keys and their address.' }
 
@@ -293,6 +324,47 @@ export const clientMembers = {
     shown: ifSet('name the session'),
     option: { words: 'Names the ended session in back-channel logouts.' },
   }),
+  codeLifetime: lifetime('code_lifetime', 'Lifetime of codes', {
+    setting: 'GRANTOR_CODE_LIFETIME',
+    words: 'Seconds until a code of this client expires, at most GRANTOR_CODE_LIFETIME',
+    minimum: 1,
+    maximum: 600,
+  }),
+  accessTokenLifetime: lifetime('access_token_lifetime', 'Lifetime of access tokens', {
+    setting: 'GRANTOR_ACCESS_TOKEN_LIFETIME',
+    words: 'Seconds until an access token of this client expires, at most GRANTOR_ACCESS_TOKEN_LIFETIME_MAX',
+    minimum: 10,
+    maximum: 86_400,
+  }),
+  refreshIdleLifetime: lifetime('refresh_idle_lifetime', 'Lifetime of unused refresh tokens', {
+    setting: 'GRANTOR_REFRESH_IDLE_LIFETIME',
+    words:
+      'Seconds after which an unused refresh token of this client and its grant end, at most GRANTOR_REFRESH_LIFETIME_MAX and the lifetime of the grant',
+    minimum: 60,
+    maximum: YEAR,
+  }),
+  grantLifetime: lifetime('grant_lifetime', 'Lifetime of grants', {
+    setting: 'GRANTOR_REFRESH_LIFETIME',
+    words:
+      'Seconds after which a grant of this client ends, even if it is refreshed, at most GRANTOR_REFRESH_LIFETIME_MAX. The text that the wallet signs names this end. Present grants keep theirs',
+    minimum: 60,
+    maximum: YEAR,
+  }),
+  tokenLimit: limit(
+    'token_limit',
+    'Limit of token requests',
+    'The most token requests of this client each minute, after it has authenticated. Further requests receive 429. Of a public client, the most for each client address',
+  ),
+  introspectionLimit: limit(
+    'introspection_limit',
+    'Limit of introspections',
+    'The most introspection requests of this client each minute. Further requests receive 429',
+  ),
+  revocationLimit: limit(
+    'revocation_limit',
+    'Limit of revocations',
+    'The most revocation requests of this client each minute, counted in the same way. Further requests receive 429',
+  ),
   logo: {
     name: 'logo',
     shape: { kind: 'picture' },

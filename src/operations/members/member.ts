@@ -125,6 +125,15 @@ export function flag(name: string, label: string, details: Details): RecordMembe
   return { name, label, shape: { kind: 'flag' }, ...details }
 }
 
+/** A whole number. */
+export function integer(
+  name: string,
+  label: string,
+  { minimum, maximum, ...details }: Details & { minimum: number; maximum?: number },
+): RecordMember {
+  return { name, label, shape: { kind: 'integer', minimum, ...(maximum !== undefined && { maximum }) }, ...details }
+}
+
 /** A record as JSON, with the names of the members. */
 export function membersOf(table: RecordMembers, record: object): Members {
   const properties = record as Readonly<Record<string, unknown>>

@@ -21,6 +21,8 @@ export type RateVerdict = { allowed: true } | { allowed: false; retryAfter: numb
 export type RateLimit<Name extends string> = {
   /** Counts an event under each key, and returns whether every key is within its limit. */
   count(name: Name, ...keys: string[]): RateVerdict
+  /** Counts an event of a key that has a limit of its own, in place of that of the name. */
+  countWithin(limit: number, name: Name, key: string): RateVerdict
   /** Whether the key's next event would be within its limit. */
   check(name: Name, key: string): RateVerdict
 }
@@ -69,6 +71,11 @@ export function createRateLimit<Name extends string>({
       const over = keys.map((key) => count(`${name} ${key}`, at)).filter(({ events }) => events > perMinute[name])
       return verdictOf(Math.max(at, ...over.map(({ endsAt }) => endsAt)) - at)
     },
+    countWithin(limit, name, key) {
+      const at = now()
+      const { events, endsAt } = count(`${name} ${key}`, at)
+      return verdictOf(events > limit ? endsAt - at : 0)
+    },
     check(name, key) {
       const at = now()
       const window = running(`${name} ${key}`, at)
@@ -83,4 +90,8 @@ export function verdictOf(left: number): RateVerdict {
 }
 
 /** For `GRANTOR_RATE_LIMIT=off`. */
-export const unlimited: RateLimit<string> = { count: () => ({ allowed: true }), check: () => ({ allowed: true }) }
+export const unlimited: RateLimit<string> = {
+  count: () => ({ allowed: true }),
+  countWithin: () => ({ allowed: true }),
+  check: () => ({ allowed: true }),
+}

@@ -3,10 +3,10 @@
  * sends each worker the keys that are above their limit. A worker decides without waiting for the primary, so it may
  * allow events of the millisecond in which that message travels. Otherwise the limit is the same as in one process.
  */
-import { createRateLimit, type RateLimit, type RateLimitOptions, verdictOf, WINDOW } from './rate-limit.ts'
+import { createRateLimit, type RateLimit, type RateLimitOptions, type RateVerdict, verdictOf, WINDOW } from './rate-limit.ts'
 
-/** One event, counted under each key. */
-export type Counted<Name extends string> = { name: Name; keys: string[] }
+/** One event, counted under each key. `limit`: that of the keys, if it is not that of the name. */
+export type Counted<Name extends string> = { name: Name; keys: string[]; limit?: number }
 
 /** A key whose further events are refused until then (epoch seconds). */
 export type KeyOver<Name extends string> = { name: Name; key: string; endsAt: number }
@@ -30,14 +30,17 @@ export function createReportingRateLimit<Name extends string>({
     return 0
   }
 
+  function countAll(name: Name, keys: string[], limit: { limit?: number }): RateVerdict {
+    const at = now()
+    const left = keys.map((key) => secondsLeft(`${name} ${key}`, at))
+    const counting = keys.filter((_, index) => left[index] === 0)
+    if (counting.length > 0) report({ name, keys: counting, ...limit })
+    return verdictOf(Math.max(...left))
+  }
+
   return {
-    count(name, ...keys) {
-      const at = now()
-      const left = keys.map((key) => secondsLeft(`${name} ${key}`, at))
-      const counting = keys.filter((_, index) => left[index] === 0)
-      if (counting.length > 0) report({ name, keys: counting })
-      return verdictOf(Math.max(...left))
-    },
+    count: (name, ...keys) => countAll(name, keys, {}),
+    countWithin: (limit, name, key) => countAll(name, [key], { limit }),
     check: (name, key) => verdictOf(secondsLeft(`${name} ${key}`, now())),
     learn({ name, key, endsAt }) {
       const named = `${name} ${key}`
@@ -57,9 +60,9 @@ export function createRateCounter<Name extends string>({
   // A worker refuses only keys that it was sent before, so the primary sends a key with the last event that is allowed.
   const oneFewer = Object.fromEntries(Object.entries<number>(perMinute).map(([name, limit]) => [name, limit - 1]))
   const counted = createRateLimit({ perMinute: oneFewer as Record<Name, number>, now })
-  return ({ name, keys }) =>
+  return ({ name, keys, limit }) =>
     keys.flatMap((key) => {
-      const verdict = counted.count(name, key)
+      const verdict = limit === undefined ? counted.count(name, key) : counted.countWithin(limit - 1, name, key)
       return verdict.allowed ? [] : [{ name, key, endsAt: now() + verdict.retryAfter }]
     })
 }

@@ -66,6 +66,9 @@ export class ConsoleBrowser {
 export function hiddenFields({ body }: Answer): Record<string, string> {
   const main = body.slice(body.indexOf('<main'))
   return Object.fromEntries(
-    [...main.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(([, name = '', value = '']) => [name, value]),
+    [...main.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(([, name = '', value = '']) => [
+      name,
+      value.replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
+    ]),
   )
 }

@@ -21,6 +21,7 @@ import { shortTemplateOf } from '../../../src/wallet/short-consent.ts'
 import { processorMs } from '../../support/processor-time.ts'
 import { forAll } from '../../support/property.ts'
 import { runs } from '../../support/runs.ts'
+import { LIFETIMES } from '../../support/start.ts'
 import {
   authorities,
   clientNames,
@@ -38,6 +39,7 @@ const SETTINGS = {
   defaultResource: 'https://api.example.com/',
   chainIds: [1, 8453],
   scopeDescriptions: {},
+  lifetimes: LIFETIMES,
 }
 
 function factsWith(resources: readonly Resource[] = [], settings: Partial<typeof SETTINGS> = {}): TextFacts {

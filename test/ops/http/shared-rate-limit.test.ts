@@ -110,3 +110,15 @@ test('A worker stores a bounded number of keys that are over the limit, and forg
   expect(limits[1]!.count('failures', 'a')).toEqual({ allowed: true })
   expect(limits[1]!.count('failures', 'c')).toMatchObject({ allowed: false })
 })
+
+test('A key with a limit of its own is counted over all workers up to this limit, whatever the limit of the name is', () => {
+  const { limits, deliver } = service({ limit: 10 })
+  const count = (worker: number, key: string) => {
+    const verdict = limits[worker]!.countWithin(2, 'failures', key)
+    deliver()
+    return verdict
+  }
+  expect([count(0, 'a'), count(1, 'a')]).toEqual([{ allowed: true }, { allowed: true }])
+  for (const worker of [0, 1]) expect(count(worker, 'a')).toEqual({ allowed: false, retryAfter: 60 })
+  expect(count(0, 'b')).toEqual({ allowed: true })
+})

@@ -1,5 +1,6 @@
 /** What an engine passes to the contract, and the records that the contract stores. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { CLIENT_DEFAULTS } from '../../../src/domain/model/client-record.ts'
 import { pagesOf } from '../../../src/domain/model/pages.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from '../../../src/domain/model/records.ts'
 import type { NewGrant, Rotation } from '../../../src/domain/model/request-store.ts'
@@ -131,6 +132,7 @@ export function someReceipt(receipt: Partial<Receipt> = {}): Receipt {
 export function someClient(client: Partial<Client> = {}): Client {
   return {
     id: randomUUID(),
+    ...CLIENT_DEFAULTS,
     name: 'Zoë’s “app” 🎈',
     type: 'confidential',
     redirectUris: ['https://app.example.net/callback?a=%20b', 'http://127.0.0.1/'],
