@@ -48,6 +48,7 @@ const ALL = [
   errors.invalidClientMetadata('metadata_name'),
   errors.storeUnavailable(),
   errors.walletUnavailable('rpc.example.org: timed_out'),
+  errors.hookUnavailable('hook_timed_out', { retryAfter: 5 }),
   errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
   errors.serverError('0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'),
 ]
@@ -118,6 +119,7 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
   const unavailable = [
     errors.storeUnavailable(),
     errors.walletUnavailable(),
+    errors.hookUnavailable('hook_timed_out', { retryAfter: 5 }),
     errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
   ]
   expect(new Set(limits.map(({ error, status }) => `${status} ${error}`))).toEqual(new Set(['429 temporarily_unavailable']))
@@ -126,6 +128,6 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
 
 test('Only temporarily_unavailable errors have Retry-After', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(16).fill('temporarily_unavailable'))
+  expect(waiting).toEqual(Array<string>(18).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

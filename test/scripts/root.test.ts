@@ -21,6 +21,7 @@ const ENTRIES = [
   'bench',
   'biome.json',
   'bin',
+  'create-app',
   'docs',
   'examples',
   'knip.json',

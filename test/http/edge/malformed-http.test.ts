@@ -106,7 +106,7 @@ test('A chunk extension that is too long gets 413', async () => {
 test('A request that the HTTP parser refuses is in the log with the reason, and with the request id of the response', async () => {
   const received = await rawExchange(plain.authUrl, head('BREW / HTTP/1.1', 'Host: a'))
   const requestId = parseAnswer(received).headers['x-request-id']
-  expect(plain.events.at(-1)).toEqual({ event: 'refused', reason: 'http_400', request_id: requestId })
+  expect(plain.events.at(-1)).toEqual({ event: 'refused', reason: 'http_400', request_id: requestId, network: '127.0.0' })
   await rawExchange(plain.authUrl, head('GET /health/live HTTP/1.1', 'Connection: close'))
   expect(plain.events.at(-1)).toMatchObject({ event: 'refused', reason: 'host_malformed' })
   await rawExchange(plain.loginUrl, head('CONNECT a:1 HTTP/1.1', 'Host: a:1'))

@@ -54,6 +54,7 @@ test('The server metadata have exactly the members that have a test', () => {
       'code_challenge_methods_supported',
       'device_authorization_endpoint',
       'dpop_signing_alg_values_supported',
+      'endings_endpoint',
       'grant_types_supported',
       'introspection_endpoint',
       'introspection_endpoint_auth_methods_supported',
@@ -89,7 +90,7 @@ describe('The server metadata (RFC 8414 §2)', () => {
 
   test('Every endpoint in the metadata is below the issuer and responds', async () => {
     const endpoints = Object.keys(metadata).filter((member) => member.endsWith('_endpoint') || member.endsWith('_uri'))
-    expect(endpoints).toHaveLength(7)
+    expect(endpoints).toHaveLength(8)
     for (const member of endpoints) {
       expect(text(member).startsWith(`${text('issuer')}/oauth/`)).toBe(true)
       const method = ['authorization_endpoint', 'jwks_uri'].includes(member) ? 'GET' : 'POST'
