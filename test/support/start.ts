@@ -136,6 +136,8 @@ export type Grantor = {
   webhooks: WebhookSender
   /** reads the endings of the store for the feed, as the service does twice a second */
   renewFeed(): Promise<void>
+  /** the number of responses of the feed that have not ended */
+  feedReaders(): number
   /** every row of every table of the SQLite file, when the audit trail has the lines of all events so far */
   rows(): Promise<Rows>
   /** notices changes of other processes at once, which the service otherwise does within a second */
@@ -330,6 +332,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     logLines,
     keepBounds: bounds.keep,
     renewFeed: () => endings.feed.renew(),
+    feedReaders: () => endings.readers.count,
     keepTrail,
     webhooks,
     async rows() {

@@ -76,8 +76,12 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
         reader.close()
         throw error
       })
-      endUnread(request, reply)
-      return reply.headers(STREAM_HEADERS).send(Readable.from(eventsOf(service, reading, { reader, first })))
+      const events = Readable.from(eventsOf(service, reading, { reader, first }))
+      // Not in a `finally` of the generator: if the caller has disconnected, the generator does not start.
+      events.once('close', () => reader.close())
+      // Ends the connection of a reader that accepts nothing. After the response, Node.js sets the timeout of idle connections again.
+      request.raw.socket.setTimeout(UNREAD_AT_MOST)
+      return reply.headers(STREAM_HEADERS).send(events)
     })
   }
 }
@@ -121,20 +125,17 @@ async function* eventsOf(
 ): AsyncGenerator<string> {
   const { feed } = service.endings
   const endsAt = performance.now() + (STREAM_AT_MOST - randomInt(STREAM_AT_MOST / 4)) * 1000
-  try {
-    for (let batch: Batch | null = first; batch !== null; ) {
-      for (const [index, message] of batch.messages.entries()) {
-        // Only the last part of a snapshot may be continued.
-        const isLast = index === batch.messages.length - 1
-        yield isLast ? `id: ${batch.cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`
-      }
-      reader.until = readCursor(batch.cursor)?.until ?? 0
-      await feed.next(resource, batch.cursor)
-      if (feed.isClosed || service.isStopping?.() || performance.now() > endsAt || !(await isStillReader(service, client))) return
-      batch = await readOrWait(feed, resource, batch)
+  let batch = first
+  for (;;) {
+    for (const [index, message] of batch.messages.entries()) {
+      // Only the last part of a snapshot may be continued.
+      const isLast = index === batch.messages.length - 1
+      yield isLast ? `id: ${batch.cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`
     }
-  } finally {
-    reader.close()
+    reader.until = readCursor(batch.cursor)?.until ?? 0
+    await feed.next(resource, batch.cursor)
+    if (feed.isClosed || service.isStopping?.() || performance.now() > endsAt || !(await isStillReader(service, client))) return
+    batch = await readOrWait(feed, resource, batch)
   }
 }
 
@@ -151,17 +152,6 @@ async function readOrWait(feed: EndingFeed, resource: string, { cursor }: Batch)
 async function isStillReader({ deps }: Service, { id, resourceServer }: Client): Promise<boolean> {
   const client = await deps.clients.findRegistered(id)
   return client?.resourceServer === resourceServer
-}
-
-/** Ends the connection of a reader that accepts nothing. */
-function endUnread(request: FastifyRequest, reply: FastifyReply): void {
-  const { socket } = request.raw
-  const end = () => void socket.destroy()
-  socket.setTimeout(UNREAD_AT_MOST, end)
-  reply.raw.once('close', () => {
-    socket.setTimeout(0)
-    socket.off('timeout', end)
-  })
 }
 
 function cursorOf(text: string | string[] | null | undefined): FeedPlace | null {

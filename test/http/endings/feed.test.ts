@@ -1,10 +1,12 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { describe, expect } from 'vitest'
 import { endOneGrant } from '../../../src/domain/consent/end-grants.ts'
 import { claimsOf, tokensOf } from '../../support/app.ts'
 import { askFeed, basic, entriesOf, entryOfText, entryOfUuid, readFeed } from '../../support/feed.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
 import { type Answer, send } from '../../support/send.ts'
-import { LIFETIMES } from '../../support/start.ts'
+import { type Grantor, LIFETIMES, type TestClient } from '../../support/start.ts'
 
 const API = 'https://api.example.com/'
 const FILES = 'https://files.example.com/'
@@ -215,6 +217,56 @@ for (const engine of ENGINES) {
   })
 }
 
+const withApi = startedOn('SQLite').extend('api', FILE, ({ grantor }) =>
+  grantor.createClient({ redirectUris: [], resourceServer: API }),
+)
+
+describe('The connections of readers', () => {
+  const test = withApi
+
+  test('A reader that disconnects before the first message leaves its place to another reader', async ({ grantor, api }) => {
+    const { endings } = grantor.store
+    const { readEndings } = endings
+    const begun = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    endings.readEndings = async (...place) => {
+      begun.resolve()
+      await held.promise
+      return readEndings(...place)
+    }
+    const isClosed = new Promise((resolve) =>
+      grantor.authServer.server.once('request', ({ socket }) => socket.once('close', resolve)),
+    )
+    const stop = new AbortController()
+    const response = openStream(grantor, api, stop.signal)
+    await begun.promise
+    expect(grantor.feedReaders()).toBe(1)
+    stop.abort()
+    await expect(response).rejects.toThrow()
+    await isClosed
+    held.resolve()
+    endings.readEndings = readEndings
+    await expect.poll(() => grantor.feedReaders()).toBe(0)
+  })
+
+  test('A connection whose stream has ended is closed when nothing arrives, as any other connection', async ({ grantor }) => {
+    const api = await grantor.createClient({ redirectUris: [], resourceServer: API })
+    const { server } = grantor.authServer
+    const requested = once(server, 'request')
+    const response = await openStream(grantor, api)
+    const [{ socket }] = (await requested) as [IncomingMessage]
+    await grantor.store.clients.changeClient(api.id, (each) => ({ ...each, resourceServer: null }))
+    await grantor.noticeChanges()
+    const reading = setInterval(() => void grantor.renewFeed(), 20)
+    await response.text().finally(() => clearInterval(reading))
+    await expect.poll(() => socket.timeout).toBeGreaterThanOrEqual(server.keepAliveTimeout)
+  })
+})
+
+function openStream(grantor: Grantor, api: TestClient, signal: AbortSignal | null = null): Promise<Response> {
+  return fetch(`${grantor.authUrl}/oauth/endings`, { headers: { ...basic(api), accept: 'text/event-stream' }, signal })
+}
+
 async function* eventsIn(response: Response) {
   let text = ''
   if (!response.body) throw new Error('the stream has no body')
@@ -230,12 +282,8 @@ async function* eventsIn(response: Response) {
 
 const refusalOf = (answer: Answer) => [answer.status, answer.json().error]
 
-const refusing = startedOn('SQLite').extend('api', FILE, ({ grantor }) =>
-  grantor.createClient({ redirectUris: [], resourceServer: API }),
-)
-
 describe('Requests that the feed refuses', () => {
-  const test = refusing
+  const test = withApi
 
   test('A client that is no resource server is refused, and one with a wrong secret too', async ({ grantor, client, api }) => {
     expect(refusalOf(await askFeed(grantor, client))).toEqual([400, 'unauthorized_client'])
