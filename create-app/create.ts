@@ -81,10 +81,11 @@ function filesOf(folder: string): string[] {
 }
 
 function adapted(text: string, name: string, { app, grantor }: NewApp['ports']): string {
+  // The ports first: the name of the app may contain such a number.
   return text
+    .replace(/\b[34]000\b/g, (port) => String(port === '3000' ? app : grantor))
     .replaceAll('my-grantor-app', name)
     .replaceAll('0.0.0-template', ownVersion())
-    .replace(/\b[34]000\b/g, (port) => String(port === '3000' ? app : grantor))
 }
 
 /** All packages of Grantor have one version. */

@@ -104,6 +104,12 @@ test.for(templateNames)(
   },
 )
 
+test('The name of the app stays as it is, also if it contains the number of a port', () => {
+  const argv = ['web-3000', '--template', 'express', '--port', '3456', '--grantor-port', '4567', '--no-install']
+  const { folder } = create(argv)
+  expect(JSON.parse(readFileSync(join(folder, 'web-3000/package.json'), 'utf8'))).toMatchObject({ name: 'web-3000' })
+})
+
 test('A port that is in use is not chosen', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => {
