@@ -49,14 +49,16 @@ export function removeFiles(folder: string, wasThere: boolean): void {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
-/** Makes the files beside the folder, and moves them to their place when they are complete. */
+/** Makes the files in a hidden folder, and moves them to their place when they are complete. */
 export function createFiles({ folder, template, ports, files }: NewApp): void {
   requireEmpty(folder)
   const name = nameOf(folder)
   const place = resolve(folder)
   mkdirSync(dirname(place), { recursive: true })
+  // A folder that exists may be a mounted volume: files cannot be moved to it from outside.
+  const parent = existsSync(place) ? place : dirname(place)
   // Not `mkdtemp`, whose folders are private: the app is a folder as any other.
-  const draft = join(dirname(place), `.create-grantor-app-${randomBytes(8).toString('hex')}`)
+  const draft = join(parent, `.create-grantor-app-${randomBytes(8).toString('hex')}`)
   try {
     mkdirSync(draft)
     cpSync(join(TEMPLATES, template), draft, { recursive: true })

@@ -104,6 +104,16 @@ test.for(templateNames)(
   },
 )
 
+test('In an empty folder that exists, nothing outside of the folder is written: it can be a mounted volume', () => {
+  const parent = newFolder()
+  mkdirSync(join(parent, 'here'))
+  const changedAt = () => statSync(parent, { bigint: true }).mtimeNs
+  const before = changedAt()
+  expect(create(['.', '--template', 'hono', '--no-install'], join(parent, 'here')).status).toBe(0)
+  expect(changedAt()).toBe(before)
+  expect(readdirSync(join(parent, 'here'))).not.toContainEqual(expect.stringMatching(/^\.create-/))
+})
+
 test('The name of the app stays as it is, also if it contains the number of a port', () => {
   const argv = ['web-3000', '--template', 'express', '--port', '3456', '--grantor-port', '4567', '--no-install']
   const { folder } = create(argv)
