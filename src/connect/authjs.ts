@@ -59,10 +59,15 @@ function required(value: string | undefined, name: string): string {
   return value
 }
 
-/** Copies the address of the wallet to `session.user.wallet`. `token.sub` is a value of Auth.js and not always the address. */
+type SignInOf<Token> = { token: Token; account?: { provider: string } | null; profile?: { sub?: string | null } | undefined }
+
+/**
+ * Copies the address of the wallet to `session.user.wallet`. `token.sub` is a value of Auth.js and not always the address. If the app has
+ * other providers too, their `sub` is no address.
+ */
 export const callbacks = {
-  jwt: <Token extends object>({ token, profile }: { token: Token; profile?: { sub?: string | null } | undefined }) =>
-    profile?.sub ? { ...token, wallet: profile.sub } : token,
+  jwt: <Token extends object>({ token, account, profile }: SignInOf<Token>) =>
+    account?.provider === 'grantor' && profile?.sub ? { ...token, wallet: profile.sub } : token,
   session: <Session extends { user?: object | undefined }>({ session, token }: { session: Session; token: object }) => ({
     ...session,
     user: { ...session.user, wallet: (token as { wallet?: string }).wallet },
