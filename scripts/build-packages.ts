@@ -43,11 +43,14 @@ function isAllowed({ dependencies, peers = {} }: PackageParts, name: string): bo
   return [...dependencies, ...Object.keys(peers)].some((allowed) => name === allowed || name.startsWith(`${allowed}/`))
 }
 
+/** By its path: a caller outside of npm has no commands of the project on its PATH. */
+const TSC = join(checkout, 'node_modules/.bin/tsc')
+
 /** The output of `tsc` for a project, in a new folder that mirrors the tree. */
 export function compile(project: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-compiled-'))
   const options = ['--noEmit', 'false', '--declaration', '--rootDir', checkout, '--outDir', folder]
-  const { status, stdout } = spawnSync('tsc', ['-p', project, ...options], { cwd: checkout, encoding: 'utf8' })
+  const { status, stdout } = spawnSync(TSC, ['-p', project, ...options], { cwd: checkout, encoding: 'utf8' })
   if (status !== 0) throw new Error(`tsc -p ${project} failed: ${stdout}`)
   return folder
 }
