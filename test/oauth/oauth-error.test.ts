@@ -33,6 +33,7 @@ const ALL = [
   errors.tooManyCodes(30),
   errors.tooManyPushed(30),
   errors.tooManyRevocations(30),
+  errors.tooManyOfClient(30),
   errors.tooManyReaders(30),
   errors.notAResourceServer(),
   errors.tooManySignIns(30),
@@ -115,6 +116,7 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
     errors.tooManyPushed(30),
     errors.tooManyRevocations(30),
     errors.tooManyReaders(30),
+    errors.tooManyOfClient(30),
   ]
   const unavailable = [
     errors.storeUnavailable(),
@@ -128,6 +130,6 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
 
 test('Only temporarily_unavailable errors have Retry-After', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(18).fill('temporarily_unavailable'))
+  expect(waiting).toEqual(Array<string>(19).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })
