@@ -1,6 +1,6 @@
 /** Drafts: what an operator entered in a form of the console and did not confirm yet. */
-import { randomUUID } from 'node:crypto'
 import type { Draft, DraftEntry } from '../model/draft-store.ts'
+import { newGrantId } from '../model/grant-id.ts'
 import type { Store } from '../model/store.ts'
 
 /** Seconds. As long as a session of the console. */
@@ -11,7 +11,8 @@ type Drafts = Pick<Store, 'drafts'>
 
 /** Stores a draft and returns its id. Expired drafts, and the oldest ones of the operator or of all, make room for the new one. */
 export async function addDraft({ drafts }: Drafts, draft: Omit<Draft, 'id' | 'createdAt'>, at: number): Promise<string> {
-  const added = { ...draft, id: randomUUID(), createdAt: at }
+  // Ids in the order of time, so that of two drafts of one second the later one is the latest.
+  const added = { ...draft, id: newGrantId(at), createdAt: at }
   const entries = await drafts.listDrafts()
   const own = entries.filter(({ operator }) => operator === draft.operator)
   const surplus = own.slice(0, Math.max(0, own.length + 1 - DRAFTS_OF_OPERATOR))

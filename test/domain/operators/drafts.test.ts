@@ -45,3 +45,11 @@ test('When a change was made, all drafts of its form by this operator are delete
   const left = (await store.drafts.listDrafts()).map(({ operator, path }) => `${operator} ${path}`)
   expect(left.toSorted()).toEqual([`0xA /console/resources/new`, `0xB ${NEW.path}`])
 })
+
+test('Of many drafts of one second, the last one is the latest', async () => {
+  const [store] = await openTwoNodes()
+  const ids: string[] = []
+  for (let count = 0; count < 9; count++) ids.push(await addDraft(store, NEW, NOW))
+  expect((await latestDraft(store, NEW, NOW))?.id).toBe(ids.at(-1))
+  expect((await store.drafts.listDrafts()).map(({ id }) => id)).toEqual(ids)
+})
