@@ -1,7 +1,9 @@
 /** Every block of docs/operating/hook.md: the settings, the question, the answers, and both receivers. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
@@ -85,14 +87,7 @@ describe.each(PROGRAMS)('The receiver %s', (file, program) => {
   test.skipIf(!hasProgram(program))(
     'Allows the wallet of its list, refuses another, and answers no one whose signature or time is wrong',
     async () => {
-      const [port = 0] = await freePorts(1)
-      const path = join(newFolder(), file)
-      writeFileSync(path, textOf(file))
-      const child = spawn(program, [path], { env: { ...OWN_ENVIRONMENT, HOOK_SECRET, PORT: String(port) }, stdio: 'ignore' })
-      onTestFinished(() => void child.kill('SIGKILL'))
-      const url = `http://127.0.0.1:${port}/`
-      await expect.poll(() => post(url, '{}', {}).catch(() => 0)).toBe(401)
-
+      const url = await startReceiver(file, program)
       const grantor = await startGrantor({
         environment: { GRANTOR_HOOK_URL: url, GRANTOR_HOOK_SECRET: HOOK_SECRET, GRANTOR_HOOK_TIMEOUT_MS: '10000' },
       })
@@ -115,7 +110,32 @@ describe.each(PROGRAMS)('The receiver %s', (file, program) => {
       expect(await post(url, body, signed(body, at, Buffer.alloc(32, 'x')))).toBe(401)
     },
   )
+
+  test.skipIf(!hasProgram(program))('Answers a question after callers without the secret tried to stop it', async () => {
+    const url = await startReceiver(file, program)
+    const body = JSON.stringify({ data: { wallet: testWallet(0).address } })
+    const right = signed(body, Math.floor(Date.now() / 1000))
+    const letters = 'é'.repeat(right['webhook-signature'].length)
+    expect(await post(url, body, { ...right, 'webhook-signature': letters }), 'no letters of base64').toBe(401)
+    expect(await post(url, 'x'.repeat(1_000_000), right).catch(() => 413), 'a long body').toBe(413)
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
+    socket.end('POST / HTTP/1.1\r\nhost: hook\r\ncontent-length: 10\r\n\r\n{')
+    await once(socket.resume(), 'close')
+    expect(await post(url, body, right)).toBe(200)
+  })
 })
+
+/** Returns the address of the receiver. */
+async function startReceiver(file: string, program: string): Promise<string> {
+  const [port = 0] = await freePorts(1)
+  const path = join(newFolder(), file)
+  writeFileSync(path, textOf(file))
+  const child = spawn(program, [path], { env: { ...OWN_ENVIRONMENT, HOOK_SECRET, PORT: String(port) }, stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const url = `http://127.0.0.1:${port}/`
+  await expect.poll(() => post(url, '{}', {}).catch(() => 0)).toBe(401)
+  return url
+}
 
 async function post(url: string, body: string, headers: Record<string, string>): Promise<number> {
   return (await fetch(url, { method: 'POST', body, headers })).status
