@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain old JavaScript, so that an old Node can still read it and say what is missing.
+// JavaScript that an old version of Node.js can run too, so that the user gets a message with the version that is needed.
 const NEEDED = 24
 const installed = process.versions.node
 

@@ -15,7 +15,7 @@ export type NewApp = {
 
 const TEMPLATES = join(import.meta.dirname, 'templates')
 const IGNORED = ['node_modules', '.env', '.grantor', '.next', '.venv', '__pycache__', '.pytest_cache']
-/** Of a name for npm (and for users, who see the name on the login page). */
+/** A name that npm accepts. Users see the name on the login page. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,59}$/
 const TEXT_FILES = ['.js', '.json', '.html', '.css', '.md', '.py', '.txt']
 
@@ -57,7 +57,7 @@ export function createFiles({ folder, template, ports, files }: NewApp): void {
   mkdirSync(dirname(place), { recursive: true })
   // A folder that exists may be a mounted volume: files cannot be moved to it from outside.
   const parent = existsSync(place) ? place : dirname(place)
-  // Not `mkdtemp`, whose folders are private: the app is a folder as any other.
+  // Not `mkdtemp`, whose folders are private: the app is an ordinary folder.
   const draft = join(parent, `.create-grantor-app-${randomBytes(8).toString('hex')}`)
   try {
     mkdirSync(draft)

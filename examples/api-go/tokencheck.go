@@ -345,7 +345,7 @@ func (c *TokenCheck) doJSON(request *http.Request, to any) error {
 	return nil
 }
 
-// introspect asks the authorization server (RFC 7662).
+// introspect calls the introspection endpoint (RFC 7662).
 func (c *TokenCheck) introspect(ctx context.Context, token string, local *claims) (bool, error) {
 	metadata, err := c.endpoints(ctx)
 	if err != nil {

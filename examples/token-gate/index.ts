@@ -3,7 +3,7 @@
  *
  *     HOOK_SECRET=whsec_… RPC_URL=https://rpc.example.com CONTRACT=0x… node examples/token-gate/index.ts
  *
- * It uses no library: the signature is that of Standard Webhooks, and the balance is one call of the chain.
+ * The program uses no library: the signature is that of Standard Webhooks, and the balance is one call of the chain.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
@@ -30,7 +30,7 @@ type Question = { wallet: string; scopes: string[] }
 
 type Answer = { answer: 'yes' | 'no' | 'fewer'; scopes?: string[]; reason?: string; valid_for?: number }
 
-/** Seconds for which an answer counts again: a wallet that sells its token keeps the scope for this time and the life of its access token. */
+/** Seconds for which an answer counts again. A wallet that sells its token keeps the scope for this time and for the lifetime of an access token. */
 const VALID_FOR = 60
 /** In milliseconds: shorter than the two seconds for which Grantor waits. */
 const CHAIN_TIMEOUT = 1_500

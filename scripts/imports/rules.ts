@@ -183,9 +183,13 @@ export const importRules: readonly ImportRule[] = [
     '`@grantor/connect`: a sign-in from a page, a button and a hook for React, and settings for Auth.js, Better Auth and Passport',
     { others: 'react' },
   ),
-  rule('src/resource/feed', 'the reader of the feed of endings, and what the feed says about a token', {
-    others: 'jose node:crypto',
-  }),
+  rule(
+    'src/resource/feed',
+    'the reader of the feed of endings, and what a token is according to the feed: valid, ended or unknown',
+    {
+      others: 'jose node:crypto',
+    },
+  ),
   rule('src/cli', 'the entry point, the list of commands, `--help`', {
     ours: 'cli/terminal cli/commands cli/operation-commands oauth config ops/log operations',
     others: 'any',

@@ -9,7 +9,7 @@ export const hook = {
       'The address of a server of the operator that decides, before a code is issued and at each refresh, whether a wallet may have the scopes at the client. https, or http on this machine. If the server does not respond, these requests are refused with 503. docs/operating/hook.md.',
     usedBy: auth,
     parse: read.hookUrl,
-    otherwise: 'none: nothing is asked',
+    otherwise: 'none: no question is sent',
   },
   hookSecret: {
     name: 'HOOK_SECRET',

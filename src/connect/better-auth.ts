@@ -13,7 +13,7 @@ export type BetterAuthOptions = {
  * An entry of `genericOAuth({ config: [grantor({ … })] })`. The redirect URI is `{your app}/api/auth/callback/grantor`.
  *
  * Better Auth needs an email address for each user, and a wallet has none. Each new user gets a random one under `.invalid`, a domain that never
- * exists (RFC 2606). An address that others can compute, such as `0x….invalid`, would let anyone register the address of another wallet first.
+ * exists (RFC 2606). If the address could be computed, as `0x….invalid` can, another person could register it first.
  */
 export function grantor({ issuer, clientId, clientSecret, scopes = ['openid', 'wallet'] }: BetterAuthOptions) {
   return {

@@ -84,11 +84,11 @@ export async function signInWithRedirect(connection: Connection): Promise<void> 
 /**
  * - `signed_in`: a redirect of `signInWithRedirect` has ended here.
  * - `sent`: the page that began the sign-in has the response. This window closes; if the browser does not close it, the user does.
- * - `nobody_waits`: the page that began the sign-in is gone. The user must begin again.
+ * - `no_page_waits`: the page that began the sign-in is gone. The user must begin again.
  */
-export type CallbackOutcome = { kind: 'signed_in'; signedIn: SignedIn } | { kind: 'sent' } | { kind: 'nobody_waits' }
+export type CallbackOutcome = { kind: 'signed_in'; signedIn: SignedIn } | { kind: 'sent' } | { kind: 'no_page_waits' }
 
-/** Call this function in the page of the redirect URI. It works for every kind of sign-in. */
+/** Call this function in the page of the redirect URI, for every kind of sign-in. */
 export async function handleCallback(): Promise<CallbackOutcome> {
   const response = new URLSearchParams(location.search)
   // The code must not stay in the address and in the history.
@@ -99,7 +99,7 @@ export async function handleCallback(): Promise<CallbackOutcome> {
     sessionStorage.removeItem(key)
     return { kind: 'signed_in', signedIn: await finishSignIn(JSON.parse(stored) as PendingSignIn, response) }
   }
-  if (!(await sendResponse(response))) return { kind: 'nobody_waits' }
+  if (!(await sendResponse(response))) return { kind: 'no_page_waits' }
   if (window.top === window) window.close()
   return { kind: 'sent' }
 }

@@ -49,7 +49,7 @@ export function useSignIn(connection: Connection, { silent = false }: { silent?:
   }, [])
 
   useEffect(() => {
-    // A silent sign-in that fails is no failure of the user's: the button is still there.
+    // A silent sign-in that fails shows no error: the user did not begin it, and can click the button.
     if (silent) run('checking', (signal) => signInSilently(latest.current, { signal }).catch(() => null))
     return () => running.current?.abort()
   }, [silent, run])

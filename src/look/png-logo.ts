@@ -79,7 +79,7 @@ function isInflatedTo(deflated: Buffer, { line, height }: { line: number; height
   }
 }
 
-/** `bytesWritten`: the bytes of `deflated` that were inflated. The types of Node do not know the result with `info`. */
+/** `bytesWritten`: the bytes of `deflated` that were inflated. The types of Node.js lack the result with `info`. */
 function inflateWithInfo(deflated: Buffer, maxOutputLength: number): { buffer: Buffer; engine: { bytesWritten: number } } {
   return inflateSync(deflated, { maxOutputLength, info: true }) as unknown as ReturnType<typeof inflateWithInfo>
 }

@@ -27,7 +27,7 @@ const textOf = (language: string, mark: string): string =>
 type Api = { url: string; agent: { id: string; secret: string } }
 type Start = (folder: string, port: number, env: NodeJS.ProcessEnv) => ChildProcess
 
-/** Registers the API and an app as the page says, and runs the API until the end of the test. */
+/** Registers the API and an app as described on the page, and runs the API until the end of the test. */
 async function startApi(grantor: Grantor, start: Start): Promise<Api> {
   const [port = 0] = await freePorts(1)
   const url = `http://127.0.0.1:${port}/notes`
@@ -103,7 +103,7 @@ async function expectProtected(grantor: Grantor, api: Api): Promise<void> {
 const ASKED = Boolean(process.env.TEST_CLIENTS)
 
 test.runIf(ASKED)(
-  'The API of the page in FastAPI accepts and refuses tokens as the page says',
+  'The API of the page in FastAPI accepts and refuses tokens as described on the page',
   { timeout: 2 * MINUTES },
   async ({ skip }) => {
     if (spawnSync(PYTHON, ['-c', 'import fastapi, uvicorn, httpx, jwt']).status !== 0)
@@ -119,7 +119,7 @@ test.runIf(ASKED)(
 )
 
 test.runIf(ASKED)(
-  'The API of the page in Go accepts and refuses tokens as the page says',
+  'The API of the page in Go accepts and refuses tokens as described on the page',
   { timeout: 5 * MINUTES },
   async ({ skip }) => {
     if (spawnSync('go', ['version']).status !== 0) return skip('go is not on the PATH')

@@ -65,7 +65,7 @@ else if (location.pathname === '/plain') {
 
 function block(mark: string): string {
   const [language = '', name = ''] = mark.split(' ')
-  // The page of this test learns the issuer and the client when it runs.
+  // The page of this test gets the issuer and the client when it runs.
   return recipeOf(language, name, 'connect-package')
     .replace("'http://localhost:4000'", 'globalThis.settings.issuer')
     .replace("'CLIENT_ID'", 'globalThis.settings.clientId')

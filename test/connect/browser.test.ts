@@ -92,7 +92,7 @@ test('A user who closed the window opens it again with the same button, and a re
   const second = await openPopup(page)
   await first.getByRole('button', { name: 'Test Wallet' }).click()
   await first.locator('#sign').click()
-  await first.locator('#result', { hasText: 'nobody_waits' }).waitFor()
+  await first.locator('#result', { hasText: 'no_page_waits' }).waitFor()
   await status(page, /^waiting/)
   await sign(second)
   await status(page, new RegExp(`^signed_in ${wallet.address}`))

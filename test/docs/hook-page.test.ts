@@ -85,7 +85,7 @@ const hasProgram = (program: string) => spawnSync(program, ['--version']).status
 
 describe.each(PROGRAMS)('The receiver %s', (file, program) => {
   test.skipIf(!hasProgram(program))(
-    'Allows the wallet of its list, refuses another, and answers no one whose signature or time is wrong',
+    'Allows the wallet of its list, refuses another, and refuses a question with a wrong signature or time',
     async () => {
       const url = await startReceiver(file, program)
       const grantor = await startGrantor({

@@ -297,7 +297,7 @@ describe('docs/operating/upgrade.md', () => {
       .split('# Name a new, empty database')
     await paste('grantor clients create --name Moved --redirect-uri https://moved.example/cb')
     await paste(`${before}rm -f new-secrets.ndjson`)
-    // The command asks before it changes anything, and this shell has no terminal.
+    // The command waits for a confirmation before it changes anything, and this shell has no terminal.
     const confirmed = after.replace('--secrets', '--yes --secrets')
     expect(await paste(`# ${confirmed}`, env)).toMatch(/Applied \d+ changes?\./)
     expect(await paste('cat new-secrets.ndjson')).toContain('"Moved"')

@@ -27,7 +27,7 @@ after(async () => {
   await grantor.stop()
 })
 
-test('nobody is signed in at first', async () => {
+test('no user is signed in at first', async () => {
   assert.deepEqual(await (await fetch(`${url}/me`)).json(), { wallet: null })
 })
 

@@ -30,7 +30,7 @@ def browser(grantor):
     return TestClient(app, base_url="http://localhost:3000", follow_redirects=False)
 
 
-def test_nobody_is_signed_in_at_first(browser):
+def test_no_user_is_signed_in_at_first(browser):
     assert browser.get("/me").json() == {"wallet": None}
 
 

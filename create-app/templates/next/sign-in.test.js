@@ -23,7 +23,7 @@ after(async () => {
   await grantor.stop()
 })
 
-test('nobody is signed in at first', async () => {
+test('no user is signed in at first', async () => {
   assert.deepEqual(await (await fetch(`${URL_OF_APP}/api/auth/session`)).json(), {})
 })
 

@@ -11,7 +11,7 @@ export const clientsImport = defineCommand({
   name: 'clients import',
   words: 'Registers the clients of another authorization server from their metadata (RFC 7591).',
   about: [
-    'FILE is client metadata of RFC 7591: one object, or a list of them. Prints what will be registered, and asks once. Registered clients are never changed: if one of them has the id or the name of a client in the file, and differs, nothing is registered. A repeated run changes nothing.',
+    'FILE is client metadata of RFC 7591: one object, or a list of them. Prints what will be registered, and waits for one confirmation. Registered clients are never changed: if one of them has the id or the name of a client in the file, and differs, nothing is registered. A repeated run changes nothing.',
     'Every member must be one that Grantor supports: a member that is ignored could have made the client stricter. --leave-out names the members that may be ignored. A secret cannot be imported: a client that authenticates with a secret gets a new one. A client_id must be a UUID; with --leave-out client_id each client gets a new id. docs/operating/apply.md describes the members.',
   ],
   operands: [{ name: 'FILE', words: 'JSON or YAML: client metadata, or a list of them.' }],

@@ -325,7 +325,7 @@ function deviceCommand({ authUrl }: Settings<'start'>, { device }: Demo, ports: 
   return `${node} ${relative(process.cwd(), program)} ${authUrl} ${device.id} ${url(ports.api)}/me`
 }
 
-/** With an app of the developer's own, the demo is only mentioned. */
+/** With an app of the developer's own, the demo has one line. */
 function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Ports, folder: string): string[] {
   const [app] = clients
   const [redirectUri] = app?.redirectUris ?? []

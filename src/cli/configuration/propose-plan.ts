@@ -1,4 +1,4 @@
-/** Shows a plan, asks, and carries the plan out: the same for each command that makes a plan from a file. */
+/** Shows a plan, waits for a confirmation, and carries the plan out: the same for each command that makes a plan from a file. */
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Plan } from '../../operations/configuration/plan.ts'
 import { ChangedMeanwhile, type KeepSecret, type NewSecret } from '../../operations/configuration/section.ts'

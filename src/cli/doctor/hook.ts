@@ -8,7 +8,7 @@ import { createHookPost } from '../compose/hook.ts'
 import { hookSettings } from '../compose/service-settings.ts'
 import { type Found, ok, type Site, warning, wrong } from './check.ts'
 
-/** No one has the key of this address. A hook that knows no such wallet answers `no`, which is a correct answer too. */
+/** The key of this address does not exist. A hook with a list answers `no`, which is a correct answer too. */
 const NO_WALLET = '0x0000000000000000000000000000000000000001'
 const SCOPE = 'grantor-doctor'
 
@@ -38,7 +38,7 @@ export async function checkHook({ settings, now }: Site): Promise<Found[]> {
   ]
 }
 
-/** A hook that does not check signatures tells any caller which wallets are allowed. */
+/** Any caller can find out from a hook without a check of signatures which wallets are allowed. */
 async function checkSignature(askWrongly: () => ReturnType<ReturnType<typeof createHookPost>>): Promise<Found> {
   const response = await askWrongly()
   return response.kind === 'answered' && response.status === 200

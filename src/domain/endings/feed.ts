@@ -180,7 +180,7 @@ export class EndingFeed {
     await new Promise<void>((wake) => void this.#waiting.push({ resource, wake }))
   }
 
-  /** Wakes every reader. From now on nobody waits. */
+  /** Wakes every reader. From now on `next` returns at once. */
   close(): void {
     this.#isClosed = true
     for (const { wake } of this.#waiting.splice(0)) wake()

@@ -7,7 +7,7 @@ import type { Client } from '../model/records.ts'
 /** The group of entries that every reader sees. */
 export const EVERYONE = 0
 /**
- * The number of different combinations of resources. Entries of further combinations are sent to every reader, which learns nothing but
+ * The number of different combinations of resources. Entries of further combinations are sent to every reader, which can read nothing but
  * identifiers: otherwise a client with many resources could fill the memory with combinations.
  */
 const GROUPS_AT_MOST = 4096

@@ -2,7 +2,7 @@
  * A circuit breaker. After some calls in a row without a response, no call is made for some seconds, so that requests fail at once
  * and do not wait for the timeout. Then one call tries again, alone.
  *
- * A response with a wrong content is no such call: it costs no waiting, and a caller whose questions alone confuse the hook must not stop the
+ * A response with a wrong content is no such call. It costs no waiting, and a caller whose questions alone get a wrong answer must not stop the
  * questions of others.
  */
 const LOST_AT_MOST = 5

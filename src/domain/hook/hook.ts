@@ -1,5 +1,5 @@
 /**
- * One question to the hook of the operator: who is asked about, what an answer means, what is recorded. Every failure refuses the
+ * One question to the hook of the operator: its subject, what an answer means, and what is recorded. Every failure refuses the
  * request with 503. A question is sent once and never repeated: the client repeats its own request.
  */
 import { randomUUID } from 'node:crypto'

@@ -210,7 +210,7 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
 }
 
 /**
- * Asks the hook of the operator if a code, or the answer to a device, follows. Throws if the hook gives no usable answer: nothing is
+ * Calls the hook of the operator if a code, or the answer to a device, follows. Throws if the hook gives no usable answer: nothing is
  * stored yet, so the browser can repeat the request.
  */
 async function askHook(

@@ -52,7 +52,7 @@ const TABLE = {
     ...AWAITED,
     means: 'The hook of the operator allowed a code, or the request of a device. `scopes` are the allowed ones.',
   },
-  hook_refused: { ...AWAITED, means: 'The hook of the operator refused a wallet at an app. `occasion` says at which request.' },
+  hook_refused: { ...AWAITED, means: 'The hook of the operator refused a wallet at an app. `occasion` is the kind of request.' },
   refresh_narrowed: {
     recorded: true,
     counted: true,
@@ -61,7 +61,7 @@ const TABLE = {
   hook_failed: {
     recorded: true,
     counted: true,
-    means: 'The hook of the operator gave no usable answer, so requests were refused with 503. The reason says why.',
+    means: 'The hook of the operator gave no usable answer, so requests were refused with 503. `reason` is the kind of failure.',
   },
 
   app_ended: {

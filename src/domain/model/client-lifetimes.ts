@@ -1,6 +1,6 @@
 /**
  * The lifetimes of what a client gets, in seconds: the client's own, within the bounds of the operator, or those of the service. A client that
- * no operator registered has none of its own. The bounds also decide how long keys are kept and what the feed of endings remembers, so the
+ * no operator registered has none of its own. The bounds also decide how long keys are kept and how long the feed of endings keeps entries, so the
  * functions of this file apply the bounds at each use, whatever is registered.
  */
 import type { Lifetimes } from './deps.ts'

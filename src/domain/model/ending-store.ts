@@ -1,4 +1,4 @@
-/** What makes access tokens invalid before their `exp`, in the order in which a node can read it. */
+/** The endings: what makes access tokens invalid before their `exp`. */
 import { createHash } from 'node:crypto'
 import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import type { Client } from './records.ts'
@@ -40,7 +40,7 @@ export interface EndingStore {
   readEndings(place: EndingPlace | null, of: { within: number; limit: number; at: number }): Promise<EndingsRead>
 }
 
-/** The seconds for which an access token lives at most. A revocation of a token without a grant is remembered for as long. */
+/** The longest lifetime of an access token, in seconds. The revocation of a token without a grant is stored for as long. */
 export const TOKEN_LIFETIME_AT_MOST = 86_400
 
 /** The hash under which the ending of a client is stored. */

@@ -60,7 +60,7 @@ export type Rotation = {
   dpopJkt: string | null
   /** true if the refresh token stays the same (FAPI 2.0 Security Profile §5.3.2.1): only the expiry is extended */
   keepsToken?: boolean
-  /** true if the caller only wants to know whether the token can be rotated; a replay still ends the grant */
+  /** true if the store only checks whether the token can be rotated; a replay still ends the grant */
   onlyChecks?: boolean
   attemptId: string
   at: number
@@ -201,7 +201,7 @@ export interface SpentStore {
    */
   spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
   /**
-   * Stores that a token without a grant was revoked, for as long as the token can live. `hash` is a SHA-256 of the client id and the `jti`.
+   * Stores that a token without a grant was revoked, for the longest lifetime of a token. `hash` is a SHA-256 of the client id and the `jti`.
    * Races and retries end as those of `spend`.
    */
   revokeClientToken(token: { hash: string; attemptId: string; at: number }): Promise<SpendOutcome>

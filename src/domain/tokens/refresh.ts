@@ -53,7 +53,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
   const rotation = rotationOf(deps, client, { token, scopes: scopes ?? [], resources, proof, grantBefore })
   if (proof && grantBefore && mayChangeGrant(grantBefore, rotation)) await spendProof(deps, proof, client.id)
 
-  // 4. Ask the hook of the operator. A refresh that the hook does not allow leaves the refresh token as it is.
+  // 4. Call the hook of the operator. A refresh that the hook does not allow leaves the refresh token as it is.
   const permitted = deps.hook === null ? null : await askHook(deps, deps.hook, { client, rotation, scopes })
 
   // 5. Rotate the token.
@@ -134,7 +134,7 @@ type AskedRefresh = {
 }
 
 /**
- * Asks the hook about the next access token, if the refresh token can be rotated. A token that cannot be rotated is refused before: the hook is not
+ * Sends the hook a question about the next access token, if the refresh token can be rotated. A token that cannot be rotated is refused before: the hook is not
  * called for it, and a replay ends the grant even if the hook does not respond.
  */
 async function askHook(

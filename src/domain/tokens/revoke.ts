@@ -73,7 +73,7 @@ async function clientOfGrant(deps: Deps, claims: AccessTokenClaims, grantId: str
   return grant?.clientId ?? claims.client_id
 }
 
-/** A token of the client credentials grant has no grant row. The revocation is stored separately, for as long as a token can live. */
+/** A token of the client credentials grant has no grant row. The revocation is stored separately, for the longest lifetime of a token. */
 async function endClientToken(
   { store, audit, now }: Deps,
   client: Client,

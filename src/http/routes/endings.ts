@@ -117,7 +117,7 @@ async function readWithin({ feed }: Feed, { resource, cursor }: Reading, wait: n
   return batch
 }
 
-/** The events of one reader. The consumer asks for the next event when it has sent the one before, so a slow reader collects nothing. */
+/** The events of one reader. The next event is made when the one before was sent, so a slow reader needs no memory. */
 async function* eventsOf(
   service: Service,
   { client, resource }: Reading,
@@ -139,7 +139,7 @@ async function* eventsOf(
   }
 }
 
-/** If the store cannot be read, the stream stays open without messages, and the reader notices the age of the feed. */
+/** If the store cannot be read, the stream stays open without messages, and the feed of the reader becomes too old to be used. */
 async function readOrWait(feed: EndingFeed, resource: string, { cursor }: Batch): Promise<Batch> {
   try {
     return await feed.read(resource, readCursor(cursor), { isFirst: false })

@@ -75,7 +75,7 @@ export type Member = {
   /** in forms and on pages; a member without a label is on neither */
   label?: string
   hint?: string
-  /** what applies if the value is not given, as a form says it; the preset or the choice with this value unless given */
+  /** what applies if the value is not given, in the words of a form; the preset or the choice with this value unless given */
   usual?: string
   /** how the faults that concern the member begin, if not with its name or its label */
   faults?: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * An outage as few lines: one when it begins, one a minute with the number of failures, one when it ends. A line for each failed request would
- * be thousands, and would push everything else out of the log.
+ * An outage as few lines: one when it begins, one a minute with the number of failures, one when it ends. With a line for each failed request, the log
+ * would have thousands of lines, and other lines would be rotated away.
  */
 import type { FastifyBaseLogger } from 'fastify'
 

@@ -36,7 +36,7 @@ const AFTER_FAILURES = 30_000
 const AFTER_TOO_LARGE = 15_000
 /** Milliseconds. A connection that ends earlier counts as a failure. */
 const WORKED_FOR = 5000
-/** Milliseconds. After a slower first message, the time of the server is known too badly. */
+/** Milliseconds. After a slower first message, the age of the feed is computed as much too high. */
 const FIRST_MESSAGE_WITHIN = 1000
 /** Milliseconds by which the machine's clock may go forward in addition to the monotonic clock. */
 const CLOCK_AHEAD_BY = 1000
@@ -71,7 +71,7 @@ export class FeedReader {
     return this.#state.entries
   }
 
-  /** What the feed says about a token. `maxAge` is in milliseconds. */
+  /** The decision about a token. `maxAge` is in milliseconds. */
   decide(token: TokenIds, maxAge: number): 'valid' | 'ended' | 'ask' {
     this.#start()
     this.#noticeSetClock()

@@ -106,7 +106,7 @@ export class FeedState {
     return 'complete'
   }
 
-  /** What the feed says about a token whose signature and claims are valid. `ask`: only introspection can decide. */
+  /** The decision about a token whose signature and claims are valid. `ask`: only introspection can decide. */
   decide({ keyId, issuedAt, expiresAt, clients, ended }: TokenIds, age: number, maxAge: number): 'valid' | 'ended' | 'ask' {
     const content = this.#content
     // Written so that a time that is not a number is never fresh.

@@ -34,7 +34,7 @@ async function grantOf(app: App, client: TestClient) {
 }
 
 describe('Lifetimes of one client', () => {
-  test('An access token of a client with a lifetime of its own expires after this time, from each grant type, and expires_in says so', async ({
+  test('An access token of a client with a lifetime of its own expires after this time, from each grant type, and expires_in has this time', async ({
     app,
     own,
   }) => {

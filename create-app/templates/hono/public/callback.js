@@ -2,7 +2,7 @@ import { handleCallback } from '@grantor/connect'
 
 const TEXTS = {
   sent: 'You can close this window.',
-  nobody_waits: 'The page that you came from is gone. Open it again.',
+  no_page_waits: 'The page that you came from is gone. Open it again.',
 }
 
 try {
