@@ -43,8 +43,8 @@ function moveTo(place: string, draft: string): void {
   rmSync(draft, { recursive: true })
 }
 
-/** Undoes `createFiles`. `wasThere` is whether the folder existed before. */
-export function removeFiles(folder: string, wasThere: boolean): void {
+/** Undoes `createFiles`. `wasThere`: true if the folder existed before. */
+export function removeFiles(folder: string, { wasThere }: { wasThere: boolean }): void {
   if (!wasThere) return rmSync(folder, { recursive: true, force: true })
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }

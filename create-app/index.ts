@@ -120,7 +120,7 @@ async function create({ folder, template: given, port, grantorPort, installs, pa
     try {
       install(folder, { manager, python: templates[template].python })
     } catch (error) {
-      removeFiles(folder, wasThere)
+      removeFiles(folder, { wasThere })
       if (!(error instanceof CreateError)) throw error
       throw new CreateError(
         `${error.message}\nNothing was left in ${folder}. With --no-install, the files are made without the packages.`,

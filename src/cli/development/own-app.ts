@@ -15,6 +15,8 @@ export type OwnApp = { file: string; configuration: Configuration; command: stri
 
 /** A program that does not end within this time after SIGTERM is killed. */
 const END_TIME_MS = 4000
+/** Windows has no groups of processes: only the shell gets a signal. */
+const HAS_GROUPS = process.platform !== 'win32'
 
 /** Reads the file before anything is started. */
 export function readOwnApp({ file, run }: { file: string | undefined; run: string | undefined }): OwnApp | null {
@@ -66,16 +68,15 @@ export function runCommand(
   { issuer, client: { clientId, clientSecret } }: { issuer: string; client: FileClient },
 ): RunningCommand {
   const credentials = { ISSUER: issuer, CLIENT_ID: clientId, ...(clientSecret !== null && { CLIENT_SECRET: clientSecret }) }
-  const hasGroups = process.platform !== 'win32'
   // A group of its own: the shell, a watcher and the app under it end together.
   const child = spawn(command, {
     shell: true,
     env: { ...env, ...credentials },
     stdio: ['ignore', 'inherit', 'inherit'],
-    detached: hasGroups,
+    detached: HAS_GROUPS,
   })
   const ended = once(child, 'close').then(([code]) => code as number | null)
-  const signal = (name: NodeJS.Signals): void => signalGroup(child, name, hasGroups)
+  const signal = (name: NodeJS.Signals): void => signalGroup(child, name)
   return {
     ended,
     async stop() {
@@ -87,9 +88,9 @@ export function runCommand(
   }
 }
 
-function signalGroup(child: ChildProcess, name: NodeJS.Signals, hasGroups: boolean): void {
+function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
   try {
-    if (hasGroups && child.pid !== undefined) process.kill(-child.pid, name)
+    if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, name)
     else child.kill(name)
   } catch {
     // The whole group has ended.
