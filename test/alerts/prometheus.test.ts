@@ -227,7 +227,7 @@ test('GrantorTracesLost fires if the collector refuses traces', async ({ service
   collector.answer = (response) => void response.writeHead(200).end('{}')
 })
 
-test('GrantorHookFails fires if the hook answers rubbish', async ({ service, prometheus, hook }) => {
+test('GrantorHookFails fires if the answers of the hook cannot be used', async ({ service, prometheus, hook }) => {
   hook.answer = { answer: 'perhaps' }
   await expectFiring(prometheus, ['GrantorHookFails'], () => service.walk.authorize(requestOf(service.client)))
   hook.answer = { answer: 'yes' }

@@ -110,7 +110,7 @@ test('Each fault of a form is at its field, and the list of faults links to the 
   expect(await page.evaluate(() => location.hash)).toBe('#field-name')
 })
 
-test('The empty choice of a field says which value applies', async ({ grantor, page }) => {
+test('The empty choice of a field names the value that applies', async ({ grantor, page }) => {
   await addOperator(grantor, OWNER, 'owner')
   await signInToConsole(page, grantor, OWNER, NEW)
   expect(await page.locator('form.fields > .field').count()).toBeLessThanOrEqual(5)
