@@ -35,7 +35,7 @@ import {
 import { developmentLog } from '../development/development-log.ts'
 import type { FileClient } from '../development/file-records.ts'
 import { lockFolder } from '../development/folder-lock.ts'
-import { type OwnApp, ownAppLines, readOwnApp, registerOwnApp, runCommand } from '../development/own-app.ts'
+import { clientLines, type OwnApp, readOwnApp, registerOwnApp, runCommand } from '../development/own-app.ts'
 import { allListening, type Listener, listen, promising } from '../serve/listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
 import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -74,7 +74,7 @@ export const start = defineCommand({
   },
   examples: [
     'grantor start',
-    'grantor start --ports 5000 --data /tmp/grantor',
+    'grantor start --ports 5000 --data ./other-data',
     "grantor start --file grantor.yaml --run 'node --watch server.js'",
   ],
   program: 'start',
@@ -88,12 +88,13 @@ export const start = defineCommand({
     const settings = settingsFor('start', { env })
     for (const line of ignoredSettings(environment.env)) environment.print(line)
     const unlock = lockFolder(folder)
+    const signal = catchStopSignals()
     try {
       const running = await runAll(settings, { made, app, folder }, ports, environment)
       keepAddresses(folder, env)
       const lines = app ? ownBanner(settings, running, ports, folder) : banner(settings, running, ports, folder)
       for (const line of lines) environment.print(line)
-      return await runToEnd(running, app, settings, environment)
+      return await runToEnd({ ...running, signal }, app, settings, environment)
     } finally {
       unlock()
     }
@@ -102,13 +103,12 @@ export const start = defineCommand({
 
 /** Until a signal arrives, or until the program of --run ends. */
 async function runToEnd(
-  { close, logger, clients: [client] }: Running,
+  { close, logger, clients: [client], signal }: Running & { signal: ReturnType<typeof catchStopSignals> },
   app: OwnApp | null,
   { authUrl: issuer }: Settings<'start'>,
   { env, printError }: CommandEnvironment,
 ): Promise<number> {
-  if (!app?.command || !client) return shutDownOnSignals(close, { logger })
-  const signal = catchStopSignals()
+  if (!app?.command || !client) return shutDownOnSignals(close, { logger, signal })
   const program = runCommand(app.command, env, { issuer, client })
   let [isStopping, hasFailed] = [false, false]
   const closeBoth = async (): Promise<void> => {
@@ -334,7 +334,7 @@ function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Por
     '',
     `Grantor is ready. Open ${redirectUri ? new URL(redirectUri).origin : 'your app'}, and sign in with ${signIn}.`,
     '',
-    ...ownAppLines(clients),
+    ...clientLines(clients),
     'Grantor',
     ...facts([
       ['Issuer', settings.authUrl],

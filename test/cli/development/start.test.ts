@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { test as base, describe, expect } from 'vitest'
 import { FILE, started } from '../../support/fixtures.ts'
@@ -39,6 +39,17 @@ async function stopDemo({ running: one }: Demo): Promise<void> {
   const end = one.ended()
   one.child.kill('SIGTERM')
   expect((await end).code).toBe(0)
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
 }
 
 function post({ port, id, secret }: Demo, path: string, body: Record<string, string>) {
@@ -318,6 +329,15 @@ describe('The command start', () => {
       err: expect.stringContaining(`grantor start --data ${folder}`),
     })
     expect(existsSync(join(folder, 'grantor.sqlite'))).toBe(false)
+  })
+
+  test('A SIGTERM that arrives as soon as the first port is open ends start in order, with 0', async () => {
+    const port = await sixInARow()
+    const one = launchForTest(['start', '--ports', String(port), '--data', join(newFolder(), 'data')])
+    const end = one.ended()
+    while (!(await isOpen(port))) await new Promise((resolve) => setImmediate(resolve))
+    one.child.kill('SIGTERM')
+    expect(await end).toMatchObject({ code: 0 })
   })
 
   test('If the secret of a data folder is missing, start exits with 1 and does not make another secret', async () => {
