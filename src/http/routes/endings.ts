@@ -108,10 +108,11 @@ async function closing<Result>(reader: FeedReader, work: Promise<Result>): Promi
 
 /** The first messages with news; without news, what there is after `wait` seconds. */
 async function readWithin({ feed }: Feed, { resource, cursor }: Reading, wait: number): Promise<Batch> {
-  const until = performance.now() + wait * 1000
   let batch = await feed.read(resource, cursor, { isFirst: wait === 0 })
+  const until = performance.now() + wait * 1000
+  const isOver = pauseFor(wait * 1000, undefined, { ref: false })
   while (batch.messages.length === 0 && performance.now() < until && !feed.isClosed) {
-    await Promise.race([feed.next(resource, batch.cursor), pauseFor(until - performance.now(), undefined, { ref: false })])
+    await Promise.race([feed.next(resource, batch.cursor), isOver])
     batch = await feed.read(resource, readCursor(batch.cursor), { isFirst: false })
   }
   return batch
@@ -120,7 +121,7 @@ async function readWithin({ feed }: Feed, { resource, cursor }: Reading, wait: n
 /** The events of one reader. The next event is made when the one before was sent, so a slow reader needs no memory. */
 async function* eventsOf(
   service: Service,
-  { client, resource }: Reading,
+  reading: Reading,
   { reader, first }: { reader: FeedReader; first: Batch },
 ): AsyncGenerator<string> {
   const { feed } = service.endings
@@ -133,16 +134,22 @@ async function* eventsOf(
       yield isLast ? `id: ${batch.cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`
     }
     reader.until = readCursor(batch.cursor)?.until ?? 0
-    await feed.next(resource, batch.cursor)
-    if (feed.isClosed || service.isStopping?.() || performance.now() > endsAt || !(await isStillReader(service, client))) return
-    batch = await readOrWait(feed, resource, batch)
+    await feed.next(reading.resource, batch.cursor)
+    if (feed.isClosed || service.isStopping?.() || performance.now() > endsAt) return
+    const next = await readOrWait(service, reading, batch)
+    if (!next) return
+    batch = next
   }
 }
 
-/** If the store cannot be read, the stream stays open without messages, and the feed of the reader becomes too old to be used. */
-async function readOrWait(feed: EndingFeed, resource: string, { cursor }: Batch): Promise<Batch> {
+/**
+ * What follows the batch; null if the client may no longer read. If the store cannot be read, the stream stays open without messages, and the
+ * feed of the reader becomes too old to be used.
+ */
+async function readOrWait(service: Service, { client, resource }: Reading, { cursor }: Batch): Promise<Batch | null> {
   try {
-    return await feed.read(resource, readCursor(cursor), { isFirst: false })
+    if (!(await isStillReader(service, client))) return null
+    return await service.endings.feed.read(resource, readCursor(cursor), { isFirst: false })
   } catch (error) {
     if (error instanceof StoreUnavailable) return { cursor, messages: [] }
     throw error

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect } from 'vitest'
 import { endOneGrant } from '../../../src/domain/consent/end-grants.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { claimsOf, tokensOf } from '../../support/app.ts'
 import { askFeed, basic, entriesOf, entryOfText, entryOfUuid, readFeed } from '../../support/feed.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
@@ -186,6 +187,40 @@ for (const engine of ENGINES) {
       clearInterval(reading)
       stop.abort()
       expect(seen).toContain(entryOfUuid(claimsOf(access_token).grant_id))
+    })
+
+    test('While the store cannot be read, a stream stays open, and it continues afterwards', async ({ app, api }) => {
+      const { grantor } = app
+      const { access_token } = await app.freshTokens({ resource: API })
+      const stop = new AbortController()
+      const response = await fetch(`${grantor.authUrl}/oauth/endings`, {
+        headers: { ...basic(api), accept: 'text/event-stream' },
+        signal: stop.signal,
+      })
+      const events = eventsIn(response)
+      await events.next()
+      const { endings, clients } = grantor.store
+      const [{ readEndings }, { readClient }] = [endings, clients]
+      const away = () => Promise.reject(new StoreUnavailable('away'))
+      Object.assign(endings, { readEndings: away })
+      Object.assign(clients, { readClient: away })
+      grantor.deps.clients.forget('everything')
+      for (let reads = 0; reads < 4; reads++) {
+        await expect(grantor.renewFeed()).rejects.toThrow(StoreUnavailable)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      Object.assign(endings, { readEndings })
+      Object.assign(clients, { readClient })
+      await endOneGrant(grantor.store, claimsOf(access_token).grant_id, grantor.clock.now())
+      const reading = setInterval(() => void grantor.renewFeed(), 20)
+      const seen: string[] = []
+      while (!seen.includes(entryOfUuid(claimsOf(access_token).grant_id))) {
+        const { value, done } = await events.next()
+        expect(done).toBe(false)
+        seen.push(...entriesOf([value]))
+      }
+      clearInterval(reading)
+      stop.abort()
     })
 
     // On PostgreSQL the times of endings are those of the database.
