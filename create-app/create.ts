@@ -61,11 +61,12 @@ export function createFiles({ folder, template, ports, files }: NewApp): void {
   const draft = join(parent, `.create-grantor-app-${randomBytes(8).toString('hex')}`)
   try {
     mkdirSync(draft)
+    const { secret, styles } = templates[template]
     cpSync(join(TEMPLATES, template), draft, { recursive: true })
+    cpSync(join(TEMPLATES, 'style.css'), join(draft, styles))
     for (const path of filesOf(draft)) writeFileSync(path, adapted(readFileSync(path, 'utf8'), name, ports))
     if (Object.keys(files).length > 0) useFiles(join(draft, 'package.json'), files)
     writeFileSync(join(draft, '.gitignore'), `${IGNORED.join('\n')}\n`)
-    const { secret } = templates[template]
     if (secret !== null) writeFileSync(join(draft, '.env'), environmentOf(secret, ports.app), { mode: 0o600 })
     moveTo(place, draft)
   } catch (error) {

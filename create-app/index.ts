@@ -158,5 +158,4 @@ async function askForTemplate(): Promise<string> {
   }
 }
 
-// oxlint-disable-next-line typescript/no-floating-promises -- a failure ends the process with its stack
-if (import.meta.main) main(process.argv.slice(2)).then((exit) => (process.exitCode = exit))
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2))

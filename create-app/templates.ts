@@ -5,13 +5,15 @@ export type Template = {
   secret: string | null
   /** true if the folder needs an environment of Python, too */
   python: boolean
+  /** the path of the style sheet, which all templates share */
+  styles: string
 }
 
 export const templates = {
-  next: { words: 'Next.js with NextAuth.js', secret: 'NEXTAUTH_SECRET', python: false },
-  hono: { words: 'a page without a bundler, and an API on Hono', secret: null, python: false },
-  express: { words: 'Express with Passport', secret: 'SESSION_SECRET', python: false },
-  fastapi: { words: 'FastAPI with Authlib, in Python', secret: 'SESSION_SECRET', python: true },
+  next: { words: 'Next.js with NextAuth.js', secret: 'NEXTAUTH_SECRET', python: false, styles: 'app/style.css' },
+  hono: { words: 'a page without a bundler, and an API on Hono', secret: null, python: false, styles: 'public/style.css' },
+  express: { words: 'Express with Passport', secret: 'SESSION_SECRET', python: false, styles: 'public/style.css' },
+  fastapi: { words: 'FastAPI with Authlib, in Python', secret: 'SESSION_SECRET', python: true, styles: 'static/style.css' },
 } as const satisfies Record<string, Template>
 
 export type TemplateName = keyof typeof templates
