@@ -5,7 +5,7 @@ export const CHECKOUT = join(import.meta.dirname, '..')
 
 /** A module of the built package, such as `store/sqlite/index.js`. */
 export function importBuilt(path: string, home = CHECKOUT): Promise<unknown> {
-  // oxlint-disable-next-line no-dynamic-require
+  // oxlint-disable-next-line no-dynamic-require -- the modules of another build, whose folder is an argument
   return import(join(home, 'dist/src', path))
 }
 

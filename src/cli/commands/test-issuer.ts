@@ -7,6 +7,7 @@ import type { TestGrantor } from '../../testing/test-grantor.ts'
 import { readConfiguration } from '../configuration/read-configuration.ts'
 import { readFileText } from '../configuration/read-file.ts'
 import { developmentLog } from '../development/development-log.ts'
+import { clientLines } from '../development/own-app.ts'
 import { type CommandEnvironment, defineCommand, UsageError } from '../terminal/command.ts'
 import { facts } from '../terminal/print.ts'
 
@@ -130,16 +131,8 @@ function banner({ issuer, loginUrl, controlUrl, clients, wallets }: TestGrantor)
       ['login server', loginUrl],
       ['control endpoint', `${controlUrl}/test`],
     ]),
-    ...clients.flatMap(({ name, clientId, clientSecret, redirectUris }) => [
-      '',
-      name,
-      ...facts([
-        ['client_id', clientId],
-        ...(clientSecret === null ? [] : [['client_secret', clientSecret] as const]),
-        ...redirectUris.map((uri) => ['redirect_uri', uri] as const),
-      ]),
-    ]),
     '',
+    ...clientLines(clients),
     'Wallets, whose keys are public',
     ...wallets.map(({ address }) => `  ${address}`),
     '',

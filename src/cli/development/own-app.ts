@@ -43,7 +43,10 @@ export function registerOwnApp(
   })
 }
 
-export function ownAppLines(clients: readonly FileClient[]): string[] {
+/** Lines for the terminal. Each client ends with an empty line. */
+export function clientLines(
+  clients: readonly Pick<FileClient, 'name' | 'clientId' | 'clientSecret' | 'redirectUris'>[],
+): string[] {
   return clients.flatMap(({ name, clientId, clientSecret, redirectUris }) => [
     name,
     ...facts([

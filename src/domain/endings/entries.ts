@@ -71,7 +71,7 @@ export class Block {
   }
 }
 
-/** Where an entry is. */
+/** The block that holds an entry, and the position of the entry in this block. */
 export type Place = { block: Block; position: number }
 
 export class Entries {

@@ -14,7 +14,7 @@ export type Ending =
   /** A client was disabled or deleted, or may no longer have tokens of its own; `hash` is `hashOfClient`. */
   | { kind: 'client'; hash: string; at: number }
 
-/** Where a read ended. Only the store that returned the place reads it. */
+/** The end of a read. Only the store that returned the place reads the place. */
 export type EndingPlace = { readonly instance: string }
 
 export type EndingsRead = {
