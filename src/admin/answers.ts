@@ -20,8 +20,6 @@ export const problemSchema = named(
   ),
 )
 
-const parserRefusalSchema = Type.Object({ error: Type.String(), error_description: Type.String() })
-
 type Given = { hasId: boolean; hasBody: boolean; hasInput: boolean }
 
 export function answersOf(operation: Operation, given: Given): Record<number, object> {
@@ -60,10 +58,6 @@ function answer(description: string, schema: TSchema | null): object {
 function refusal(status: number): object {
   return {
     description: wordsOf(status),
-    content: {
-      'application/problem+json': { schema: refTo(problemSchema) },
-      // The HTTP parser refuses the head of a request before any route is known.
-      ...(status === 431 && { 'application/json': { schema: parserRefusalSchema } }),
-    },
+    content: { 'application/problem+json': { schema: refTo(problemSchema) } },
   }
 }

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Refusal, type RefusalCode } from '../operations/refusal.ts'
-import { MalformedHost } from '../ops/http/malformed-http.ts'
+import { MalformedHost, type MalformedHttpOptions } from '../ops/http/malformed-http.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import type { Admin } from './admin.ts'
 
@@ -25,11 +25,13 @@ const PROBLEMS = {
   forbidden: { status: 403, words: 'The scopes of the access token or the role of the operator do not allow the operation.' },
   not_found: { status: 404, words: 'There is no such record.' },
   method_not_allowed: { status: 405 },
+  request_timeout: { status: 408 },
   conflict: { status: 409, words: 'The state of the record does not allow the change.' },
   changed_meanwhile: { status: 412, words: 'The record was changed since it was read (If-Match).' },
   too_large: { status: 413, words: 'The body is too large.', detail: 'The body is larger than 64 KiB.' },
   path_too_long: { status: 414, words: 'The path is too long.', detail: 'A parameter in the path is too long.' },
   unsupported_media_type: { status: 415, words: 'The body is not JSON.', detail: 'The body must be application/json.' },
+  expectation_failed: { status: 417 },
   invalid_request: { status: 422, words: 'The request has faults. The member `faults` lists them.' },
   idempotency_key_reused: { status: 422 },
   headers_too_large: {
@@ -67,8 +69,9 @@ export class Problem extends Error {
   }
 }
 
+const PROBLEM_TYPE = 'application/problem+json'
 const PROBLEM_HEADERS = {
-  'content-type': 'application/problem+json; charset=utf-8',
+  'content-type': `${PROBLEM_TYPE}; charset=utf-8`,
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 } as const
@@ -86,18 +89,27 @@ export function replyWithProblem(admin: Admin, error: unknown, request: FastifyR
   const reason = error instanceof OAuthError ? error.reason : problem.code
   admin.metrics?.countRefusal('admin', reason)
   admin.tracing?.noteRefusal(request, reason)
-  return reply
-    .code(status)
-    .headers(PROBLEM_HEADERS)
-    .send({
-      type: 'about:blank',
-      title: STATUS_CODES[status],
-      status,
-      code: problem.code,
-      detail: problem.message,
-      ...(problem.faults.length > 0 && { faults: problem.faults }),
-      request_id: request.id,
-    })
+  return reply.code(status).headers(PROBLEM_HEADERS).send(documentOf(problem, request.id))
+}
+
+function documentOf(problem: Problem, requestId: string): object {
+  const status = statusOf(problem)
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status],
+    status,
+    code: problem.code,
+    detail: problem.message,
+    ...(problem.faults.length > 0 && { faults: problem.faults }),
+    request_id: requestId,
+  }
+}
+
+/** The document for a request that reaches no route, because the HTTP parser refuses the request. */
+export const writeMalformed: NonNullable<MalformedHttpOptions['write']> = ({ status, description, requestId }) => {
+  // A status of the parser belongs to one code.
+  const code = CODES.find((each) => ROWS[each].status === status) ?? 'malformed_request'
+  return { type: PROBLEM_TYPE, body: documentOf(new Problem(code, description), requestId) }
 }
 
 export function problemOf(error: unknown): Problem {

@@ -13,7 +13,7 @@ import { createHttpServer, type Refuse } from '../ops/http/server.ts'
 import { LOGO_PATH } from '../pages/look.ts'
 import type { Admin } from './admin.ts'
 import { describeOperations, openapiRoute } from './openapi.ts'
-import { Problem, replyWithProblem } from './problem.ts'
+import { Problem, replyWithProblem, writeMalformed } from './problem.ts'
 import { addRoute } from './route.ts'
 import { serviceOf } from './service.ts'
 import { compileSchema } from './validate.ts'
@@ -32,7 +32,7 @@ export function createAdminServer(admin: Admin, addConsole: AddConsole): Fastify
   const note = ({ reason, requestId, network }: MalformedHttp) =>
     deps.audit({ event: 'refused', reason, request_id: requestId, network })
   const server = createHttpServer(
-    { logger, tls, trustedProxies, metrics, tracing, malformed: { now: deps.now, note }, refuse },
+    { logger, tls, trustedProxies, metrics, tracing, malformed: { now: deps.now, note, write: writeMalformed }, refuse },
     {
       bodyLimit: BODY_AT_MOST,
       routerOptions: { maxParamLength: PARAMETER_AT_MOST },

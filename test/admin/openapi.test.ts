@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile'
 import { expect } from 'vitest'
 import { adminCaller } from '../support/admin.ts'
 import { test as base, FILE } from '../support/fixtures.ts'
+import { parseAnswer, rawExchange } from '../support/raw-http.ts'
 import { send } from '../support/send.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
@@ -102,6 +103,32 @@ test('A request that is not JSON, too large, or for an unknown path or method ge
     expect(answer.json()).toMatchObject({ status, request_id: answer.headers['x-request-id'] })
   }
   expect((await owner.call('PATCH', '/v1/keys', {})).headers.allow).toBe('GET, POST')
+})
+
+test('A request that the HTTP parser refuses gets a problem document, as any other refusal (RFC 9457, RFC 6585 §5)', async ({
+  grantor,
+}) => {
+  const cases: [status: number, code: string, request: string][] = [
+    [431, 'headers_too_large', `GET /v1/clients HTTP/1.1\r\nHost: a\r\nCookie: ${'x'.repeat(17_000)}\r\n\r\n`],
+    [431, 'headers_too_large', `GET /v1/clients?q=${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    [400, 'malformed_request', 'BREW / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    [405, 'method_not_allowed', 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n'],
+    [417, 'expectation_failed', 'GET /v1/clients HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n'],
+  ]
+  for (const [status, code, request] of cases) {
+    const answer = parseAnswer(await rawExchange(grantor.adminUrl, request))
+    expect(answer.json()).toEqual({
+      type: 'about:blank',
+      title: expect.any(String) as string,
+      status,
+      code,
+      detail: expect.stringMatching(/\.$/) as string,
+      request_id: answer.headers['x-request-id'],
+    })
+    expect(answer.status).toBe(status)
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+    expect(answer.headers['cache-control']).toBe('no-store')
+  }
 })
 
 /** The operation whose path has the same segments, apart from parameters. */

@@ -16,9 +16,9 @@ import type { FastifyInstance } from 'fastify'
 import { networkPrefix } from './network.ts'
 import { newRequestId } from './request-log.ts'
 
-type Status = 400 | 405 | 408 | 413 | 417 | 431
+export type MalformedStatus = 400 | 405 | 408 | 413 | 417 | 431
 
-const DESCRIPTION: Record<Status, string> = {
+const DESCRIPTION: Record<MalformedStatus, string> = {
   400: 'This is not an HTTP request that can be read.',
   405: 'This server is not a proxy: CONNECT is not allowed.',
   408: 'The request did not arrive completely in time.',
@@ -32,17 +32,18 @@ export type MalformedHttpOptions = {
   now?: () => number
   /** called once for each refusal, for the log */
   note?: (refusal: MalformedHttp) => void
+  /** the response as JSON; an error of RFC 6749 §5.2 unless given */
+  write?: (refusal: { status: MalformedStatus; description: string; requestId: string }) => { type: string; body: object }
 }
 
 export type MalformedHttp = {
-  reason: `http_${Status}`
+  reason: `http_${MalformedStatus}`
   requestId: string
   /** the first part of the address at the other end of the connection, which may be a proxy */
   network: string | undefined
 }
 
 const HEADERS = {
-  'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   pragma: 'no-cache',
   'x-content-type-options': 'nosniff',
@@ -50,42 +51,30 @@ const HEADERS = {
 }
 
 /** Listeners for a Node server. Fastify takes `clientError` as `clientErrorHandler`. */
-export function malformedHttp({ now, note }: MalformedHttpOptions = {}) {
+export function malformedHttp(options: MalformedHttpOptions = {}) {
   /** The parser reports every further chunk of a connection that it has refused. */
   const refused = new WeakSet<Duplex>()
-
-  function headersOf(status: Status, socket: Duplex | null): Record<string, string> {
-    const requestId = newRequestId()
-    const network = networkPrefix((socket as Socket | null)?.remoteAddress) || undefined
-    note?.({ reason: `http_${status}`, requestId, network })
-    return {
-      ...(now && { date: new Date(now() * 1000).toUTCString() }),
-      ...HEADERS,
-      'content-length': String(Buffer.byteLength(bodyOf(status))),
-      'x-request-id': requestId,
-      // RFC 9110 §10.2.1: an empty list, because the target of CONNECT is another server, and no method is allowed on it.
-      ...(status === 405 && { allow: '' }),
-    }
-  }
 
   /**
    * Writes the response to the socket, because there is no response object. A response to an earlier request is sent
    * first: otherwise the client would take the refusal for that response.
    */
-  function refuse(socket: Duplex, status: Status): void {
+  function refuse(socket: Duplex, status: MalformedStatus): void {
     const earlier = responseOn(socket)
     if (earlier?.req.complete) earlier.once('close', () => refuse(socket, status))
     else if (!socket.writable) return
     else if (earlier?.headersSent) socket.destroy()
     else {
-      const head = Object.entries(headersOf(status, socket)).map(([name, value]) => `${name}: ${value}`)
-      socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...head, '', bodyOf(status)].join('\r\n'))
+      const { headers, body } = answerTo(status, socket, options)
+      const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+      socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...head, '', body].join('\r\n'))
       closeSoon(socket)
     }
   }
 
-  function respond(response: ServerResponse, status: Status): void {
-    response.writeHead(status, headersOf(status, response.socket)).end(bodyOf(status))
+  function respond(response: ServerResponse, status: MalformedStatus): void {
+    const { headers, body } = answerTo(status, response.socket, options)
+    response.writeHead(status, headers).end(body)
   }
 
   return {
@@ -121,15 +110,37 @@ export function createPlainServer(listener: RequestListener): Server {
 }
 
 /** Undefined if the connection broke or is not HTTP: then a response would not be read. */
-function statusOf(code = ''): Status | undefined {
+function statusOf(code = ''): MalformedStatus | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
   if (code === 'HPE_HEADER_OVERFLOW') return 431
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
   return code.startsWith('HPE_') ? 400 : undefined
 }
 
-function bodyOf(status: Status): string {
-  return JSON.stringify({ error: 'invalid_request', error_description: DESCRIPTION[status] })
+function answerTo(
+  status: MalformedStatus,
+  socket: Duplex | null,
+  { now, note, write = oauthError }: MalformedHttpOptions,
+): { headers: Record<string, string>; body: string } {
+  const requestId = newRequestId()
+  const network = networkPrefix((socket as Socket | null)?.remoteAddress) || undefined
+  note?.({ reason: `http_${status}`, requestId, network })
+  const written = write({ status, description: DESCRIPTION[status], requestId })
+  const body = JSON.stringify(written.body)
+  const headers = {
+    ...(now && { date: new Date(now() * 1000).toUTCString() }),
+    'content-type': `${written.type}; charset=utf-8`,
+    ...HEADERS,
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    // RFC 9110 §10.2.1: an empty list, because the target of CONNECT is another server, and no method is allowed on it.
+    ...(status === 405 && { allow: '' }),
+  }
+  return { headers, body }
+}
+
+function oauthError({ description }: { description: string }): { type: string; body: object } {
+  return { type: 'application/json', body: { error: 'invalid_request', error_description: description } }
 }
 
 /**
