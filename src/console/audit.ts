@@ -1,5 +1,8 @@
 /** The page of the audit trail. */
+import { recordedEvents } from '../domain/model/audit-events.ts'
+import { endReasons } from '../domain/model/records.ts'
 import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
+import { readOperators } from '../domain/operators/operators.ts'
 import { type AuditLineRecord, searchAudit } from '../operations/audit.ts'
 import { Refusal } from '../operations/refusal.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -10,10 +13,18 @@ const FIELDS = [
   ['wallet', 'Wallet', '0x…'],
   ['client_id', 'Client', 'client id'],
   ['grant_id', 'Grant', 'grant id'],
+] as const
+/** A text with proposals: a trail also has lines of operators who were removed, and of reasons of earlier versions. */
+const PROPOSED = [
   ['operator', 'Operator', '0x…, id or cli:NAME'],
-  ['event', 'Event', 'client_deleted'],
   ['reason', 'Reason', 'code_replayed'],
 ] as const
+const CHOSEN = [
+  ['event', 'Event', 'every event', recordedEvents.toSorted()],
+  ['result', 'Result', 'done and refused', ['done', 'refused']],
+] as const
+/** The reasons that most lines have. */
+const REASONS = Object.keys(endReasons).sort()
 const TIMES = [
   ['since', 'Since, UTC'],
   ['until', 'Before, UTC'],
@@ -24,7 +35,7 @@ type Found = { lines: AuditLineRecord[]; next: string | null } | { fault: string
 
 export function auditPages(console: Console): void {
   addPage(console, '/console/audit', async (visit) => {
-    const names = [...FIELDS, ...TIMES].map(([name]) => name)
+    const names = [...FIELDS, ...CHOSEN, ...PROPOSED, ...TIMES].map(([name]) => name)
     const entered: Entered = Object.fromEntries(names.map((name) => [name, visit.query.text(name).slice(0, 500)]))
     const filter = { ...entered, since: secondsOf(entered.since), until: secondsOf(entered.until) }
     const found = await search(console, visit, filter)
@@ -34,6 +45,8 @@ export function auditPages(console: Console): void {
       content: html`${titleRow('Audit trail')}
 <form method="get" action="/console/audit" class="filter" role="search" aria-label="Search the audit trail">
 ${FIELDS.map(([name, label, example]) => html`<div><label for="${name}">${label}</label><input type="text" id="${name}" name="${name}" value="${entered[name]}" placeholder="${example}" maxlength="500" autocomplete="off" spellcheck="false"></div>`)}
+${CHOSEN.map(choiceField(entered))}
+${PROPOSED.map(proposedField(entered, { operator: (await readOperators(console.admin.store)).map(({ id }) => id), reason: REASONS }))}
 ${TIMES.map(([name, label]) => html`<div><label for="${name}">${label}</label><input type="datetime-local" id="${name}" name="${name}" value="${entered[name]}" step="1"></div>\n`)}<p class="page-actions"><button class="button small" id="search">Search</button> ${link('/console/audit', 'Clear')}</p>
 ${'fault' in found && html`<p class="field-problem" role="alert">${found.fault}</p>`}
 </form>
@@ -42,6 +55,22 @@ ${nextLink(next, 'Older lines')}
 <p class="fine">Export everything with its hashes: <code>grantor audit export</code>. This search in the API: <code>GET /v1/audit${queryOf(filter)}</code></p>`,
     }
   })
+}
+
+/** A value that is in no list is shown too: the address of the page may have it. */
+function choiceField(entered: Entered): (field: (typeof CHOSEN)[number]) => Html {
+  return ([name, label, any, values]) => {
+    const chosen = entered[name] ?? ''
+    const offered = chosen === '' || (values as readonly string[]).includes(chosen) ? values : [...values, chosen]
+    return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}"><option value="">${any}</option>${offered.map((value) => html`<option${value === chosen && html` selected`}>${value}</option>`)}</select></div>`
+  }
+}
+
+type Proposals = Record<(typeof PROPOSED)[number][0], readonly string[]>
+
+function proposedField(entered: Entered, proposals: Proposals): (field: (typeof PROPOSED)[number]) => Html {
+  return ([name, label, example]) =>
+    html`<div><label for="${name}">${label}</label><input type="text" id="${name}" name="${name}" value="${entered[name]}" placeholder="${example}" maxlength="500" autocomplete="off" spellcheck="false" list="${name}-list"><datalist id="${name}-list">${proposals[name].map((value) => html`<option value="${value}">`)}</datalist></div>`
 }
 
 type Filter = Record<string, string | number | undefined>

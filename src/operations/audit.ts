@@ -8,6 +8,8 @@ import { column, columns, type RecordKind, readPage, type Subject } from './oper
 import { named, time } from './schemas.ts'
 import { operationsOn } from './standard.ts'
 
+const RESULTS = ['done', 'refused'] as const
+
 const auditText = Type.Optional(Type.String())
 
 const auditLineSchema = named(
@@ -18,7 +20,7 @@ const auditLineSchema = named(
       id: Type.String(),
       at: time,
       event: Type.String(),
-      result: Type.Enum(['done', 'refused']),
+      result: Type.Enum([...RESULTS]),
       reason: auditText,
       operator: auditText,
       client_id: auditText,
@@ -70,6 +72,13 @@ const input: readonly Member[] = [
     value: 'EVENT',
     words: 'Only this event, such as grant_ended.',
   }),
+  {
+    ...filter('result', '`refused`: only lines about requests that were declined or refused.', {
+      value: 'RESULT',
+      words: 'done, or refused: only requests that were declined or refused.',
+    }),
+    shape: { kind: 'text', choices: RESULTS },
+  },
   filter('reason', 'The reason of a refusal or of an ending.', {
     value: 'REASON',
     words: 'Only lines with this reason, such as refresh_replayed.',
@@ -89,7 +98,7 @@ function filter(name: string, words: string, option: Option): Member {
 }
 
 type TextFilter = 'wallet' | 'client_id' | 'grant_id' | 'operator' | 'event' | 'reason'
-type Filter = Partial<Record<TextFilter, string> & Record<'since' | 'until', number>>
+type Filter = Partial<Record<TextFilter, string> & Record<'since' | 'until', number> & { result: 'done' | 'refused' }>
 
 export const searchAudit = operationsOn(kind).list<Filter, AuditLineRecord>({
   id: 'searchAudit',

@@ -1,4 +1,6 @@
 /** The conditions of a search of the audit trail, the same in both engines. The statement has only the conditions of the filter, so that the engine can use the index of a column. */
+import { refusedEvents } from '../domain/model/audit-events.ts'
+import type { AuditFilter } from '../domain/model/audit-store.ts'
 
 /** The names of the filter's members and of their columns. */
 const COLUMNS = {
@@ -10,7 +12,10 @@ const COLUMNS = {
   event: 'event',
 } as const
 
-type Filter = { [Name in keyof typeof COLUMNS]?: string | undefined } & { since?: number | undefined; until?: number | undefined }
+/** The names are constants of this program. */
+const REFUSED = refusedEvents.map((name) => `'${name}'`).join(', ')
+
+type Filter = { [Name in keyof typeof COLUMNS]?: string | undefined } & Pick<AuditFilter, 'result' | 'since' | 'until'>
 type Page = { limit: number; before?: { at: number; seq: number } | undefined }
 
 export const LINE_COLUMNS = 'seq, at, event, reason, client_id, grant_id, wallet, operator, line, hash'
@@ -19,7 +24,8 @@ export const LINE_COLUMNS = 'seq, at, event, reason, client_id, grant_id, wallet
 export function searchOf(filter: Filter, { limit, before }: Page): { sql: string; named: Record<string, string | number> } {
   const given = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).filter((name) => filter[name] !== undefined)
   const conditions = given.map((name) => `${COLUMNS[name]} = :${name}`)
-  const { since = 0, until = Number.MAX_SAFE_INTEGER } = filter
+  const { result, since = 0, until = Number.MAX_SAFE_INTEGER } = filter
+  if (result !== undefined) conditions.push(`event ${result === 'refused' ? 'IN' : 'NOT IN'} (${REFUSED})`)
   const start = before && before.at < until ? before : { at: until, seq: 0 }
   return {
     sql: `SELECT ${LINE_COLUMNS} FROM audit_lines

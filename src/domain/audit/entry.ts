@@ -47,12 +47,9 @@ export function entryOfEvent(audited: AuditEvent, circumstances: () => Circumsta
   if (!auditEvents[audited.event].recorded) return null
   const { event, client_id: clientId, grant_id: grantId, key_id: keyId, request_id: requestId, ...others } = audited
   const given = circumstances()
-  const result = REFUSALS.has(event) ? 'refused' : 'done'
+  const result = auditEvents[event].isRefused ? 'refused' : 'done'
   return newEntry({ ...given, ...others, event, result, clientId, grantId, keyId, requestId: requestId ?? given.requestId })
 }
-
-/** The recorded events in which a request was refused. */
-const REFUSALS: ReadonlySet<AuditEventName> = new Set(['consent_declined', 'hook_refused', 'hook_failed'])
 
 /** The line of an entry, still without its place in the chain. Members without a value are left out of the text. */
 export function lineOf(entry: AuditEntry): UnplacedLine {

@@ -25,6 +25,8 @@ type Row = {
   lasting?: true
   /** The event changes nothing, so a caller can repeat it at any rate. It is only counted: one line a minute has the number. */
   counted?: true
+  /** The lines of the event have the result `refused`. */
+  isRefused?: true
   /** A request was refused. The console shows who sent such requests. */
   refusal?: true
   /** An operator must be alerted. */
@@ -44,7 +46,7 @@ const TABLE = {
   },
   session_started: { ...AWAITED, means: 'A session of a browser began.' },
   consent_confirmed: { ...AWAITED, means: 'A user allowed the request of an app without a new signature.' },
-  consent_declined: { ...AWAITED, means: 'A user who is signed in declined the request of an app.' },
+  consent_declined: { ...AWAITED, isRefused: true, means: 'A user who is signed in declined the request of an app.' },
   device_allowed: { ...AWAITED, means: 'A user allowed the request of a device.' },
   cross_device_signed: { ...AWAITED, means: 'A wallet on another device signed the login of a browser.' },
 
@@ -52,7 +54,11 @@ const TABLE = {
     ...AWAITED,
     means: 'The hook of the operator allowed a code, or the request of a device. `scopes` are the allowed ones.',
   },
-  hook_refused: { ...AWAITED, means: 'The hook of the operator refused a wallet at an app. `occasion` is the kind of request.' },
+  hook_refused: {
+    ...AWAITED,
+    isRefused: true,
+    means: 'The hook of the operator refused a wallet at an app. `occasion` is the kind of request.',
+  },
   refresh_narrowed: {
     recorded: true,
     counted: true,
@@ -60,6 +66,7 @@ const TABLE = {
   },
   hook_failed: {
     recorded: true,
+    isRefused: true,
     counted: true,
     means: 'The hook of the operator gave no usable answer, so requests were refused with 503. `reason` is the kind of failure.',
   },
@@ -163,6 +170,9 @@ export const auditEvents: Readonly<Record<AuditEventName, Row>> = TABLE
 export const recordedEvents: readonly string[] = Object.entries(auditEvents).flatMap(([name, { recorded }]) =>
   recorded ? [name] : [],
 )
+
+/** The recorded events whose lines have the result `refused`. */
+export const refusedEvents: readonly string[] = recordedEvents.filter((name) => auditEvents[name as AuditEventName].isRefused)
 
 type NamesWith<Traits> = { [Name in AuditEventName]: (typeof TABLE)[Name] extends Traits ? Name : never }[AuditEventName]
 type AwaitedName = NamesWith<{ awaited: true | 'unless_revoked' }>

@@ -50,6 +50,8 @@ export type AuditFilter = {
   operator?: string | undefined
   reason?: string | undefined
   event?: string | undefined
+  /** the result of the lines' events (`refusedEvents`) */
+  result?: 'done' | 'refused' | undefined
   since?: number | undefined
   until?: number | undefined
 }

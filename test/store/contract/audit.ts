@@ -130,7 +130,7 @@ export function auditContract(subject: Subject): void {
       some({
         // every third line happened before its neighbours
         at: NOW + (index % 3 === 0 ? index - 2 : index),
-        event: index % 2 === 0 ? 'grant_ended' : 'session_started',
+        event: index % 2 === 0 ? 'grant_ended' : index === 5 ? 'hook_refused' : 'session_started',
         clientId: index < 6 ? 'first' : 'second',
         ...(index % 4 === 0 ? { wallet, reason: 'revoked', grantId: `g${index}`, operator: 'cli:root' } : {}),
       }),
@@ -152,6 +152,8 @@ export function auditContract(subject: Subject): void {
     expect(await search({ since: NOW + 3, until: NOW + 8 })).toEqual(
       newestFirst.filter(({ at }) => at >= NOW + 3 && at < NOW + 8),
     )
+    expect(await search({ result: 'refused' })).toEqual(newestFirst.filter(({ event }) => event === 'hook_refused'))
+    expect(await search({ result: 'done' })).toEqual(newestFirst.filter(({ event }) => event !== 'hook_refused'))
     expect(await search({ wallet: someWallet() })).toEqual([])
     const paged: AuditLine[] = []
     let page: AuditLine[]
