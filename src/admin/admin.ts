@@ -6,6 +6,7 @@ import type { FeedReaders } from '../domain/endings/feed-readers.ts'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
+import type { ServiceSetting } from '../operations/service.ts'
 import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { LiveState } from '../ops/metrics/live-state.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
@@ -21,6 +22,10 @@ export type Admin = {
   adminUrl: string
   /** true for `grantor start` */
   isDevelopment: boolean
+  /** the settings in force of this process */
+  settings: readonly ServiceSetting[]
+  /** of the package */
+  version: string
   logger: FastifyBaseLogger
   /** counts the requests that fail because of the store, in place of a line for each */
   storeOutage: Pick<OutageLog, 'failed'>

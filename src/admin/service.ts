@@ -5,12 +5,13 @@ import { addJob } from '../domain/operators/jobs.ts'
 import type { Service } from '../operations/service.ts'
 import type { Admin } from './admin.ts'
 
-export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment }: Admin): Service {
+export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment, settings }: Admin): Service {
   return {
     store,
     now: deps.now,
     adminResource: adminResourceOf(adminUrl),
     isDevelopment,
+    settings,
     keys: () => ({ ring: deps.keys, keeping: keyKeeping }),
     record: async ({ id }, act) => deps.audit({ ...act, operator: id }),
     startJob: async (job) => addJob(store, job, deps.now()),

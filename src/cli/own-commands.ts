@@ -11,6 +11,7 @@ export const ownCommands: readonly CommandEntry[] = [
   { name: 'doctor', load: async () => (await import('./commands/doctor.ts')).doctor },
   { name: 'apply', load: async () => (await import('./commands/apply.ts')).apply },
   { name: 'export', load: async () => (await import('./commands/export.ts')).exportCommand },
+  { name: 'settings', load: async () => (await import('./commands/settings.ts')).settings },
   { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
   { name: 'clients import', load: async () => (await import('./commands/clients-import.ts')).clientsImport },
   { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },

@@ -28,6 +28,18 @@ export const chains: Parser<Chain[]> = (text) => {
   return faults.length > 0 ? { fault: faults.join('; ') } : { value: list.map(({ chain }) => chain) }
 }
 
+/** `chains` has accepted the text. */
+export function hostsOfChains(text: string): string {
+  const parsed = chains(text)
+  const list = 'value' in parsed ? parsed.value : []
+  return list
+    .map(({ chainId, name, home, rpc }) => {
+      const hosts = rpc.map((url) => new URL(url).host).join(', ')
+      return `${chainId} ${name}${home ? ' (home)' : ''} at ${hosts}`
+    })
+    .join('; ')
+}
+
 const members = ['name', 'rpc', 'home', 'one_rpc']
 
 function parseChain(id: string, entry: unknown): { chain: Chain; faults: string[] } {

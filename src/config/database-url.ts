@@ -46,6 +46,11 @@ export const databaseUrl: Parser<DatabaseUrl> = (text) => {
   return { value: { kind: 'sqlite', path } }
 }
 
+/** `databaseUrl` has accepted the text. None of the parameters is a secret. */
+export function withoutPassword(text: string): string {
+  return text.replace(/^(postgres(?:ql)?:\/\/[^:@/?#]*):[^@/?#]*@/, '$1@')
+}
+
 function postgresUrl(text: string): Parsed<PostgresUrl> {
   const parts = /^postgres(?:ql)?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^@/?#]*)\/([^/?#]+)(?:\?([^#]*))?$/.exec(text)
   if (!parts) return { fault: `must be ${EXAMPLE}; in a password, every character except letters and digits is written as %XX` }

@@ -1,6 +1,6 @@
 /** The settings of the operator's hook. docs/operating/hook.md describes the hook. */
 import * as read from './parsers.ts'
-import { auth, type Setting } from './setting.ts'
+import { auth, originOf, type Setting } from './setting.ts'
 
 export const hook = {
   hookUrl: {
@@ -9,6 +9,7 @@ export const hook = {
       'The address of a server of the operator that decides, before a code is issued and at each refresh, whether a wallet may have the scopes at the client. https, or http on this machine. If the server does not respond, these requests are refused with 503. docs/operating/hook.md.',
     usedBy: auth,
     parse: read.hookUrl,
+    shown: originOf,
     otherwise: 'none: no question is sent',
   },
   hookSecret: {

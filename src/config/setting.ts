@@ -18,11 +18,19 @@ export type Setting = {
   otherwise?: string
   /** never shown; may come from the file that NAME_FILE names */
   secret?: true
+  /** the value without the parts that may be secret, if the whole value must not be shown */
+  shown?: (text: string) => string
 }
 
 /** The name of the environment variable. */
 export function nameOf({ name, isStandard }: Setting): string {
   return isStandard ? name : `GRANTOR_${name}`
+}
+
+/** The origin of a URL. Operators put keys into paths, queries and user names. */
+export function originOf(text: string): string {
+  const { origin, pathname, search } = new URL(text)
+  return pathname === '/' && search === '' ? origin : `${origin}/…`
 }
 
 export const servers = ['start', 'serve', 'login-server'] as const

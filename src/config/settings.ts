@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { nearest } from '../oauth/nearest.ts'
 import { OWN_DESCRIPTIONS } from '../oauth/own-descriptions.ts'
 import { readCertificate } from './certificate.ts'
+import { type SettingInForce, settingsInForce } from './in-force.ts'
 import { readLogoFile } from './look.ts'
 import { isLoopbackHost, type ListenAddress, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
 import { nameOf } from './setting.ts'
@@ -39,7 +40,7 @@ type Present<P extends Program> =
 
 /** Lifetimes are in seconds. Required settings are present; the others are `undefined` if they have no default. */
 export type Settings<P extends Program = Program> = P extends Program
-  ? Omit<Read, Present<P>> & { [Key in Present<P>]: NonNullable<Read[Key]> }
+  ? Omit<Read, Present<P>> & { [Key in Present<P>]: NonNullable<Read[Key]> } & { inForce: readonly SettingInForce[] }
   : never
 
 export type Reading<P extends Program> = { kind: 'settings'; settings: Settings<P> } | { kind: 'faults'; faults: string[] }
@@ -59,7 +60,9 @@ export function readSettings<P extends Program>(program: P, env: Environment): R
   }
   faults.push(...contradictions(read, program), ...tlsFaults(read, program), ...logoFaults(read, program))
   if (faults.length > 0) return { kind: 'faults', faults }
-  return { kind: 'settings', settings: withDefaults(read as Read) as unknown as Settings<P> }
+  const complete = withDefaults(read as Read)
+  const settings = { ...complete, inForce: settingsInForce(program, env, complete) }
+  return { kind: 'settings', settings: settings as unknown as Settings<P> }
 }
 
 /** Names in the environment with our prefix that are not settings: usually typing mistakes. */

@@ -4,8 +4,8 @@
  */
 import { STANDARD_SCOPES } from '../oauth/standard-scopes.ts'
 import { addresses } from './addresses.ts'
-import { chains } from './chains.ts'
-import { databaseUrl } from './database-url.ts'
+import { chains, hostsOfChains } from './chains.ts'
+import { databaseUrl, withoutPassword } from './database-url.ts'
 import { hook } from './hook.ts'
 import { look } from './look.ts'
 import * as read from './parsers.ts'
@@ -34,6 +34,7 @@ const store = {
       '`sqlite:PATH`, a file. The process needs write access to the file and to its folder. Or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`, PostgreSQL 15 or newer; docs/operating/postgresql.md describes the parameters. Without `sslmode` the certificate is checked, except on this machine.',
     usedBy: storeUsers,
     parse: databaseUrl,
+    shown: withoutPassword,
   },
   secret: {
     name: 'SECRET',
@@ -81,6 +82,7 @@ const login = {
       'The chains and RPC endpoints for contract wallets, as JSON: `{"1": {"name": "Ethereum", "rpc": ["https://…", "https://…"], "home": true}}`. Exactly one home chain, one of GRANTOR_CHAIN_IDS: contract wallets sign in there only. Two RPC URLs of different operators must agree; `"one_rpc":true` trusts one alone. Other wallets do not need this setting.',
     usedBy: auth,
     parse: chains,
+    shown: hostsOfChains,
     preset: '{}',
     otherwise: 'none: contract wallets cannot sign in',
   },

@@ -1,6 +1,6 @@
 /** The settings of traces, under the names that the OpenTelemetry specification gives them. */
 import * as read from './parsers.ts'
-import { type Setting, servers } from './setting.ts'
+import { originOf, type Setting, servers } from './setting.ts'
 
 export const traces = {
   otlpEndpoint: {
@@ -10,6 +10,7 @@ export const traces = {
       'Address of an OpenTelemetry collector, http or https. Traces are sent as JSON over HTTP (OTLP) to `/v1/traces` below this address, usually on port 4318.',
     usedBy: servers,
     parse: read.collectorUrl,
+    shown: originOf,
     otherwise: 'none: there are no traces, and no code for traces is loaded',
   },
   otlpTracesEndpoint: {
@@ -18,6 +19,7 @@ export const traces = {
     words: 'The same as a complete address, if it does not end with `/v1/traces`.',
     usedBy: servers,
     parse: read.collectorUrl,
+    shown: originOf,
     otherwise: 'OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces`',
   },
   otlpHeaders: {

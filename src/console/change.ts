@@ -10,6 +10,7 @@ import { requireScope } from '../operations/service.ts'
 import { type Html, html } from '../pages/html.ts'
 import { begunBefore, dropDrafts, keepAfterSession, keepDraft, type OpenDraft, openDraft, operatorOf } from './drafts.ts'
 import { type Fields, ofAnother, requireForm } from './form.ts'
+import type { Crumb } from './layout.ts'
 import { clock, facts, link, pathTo, readable } from './parts.ts'
 import { problemPage } from './problem-page.ts'
 import { enteredMembers, fieldsOf, formMembers, hasFile, memberOfFault, shownMembers, withoutEmpty } from './record-form.ts'
@@ -26,6 +27,8 @@ export type ChangePages = {
   hasRecord: boolean
   /** what the path and the fields say, besides the members of the form */
   given?: (visit: Visit, fields: Fields) => Given
+  /** the pages above, if the operation has no record */
+  crumbs?: (visit: Visit) => readonly Crumb[]
   /** the page to return to, with or without the change */
   home(visit: Visit, result: Result | null): string
 }
@@ -108,6 +111,14 @@ async function presentOf(visit: Visit, { operation, hasRecord }: ChangePages): P
   return hasRecord ? readRecord(visit, subjectOf(operation.subject), visit.params.id ?? '') : null
 }
 
+/** The page of the record, if the record has one. */
+function crumbsOf({ operation, crumbs }: ChangePages, visit: Visit, present: Present | null): readonly Crumb[] {
+  if (!present) return crumbs?.(visit) ?? []
+  const subject = subjectOf(operation.subject)
+  const hasPage = subject.operations.some(({ kind }) => kind === 'get')
+  return hasPage ? [[pathTo(subject.name, visit.params.id ?? ''), nameOf(subject, present.members)]] : []
+}
+
 /** `isRefused`: the change was refused, so the form names the present state of the record. */
 type Entered = { entered: Fields | null; faults: readonly string[]; isRefused?: boolean; note?: Html | false }
 
@@ -128,6 +139,7 @@ async function showForm(
   visit.reply.code(faults.length > 0 ? 422 : 200)
   return visit.send({
     title: faults.length > 0 ? `Problem: ${title}` : title,
+    crumbs: crumbsOf(change, visit, present),
     content: html`<div class="narrow"><article class="card">
 <h1>${title}</h1>
 ${present && html`<p class="lead">${nameOf(subjectOf(operation.subject), present.members)}</p>`}
@@ -170,6 +182,7 @@ async function showQuestion(change: ChangePages, visit: Visit, fields: Fields, d
   const { title, effect, notes = [], isDangerous = false, button } = question
   return visit.send({
     title,
+    crumbs: crumbsOf(change, visit, present),
     content: html`<div class="narrow"><article class="card">
 <h1>${title}</h1>
 <p class="effect${isDangerous ? ' strong' : ''}" id="effect">${effect}</p>

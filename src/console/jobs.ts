@@ -31,6 +31,7 @@ ${jobsTable(await readJobViews(console, visit), visit.now, 'No job was started y
     return {
       title: `${isDone ? 'Done: ' : ''}${TITLES[job.kind]}`,
       refresh: isDone ? undefined : 2,
+      crumbs: [['/console/jobs', 'Jobs']],
       content: html`<div class="narrow"><article class="card">
 <h1>${TITLES[job.kind]} ${isDone ? 'is done' : '…'}</h1>
 <p class="effect" id="progress" role="status">${counted(job.grants_ended, 'grant')} ended${left !== null && left > 0 && `, ${counted(left, 'grant', COUNTED_AT_MOST)} left`}.</p>

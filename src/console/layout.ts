@@ -1,5 +1,5 @@
 /** The layout of every page of the console. */
-import { type Html, html } from '../pages/html.ts'
+import { type Fillable, type Html, html } from '../pages/html.ts'
 import { ICON, scriptElement, styleElement } from '../pages/inline.ts'
 import { shortAddress } from '../pages/words.ts'
 
@@ -12,11 +12,18 @@ export type Frame = {
   /** of this page */
   path: string
   mayReadAudit: boolean
+  /** of the package */
+  version: string
 }
+
+/** A page above this one. */
+export type Crumb = readonly [path: string, name: Fillable]
 
 export type Page = {
   title: string
   content: Html
+  /** the pages between the first level and this page */
+  crumbs?: readonly Crumb[]
   /** seconds; the page refreshes itself */
   refresh?: number | undefined
 }
@@ -30,11 +37,11 @@ const PLACES = [
   ['/console/operators', 'Operators'],
   ['/console/audit', 'Audit'],
   ['/console/webhooks', 'Webhooks'],
-  ['/console/look', 'Look'],
+  ['/console/settings', 'Settings'],
 ] as const
 
 /** A whole page. It is wider than the pages for users, because operators compare rows. The pages before the sign-in have no frame. */
-export function consolePage({ title, content, refresh }: Page, frame?: Frame): string {
+export function consolePage({ title, content, refresh, crumbs }: Page, frame?: Frame): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -52,8 +59,10 @@ ${frame && scriptElement('console')}
 <a class="skip" href="#page">Skip to the content</a>
 ${bar(frame)}
 <main id="page" tabindex="-1"${refresh !== undefined && html` data-refresh="${refresh}"`}>
+${frame && trail(frame, title, crumbs)}
 ${content}
 </main>
+${frame && html`<footer class="foot">Grantor ${frame.version}</footer>`}
 </body>
 </html>
 `.toString()
@@ -77,9 +86,18 @@ ${
 </header>`
 }
 
+/** The way from the first level to this page. A page of the first level has none. */
+function trail({ path }: Frame, title: string, crumbs: readonly Crumb[] = []): Html | false {
+  const place = PLACES.find(([each]) => isHere(each, path))
+  if (crumbs.length === 0 && (!place || place[0] === path)) return false
+  const above: readonly Crumb[] = [place ?? PLACES[0], ...crumbs]
+  return html`<nav class="crumbs" aria-label="Breadcrumbs"><ol>${above.map(([to, name]) => html`<li><a href="${to}"><bdi>${name}</bdi></a></li>`)}<li aria-current="page"><bdi>${title}</bdi></li></ol></nav>`
+}
+
 function isHere(path: string, present: string): boolean {
-  if (path === '/console') return present === path
+  const ofJobs = path === '/console' && present.startsWith('/console/jobs')
+  if (path === '/console') return present === path || ofJobs
   const ofGrants = path === '/console/wallet' && /^\/console\/(grants|sessions)\//.test(present)
-  const ofJobs = path === '/console/clients' && present.startsWith('/console/jobs')
-  return present === path || present.startsWith(`${path}/`) || ofGrants || ofJobs
+  const ofSettings = path === '/console/settings' && present === '/console/look'
+  return present === path || present.startsWith(`${path}/`) || ofGrants || ofSettings
 }

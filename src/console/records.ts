@@ -6,6 +6,7 @@ import type { Members, Shown } from '../operations/members/member.ts'
 import { type Listed, nameOf, type Operation, type Result, recordIn, type Subject } from '../operations/operation.ts'
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
+import { clientSections } from './client-sections.ts'
 import {
   buttonLink,
   type Column,
@@ -133,6 +134,7 @@ function addRecordPage(console: Console, subject: Subject): void {
     ]
     const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
     const hasAudit = visit.frame.mayReadAudit && searchAudit.input?.some((member) => member.name === idName) === true
+    const more = name === 'clients' && (await clientSections(visit, id))
     return {
       title,
       content: html`${titleRow(named(title, id), change !== undefined && buttonLink(change.path, change.label, 'main'))}
@@ -143,7 +145,8 @@ ${section(
 ${others.length > 0 && html`<p class="page-actions">${others.map(actionLink)}</p>`}
 ${hasAudit && html`<p class="fine">${link(`/console/audit${queryOf({ [idName]: id })}`, `What happened to this ${noun}`)}</p>`}`,
 )}
-${list.length < values.length && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}`,
+${list.length < values.length && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}
+${more}`,
     }
   })
 }

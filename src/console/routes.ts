@@ -17,6 +17,7 @@ import { overviewPage } from './overview.ts'
 import { problemPage } from './problem-page.ts'
 import { recordPages } from './records.ts'
 import { redirectTo, sendPage } from './replies.ts'
+import { settingsPage } from './settings.ts'
 import { secretPages } from './shown-secret.ts'
 import { signInRoutes } from './sign-in.ts'
 import { addPage, type Console, frameOfRequest } from './visit.ts'
@@ -41,6 +42,7 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Se
   keyPages(console)
   auditPages(console)
   lookPage(console)
+  settingsPage(console)
   server.get('/console/', async (_request, reply) => redirectTo(reply, '/console'))
   addPage(console, '/console/*', async () => {
     throw new Problem('not_found', 'There is no such page.')

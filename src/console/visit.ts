@@ -135,6 +135,7 @@ export async function visitOf(
     signOutToken: formToken('/console/sign-out'),
     path: pathOf(request),
     mayReadAudit: mayUse(actor, 'admin.audit'),
+    version: admin.version,
   }
   frames.set(request, frame)
   return {

@@ -16,8 +16,10 @@ import { counted } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { ENGLISH } from '../pages/languages.ts'
 import { type Scope, scopeWords } from '../pages/parts.ts'
+import { shortAddress } from '../pages/words.ts'
 import { parseAddress } from '../wallet/address.ts'
 import { addChange } from './change.ts'
+import type { Crumb } from './layout.ts'
 import {
   buttonLink,
   doneMessage,
@@ -66,6 +68,7 @@ ${content ?? (!isFaulty && lead)}`,
     const grant = await viewOf(console, output)
     return {
       title: 'Grant',
+      crumbs: [walletCrumb(grant.wallet)],
       content: html`${grantTitle(grant, visit)}
 ${doneMessage(endedOf(visit))}
 <div class="columns">
@@ -76,6 +79,10 @@ ${section('The text that the wallet signed', receiptContent(await readReceipt(vi
     }
   })
   addEndings(console)
+}
+
+function walletCrumb(wallet: string): Crumb {
+  return [`/console/wallet${queryOf({ wallet })}`, shortAddress(wallet)]
 }
 
 function endedOf(visit: Visit): string | undefined {
@@ -229,12 +236,14 @@ function addEndings(console: Console): void {
     ...withoutForm,
     operation: endGrant,
     path: '/console/grants/:id/end',
+    crumbs: ({ params }) => [[pathTo('grants', params.id ?? ''), 'Grant']],
     home: ({ params }) => pathTo('grants', params.id ?? ''),
   })
   addChange(console, {
     ...withoutForm,
     operation: endGrantsOfWallet,
     path: '/console/wallet/:id/end',
+    crumbs: ({ params }) => [walletCrumb(params.id ?? '')],
     given: ({ params }) => ({ input: { wallet: params.id ?? '' } }),
     home: ({ params }, result) =>
       `/console/wallet${queryOf({ wallet: params.id, ended: (result?.output as { grants_ended: number } | undefined)?.grants_ended })}`,
@@ -243,6 +252,7 @@ function addEndings(console: Console): void {
     ...withoutForm,
     operation: endSession,
     path: '/console/sessions/:id/end',
+    crumbs: ({ query }) => (query.text('wallet') === '' ? [] : [walletCrumb(query.text('wallet'))]),
     home: ({ query }, result) =>
       `/console/wallet${queryOf({ wallet: (result?.output as { wallet: string } | undefined)?.wallet ?? query.text('wallet') })}`,
   })

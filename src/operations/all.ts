@@ -8,10 +8,22 @@ import type { Operation, Subject } from './operation.ts'
 import { operators } from './operators.ts'
 import { resources } from './resources.ts'
 import { sessions } from './sessions.ts'
+import { settings } from './settings.ts'
 import type { SubjectName } from './subject-name.ts'
 import { webhooks } from './webhooks.ts'
 
-export const subjects: readonly Subject[] = [clients, resources, operators, grants, sessions, keys, jobs, audit, webhooks]
+export const subjects: readonly Subject[] = [
+  clients,
+  resources,
+  operators,
+  grants,
+  sessions,
+  keys,
+  jobs,
+  audit,
+  webhooks,
+  settings,
+]
 
 export const operations: readonly Operation[] = subjects.flatMap((subject) => subject.operations)
 

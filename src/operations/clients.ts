@@ -36,6 +36,7 @@ import {
 import { conflict, invalid, notFound, Refusal } from './refusal.ts'
 import { fieldsOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
 import { type Service, warningsOf } from './service.ts'
+import { environmentText, type Setup, setupOf } from './setup.ts'
 import { operationsOn } from './standard.ts'
 import { capitalised, counted, utc } from './words.ts'
 
@@ -207,6 +208,34 @@ const getClient = get({
     const client = await readClient(service, id)
     const record = await checkedRecord(service, client)
     return { output: { client: record, unended_grants: await countUnended(service, id) }, record }
+  },
+})
+
+export const getSetupOfClient = get<Setup>({
+  id: 'getSetupOfClient',
+  verb: 'setup',
+  path: ':id/setup',
+  summary: 'Reads what a builder needs to connect an app: the values of the client, and code for common libraries.',
+  description: 'The secret is not in the answer. The code reads the values from the environment.',
+  answers: { done: 'The values and the code.' },
+  output: Type.Object({
+    environment: Type.Record(Type.String(), Type.String()),
+    snippets: Type.Array(Type.Object({ library: Type.String(), language: Type.String(), code: Type.String() })),
+  }),
+  command: {
+    about: 'Needs GRANTOR_AUTH_URL and GRANTOR_LOGIN_URL, or --data. docs/guides/clients.md has the whole code of each library.',
+    examples: [EXAMPLE],
+    lines: (setup: Setup) => [
+      environmentText(setup),
+      ...setup.snippets.flatMap(({ library, code }) => ['', `# ${library}`, '', code.trimEnd()]),
+    ],
+    json: (setup: Setup) => setup,
+  },
+  async run({ service, id }) {
+    const client = await readClient(service, id)
+    const facts = await service.textFacts()
+    if (facts === null) throw invalid([], 'The address of the service is not known: set GRANTOR_AUTH_URL and GRANTOR_LOGIN_URL.')
+    return { output: setupOf(facts.settings.authUrl, client) }
   },
 })
 
@@ -627,6 +656,7 @@ export const clients: Subject = {
     listClients,
     createClient,
     getClient,
+    getSetupOfClient,
     updateClient,
     rotateClientSecret,
     setClientLogo,

@@ -80,6 +80,8 @@ export type CommandWords = {
   stream?: { json: 'lines' | 'array'; hasAll?: true }
   /** all records of the list, if the command shows more of them than the API */
   records?: (call: Call) => Promise<Members[]>
+  /** the lines in place of the record */
+  lines?: (output: never) => readonly string[]
   /** a further line after the record, on standard error */
   hint?: (output: never) => string | null
   /** the variables that `--env` prints, for a shell */

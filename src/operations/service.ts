@@ -25,6 +25,18 @@ export type Actor = {
   scopes: readonly string[]
 }
 
+/** A setting in force, as `src/config` describes it. `value` is null for a secret; `usual` is the default in words. */
+export type ServiceSetting = {
+  name: string
+  section: string
+  words: string
+  value: string | null
+  source: 'environment' | 'file' | 'default'
+  isSet: boolean
+  isSecret: boolean
+  usual: string | null
+}
+
 export type Service = {
   store: Store
   /** epoch seconds */
@@ -33,6 +45,8 @@ export type Service = {
   adminResource: string | null
   /** true if the service of `grantor start` is meant, which also calls plain http on this machine */
   isDevelopment: boolean
+  /** the settings in force of this process */
+  settings: readonly ServiceSetting[]
   /** Throws on the command line unless the command reads the secret (`settings: 'keys'`). */
   keys(): { ring: KeyRing; keeping: KeyKeeping }
   /** Writes the act to the log and the trail. Resolves when the line of the trail is committed. */

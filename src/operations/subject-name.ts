@@ -9,4 +9,5 @@ export type SubjectName =
   | 'jobs'
   | 'audit'
   | 'webhooks'
+  | 'settings'
   | 'receipts'

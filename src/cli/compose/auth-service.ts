@@ -25,6 +25,7 @@ import { RegisteredResources } from '../../domain/resources/registered-resources
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
+import type { ServiceSetting } from '../../operations/service.ts'
 import { createOutageLog, type OutageLog } from '../../ops/http/outage-log.ts'
 import { createPollPace } from '../../ops/http/poll-pace.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
@@ -35,6 +36,7 @@ import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
 import { createDeliveries } from '../../ops/process/deliveries.ts'
 import type { Look } from '../../pages/look.ts'
+import { version } from '../terminal/version.ts'
 import { composeAccountNames, type ReadName } from './account-names.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 import { composeClientCalls } from './client-calls.ts'
@@ -62,6 +64,8 @@ export type AuthServiceSettings = {
   hook: HookSettings | null
   /** days for which lines of the audit trail are kept */
   auditDays: number
+  /** what operators see of the settings */
+  inForce: readonly ServiceSetting[]
 }
 
 export type AuthServiceRuntime = {
@@ -197,7 +201,7 @@ async function composeServers(
   runtime: AuthServiceRuntime,
   { deps, endings, keyKeeping, live, storeOutage }: ServerParts,
 ) {
-  const { loginSecrets, trustedProxies, adminUrl } = settings
+  const { loginSecrets, trustedProxies, adminUrl, inForce } = settings
   const { store, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
   const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
   const parts = { deps, loginSecrets, logger, storeOutage, look, tracing, trustedProxies, tls }
@@ -214,6 +218,8 @@ async function composeServers(
       metrics,
       live,
       isDevelopment: settings.allowLoopback,
+      settings: inForce,
+      version: version(),
     }),
   }
 }

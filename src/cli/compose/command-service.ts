@@ -75,6 +75,7 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
     now,
     adminResource: settings.adminUrl === undefined ? null : adminResourceOf(settings.adminUrl),
     isDevelopment: data !== undefined,
+    settings: settings.inForce,
     keys() {
       if (!keys) throw new Error('the command does not read the secret')
       return keys

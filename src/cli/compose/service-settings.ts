@@ -24,6 +24,7 @@ export function authServiceSettings(
     allowLoopback: development,
     hook: hookSettings(settings),
     auditDays: settings.auditDays,
+    inForce: settings.inForce,
   }
 }
 

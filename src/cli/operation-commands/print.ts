@@ -3,7 +3,7 @@
 import { subjectOf } from '../../operations/all.ts'
 import { type Members, type Shown, textOf } from '../../operations/members/member.ts'
 import { type CommandWords, type Display, type Operation, recordIn, type Subject } from '../../operations/operation.ts'
-import { facts, time } from '../terminal/print.ts'
+import { columns, facts, time } from '../terminal/print.ts'
 
 /** A state in a table has no time. */
 export function cellText(shown: Shown): string {
@@ -11,8 +11,19 @@ export function cellText(shown: Shown): string {
   return text ?? '-'
 }
 
+/** The records of a list as a table. */
+export function columnLines({ displays = [] }: Subject, records: readonly Members[]): string[] {
+  const shown = displays.filter(({ column }) => column !== undefined)
+  const rows = records.map((record) => shown.map((display) => cellText(display.shown(record))))
+  return columns(
+    shown.map(({ column }) => column ?? ''),
+    rows,
+  )
+}
+
 /** The sentence, the record and the secret of an output. */
-export function outputLines(operation: Operation, { done }: CommandWords, output: unknown, id: string): string[] {
+export function outputLines(operation: Operation, { done, lines }: CommandWords, output: unknown, id: string): string[] {
+  if (lines) return lines(output as never).flatMap((text) => text.split('\n'))
   const subject = subjectOf(operation.subject)
   const hasFacts = ['get', 'create', 'change'].includes(operation.kind) && (factDisplays(subject).length > 0 || !done)
   const { client_secret, secret = client_secret } = (output ?? {}) as Members

@@ -92,6 +92,7 @@ test('Each page of the console is accessible at 320 px and on a desktop, light a
     ['audit', '/audit'],
     ['webhooks', '/webhooks'],
     ['webhook', `/webhooks/${webhook?.id}`],
+    ['settings', '/settings'],
     ['refused', '/clients/unknown'],
   ]
   for (const [name, path] of pages) {
