@@ -5,8 +5,8 @@
  * A grant ends when its row changes, because introspection and refresh read no other row. So the ending of a wallet with very many grants
  * takes minutes. The request then ends `ENDED_AT_ONCE` grants, and a job ends the others (`../operators/jobs.ts`).
  *
- * An ending is acknowledged after `store.confirm()`: rows that an earlier ending ended are not on the pages that it reads, and on
- * PostgreSQL a synchronous standby may not have them.
+ * An ending is acknowledged once `store.startReading` confirms what the ending has read: rows that an earlier ending ended are not on the
+ * pages, and on PostgreSQL a synchronous standby may not have them.
  */
 import { randomUUID } from 'node:crypto'
 import { sealedFormat } from '../../keys/sealed.ts'
@@ -138,10 +138,11 @@ export async function endAllowed(
   at: number,
 ): Promise<WalletEnding> {
   const { store } = deps
+  const confirm = await store.startReading()
   // A valid receipt would allow the next code without a new signature.
   const { epoch } = await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), at))
   const ending = await endOlderOf(deps, { ...of, epoch }, { reason, at })
-  await store.confirm()
+  await confirm()
   return ending
 }
 
@@ -162,6 +163,7 @@ export type Ending = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
 export async function endEverything(deps: Ending & Pick<Deps, 'endings'>, wallet: Address): Promise<Job | null> {
   const { store } = deps
   const at = deps.now()
+  const confirm = await store.startReading()
   const { ended: hashes, epoch } = await endForWallet(store, wallet, () => endSessions(deps, wallet, () => true))
   const relying: RelyingClients = new Map()
   let job: Job | null
@@ -173,7 +175,7 @@ export async function endEverything(deps: Ending & Pick<Deps, 'endings'>, wallet
   }
   // The receipts can be withdrawn last: no session is left that could use them to get a code.
   await withdrawPages(store, wallet, validReceipts(store, { wallet }), at)
-  await store.confirm()
+  await confirm()
   await deps.audit({ event: 'everything_ended', wallet, ...(job && { details: { grants_ended_by: job.id } }) })
   return job
 }
@@ -189,8 +191,9 @@ export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, '
 /** Ends all other sessions of a wallet, and all pending logins, which would become sessions. */
 export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
+  const confirm = await deps.store.startReading()
   await endAndAnnounce(deps, wallet, async () => (await endForWallet(deps.store, wallet, end)).ended)
-  await deps.store.confirm()
+  await confirm()
   await deps.audit({ event: 'other_sessions_ended', wallet })
 }
 
@@ -289,6 +292,7 @@ export async function* endGrantsOfClient(
   clientId: string,
   ending: { reason: EndReason; at: number },
 ): AsyncGenerator<number> {
+  const confirm = await store.startReading()
   for (const _ of ['first pass', 'second pass']) {
     const unended = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, unended: true, order: 'oldest', ...page }))
     for await (const page of unended) {
@@ -296,7 +300,7 @@ export async function* endGrantsOfClient(
       yield (await store.grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
     }
   }
-  await store.confirm()
+  await confirm()
 }
 
 /**

@@ -243,10 +243,11 @@ export interface RequestStore {
   /** Increases with every change of a client, a key or a resource, so that each node notices the change within a second. */
   readRevision(): Promise<number>
   /**
-   * Resolves once every change that can be read now is durable. For a caller that acknowledges what it has only read, such as that nothing is
-   * left to end: the methods above confirm what they return.
+   * For a caller that acknowledges what it has only read, such as that nothing is left to end: the methods above confirm what they return.
+   * To be called before the first read. The returned function resolves once everything that was read since is durable. It throws
+   * `StoreUnavailable` if another server took over since the first read, because that server may lack what was read.
    */
-  confirm(): Promise<void>
+  startReading(): Promise<() => Promise<void>>
   /** Throws if the store does not accept writes now. Leaves no row. */
   checkWritable(): Promise<void>
 }

@@ -50,8 +50,9 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
   }
 
   async function endAll(ids: readonly string[], ending: { reason: EndReason; attemptId: string; at: number }): Promise<string[]> {
+    const instance = await connection.readInstance()
     const ended = new Set((await end(ids.map((id) => ({ id, ...ending })))).map(({ id }) => id))
-    await Promise.all(ids.filter((id) => !ended.has(id)).map((grantId) => confirm({ grantId })))
+    await Promise.all(ids.filter((id) => !ended.has(id)).map((grantId) => confirm({ grantId }, instance)))
     return [...ended]
   }
 

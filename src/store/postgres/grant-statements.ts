@@ -24,7 +24,7 @@ export const UNLOCKED = `,
 export const TRIES_AT_MOST = 20
 
 /** Prepares the confirmation that what was found in the row of a grant is durable. */
-export function preparingConfirmation(connection: Connection): (named: { grantId: string }) => Promise<void> {
+export function preparingConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
   return connection.prepareConfirmation('grants WHERE id = :grantId', GRANT_ID)
 }
 

@@ -73,7 +73,10 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
       return changesAfter(seen, row?.number ?? 0, row?.recent ?? '')
     },
     checkWritable: async () => void (await probe()),
-    confirm: () => connection.confirm(),
+    async startReading() {
+      const instance = await connection.readInstance()
+      return () => connection.confirm(instance)
+    },
     machinesAway: () => connection.machinesAway,
     coordinatorProblem: () => coordinator.problem,
     close: async () => void (await Promise.all([connection.close(), coordinator.close()])),

@@ -88,8 +88,9 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
     RECEIPTS,
   )
   async function withdrawAll(wallet: string, ids: readonly string[], at: number): Promise<void> {
+    const instance = await connection.readInstance()
     const withdrawn = await withdraw(ids.map((id) => ({ wallet, id, at })))
-    if (withdrawn.length < ids.length) await confirm({ wallet })
+    if (withdrawn.length < ids.length) await confirm({ wallet }, instance)
   }
   return {
     async insertReceipt(receipt, epoch) {

@@ -78,6 +78,7 @@ function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): 
   const confirm = preparingConfirmation(connection)
   return async (key, change) => {
     const attempt = randomUUID()
+    const instance = await connection.readInstance()
     let mine: Item | null = null
     for (;;) {
       const [row] = await read({ [table.key]: key })
@@ -91,7 +92,7 @@ function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): 
       if (!row || !changed) {
         // A server that takes no writes may have returned an old row.
         if (!isDone) await checkWritable()
-        await confirm()
+        await confirm({}, instance)
         return isDone ? item : null
       }
       const after = table.rowOf(changed)

@@ -51,8 +51,13 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
 
   return {
     async redeemCode(grant, attemptId, at) {
-      const found = (await put(grant, RESERVED, at, null)) ?? (await readPresent(grant.id))
-      if (!isReserved(found)) return redeemedBefore(found, attemptId)
+      if (!(await put(grant, RESERVED, at, null))) {
+        const found = await readPresent(grant.id)
+        if (!isReserved(found)) return redeemedBefore(found, attemptId)
+        // The row must be durable before the epoch is read. Otherwise a failover could lose the row, and an ending on the new server would
+        // not find it.
+        await confirm({ grantId: grant.id })
+      }
       const refusal = await whyEnded(grant)
       if (refusal !== null) {
         await end({ grantId: grant.id, reason: refusal, at, clientId: null })

@@ -73,8 +73,9 @@ export function createRestorationStore(connection: Connection): RestorationStore
       return row ? restorationOf(row) : null
     },
     async endEverything(at) {
+      const instance = await connection.readInstance()
       const ended = { grants: await endGrants(at), sessions: await endSessions(at), receipts: await withdrawReceipts(at) }
-      await connection.confirm()
+      await connection.confirm(instance)
       return ended
     },
     async confirmRestoration(number, at) {

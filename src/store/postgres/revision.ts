@@ -16,7 +16,7 @@ export function raising(change: string): string {
 }
 
 /** Prepares the confirmation that what was found in a table of the coordinator is durable. */
-export function preparingConfirmation(connection: Connection): () => Promise<void> {
+export function preparingConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
   return connection.prepareConfirmation('revision WHERE id = 1')
 }
 

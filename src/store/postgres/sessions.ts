@@ -74,8 +74,9 @@ export function createSessionStore(connection: Connection): SessionStore {
     { table: 'sessions' },
   )
   async function endAll(hashes: readonly string[], attemptId: string, at: number): Promise<string[]> {
+    const instance = await connection.readInstance()
     const ended = new Set((await end(hashes.map((hash) => ({ hash, attemptId, at })))).map(({ hash }) => hash))
-    await Promise.all(hashes.filter((hash) => !ended.has(hash)).map((hash) => confirm({ hash })))
+    await Promise.all(hashes.filter((hash) => !ended.has(hash)).map((hash) => confirm({ hash }, instance)))
     return [...ended]
   }
   return {

@@ -49,7 +49,7 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
     ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),
     // SQLite shows a commit to others only after it has synced the log, and a log that a killed process left is synced when it is opened.
-    confirm: async () => undefined,
+    startReading: async () => async () => undefined,
     close: () => connection.close(),
   }
 }

@@ -379,3 +379,19 @@ test('What one server had done is not confirmed by another one that took its pla
   const endOnSecond = () => outcomeOf(() => node.grants.endGrant(grant.id, 'revoked', NOW))
   await expect.poll(endOnSecond, { timeout: 20_000 }).toBe('ended')
 })
+
+test('A code whose row another attempt reserved is redeemed only once a synchronous standby has the reservation', {
+  timeout: 60_000,
+}, async () => {
+  const grant = newGrant()
+  await store.grants.redeemCode(grant, 'attempt', NOW)
+  const admin = await administrator(server)
+  await admin`UPDATE grants SET attempt_id = '' WHERE id = ${grant.id}`
+  await requireStandby('elsewhere')
+  const node = await open()
+  const redeem = (attemptId: string) => outcomeOf(async () => (await node.grants.redeemCode(grant, attemptId, NOW)).kind)
+  expect(await redeem('second')).toBe('unavailable')
+  await requireStandby('')
+  // The second attempt has claimed nothing.
+  expect(await redeem('third')).toBe('redeemed')
+})

@@ -218,19 +218,30 @@ export class Connection {
    * commit is durable, also on the synchronous standby of the row's machine. A statement that changes nothing does not wait for the standby.
    * The commit that it found may not have waited either: an administrator ended its connection, or the server restarted.
    */
-  prepareConfirmation(row: string, place?: Place): (named?: Named) => Promise<void> {
+  prepareConfirmation(row: string, place?: Place): (named?: Named, on?: string) => Promise<void> {
     const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)
-    return async (named = {}) => {
-      if (!(await this.#presentServer()).hasShards) return this.confirm()
+    return async (named = {}, on) => {
+      if (!(await this.#presentServer()).hasShards) return this.confirm(on)
       return this.#confirmations.run(`${row} ${keyOf(place, named)}`, () => confirmRow(named))
     }
   }
 
-  /** Confirms all commits that are visible on any machine. Simultaneous callers share the confirming commits. */
-  async confirm(): Promise<void> {
-    const { hasShards, isReplicated, instance } = await this.#presentServer()
-    const text = hasShards ? COMMIT_ON_ALL_MACHINES : COMMIT_HERE
-    if (hasShards || isReplicated) return this.#confirmations.run(instance, () => this.#confirmOn(instance, text))
+  /** The start time of the server that runs the statements. Identifies the server for `confirm`. */
+  async readInstance(): Promise<string> {
+    if (this.#server?.instance) return this.#server.instance
+    const [row] = await this.query<{ instance: string }>('SELECT pg_postmaster_start_time()::text AS instance')
+    return row?.instance ?? ''
+  }
+
+  /**
+   * Confirms all commits that are visible on any machine. Simultaneous callers share the confirming commits. `on` is the server on which the
+   * commits were found, if the caller has run more than one statement since.
+   */
+  async confirm(on?: string): Promise<void> {
+    const { hasShards, isReplicated, instance: present } = await this.#presentServer()
+    const [instance, text] = [on ?? present, hasShards ? COMMIT_ON_ALL_MACHINES : COMMIT_HERE]
+    if (hasShards || isReplicated || instance !== present)
+      return this.#confirmations.run(instance, () => this.#confirmOn(instance, text))
   }
 
   /** Fails on another server, such as a standby that was promoted meanwhile: another server may lack the commit that was found. */
@@ -337,6 +348,8 @@ export class Connection {
         }
         const rows = await send<Row>(server, query, deadline, instance)
         machine?.succeeded()
+        // Another server may lack what this server returned, and the next statement runs on the other server.
+        if (attempt.kind !== 'once' && this.#server !== server) throw new Error('another server took over meanwhile')
         return rows
       } catch (error) {
         if (machine && isOfMachine(error)) machine.failed()

@@ -1,0 +1,110 @@
+/**
+ * A promotion between two statements of one operation. The new primary may lack a commit that the old one showed: an administrator ended the
+ * connection that waited for the standby, or the old primary ran for a while without a standby.
+ */
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
+import { sumOf } from '../../../src/domain/model/pages.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { Connection } from '../../../src/store/postgres/connection/connection.ts'
+import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { administrator } from '../../support/administrator.ts'
+import { freePorts } from '../../support/free-ports.ts'
+import { addressOf } from '../../support/postgres.ts'
+import { type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
+import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
+import { livingGrant, NOW } from '../contract/subject.ts'
+
+let primary: PostgresServer
+let standby: PostgresServer
+/** The address of both servers. A node uses the one that takes writes. */
+let pair: string
+beforeEach(async () => {
+  primary = await startPostgres(FOLLOWED)
+  const [port = 0] = await freePorts(1)
+  standby = serverIn(primary.machine, join(primary.machine.home, 'standby'), port)
+  onTestFinished(async () => {
+    await standby.stop('immediate')
+    await primary.remove()
+  })
+  await migratePostgres(addressOf(primary.urlOf('postgres')), NOW)
+  await follow(primary, standby)
+  const both = `127.0.0.1:${primary.port},127.0.0.1:${port}/`
+  pair = `${primary.urlOf('postgres').replace(`127.0.0.1:${primary.port}/`, both)}?target_session_attrs=read-write`
+}, 120_000)
+
+async function open(url: string): Promise<Store> {
+  const store = await openPostgresStore(addressOf(url), { clock: 'given' })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function setOnPrimary(name: string, value: string): Promise<void> {
+  const admin = await administrator(primary)
+  await admin.unsafe(`ALTER SYSTEM SET ${name} = '${value}'`)
+  await admin`SELECT pg_reload_conf()`
+}
+
+test('An ending that found nothing left is not acknowledged if a standby was promoted since: the standby may have active rows', {
+  timeout: 120_000,
+}, async () => {
+  const store = await open(pair)
+  const grant = await livingGrant(store)
+  // The primary ends the grant without its standby.
+  await standby.stop('immediate')
+  await setOnPrimary('synchronous_standby_names', '')
+  await expect.poll(() => store.grants.endGrant(grant.id, 'revoked', NOW).catch(() => null), { timeout: 20_000 }).not.toBeNull()
+
+  const { listGrants } = store.grants
+  let pages = 0
+  const listing: Store['grants']['listGrants'] = async (filter) => {
+    const page = await listGrants(filter)
+    pages++
+    if (pages === 2) await takeOver(store)
+    return page
+  }
+  const end = (store: Store) => sumOf(endGrantsOfClient(store, grant.clientId, { reason: 'operator', at: NOW }))
+  await expect(end({ ...store, grants: { ...store.grants, listGrants: listing } })).rejects.toThrow(StoreUnavailable)
+  expect(pages).toBe(2)
+  expect(await end(store)).toBe(1)
+})
+
+/** The standby takes over, without what the primary committed alone. Resolves when the store uses the standby. */
+async function takeOver(store: Store): Promise<void> {
+  await primary.stop('kill')
+  await standby.start()
+  await promote(standby)
+  await expect.poll(() => store.readRevision().catch(() => null), { timeout: 30_000 }).not.toBeNull()
+}
+
+test('What a server returns after another server took over is read again on the other server', { timeout: 120_000 }, async () => {
+  const connection = new Connection(addressOf(pair, 'statement_timeout=2000'), 'given')
+  onTestFinished(() => connection.close())
+  const read = connection.prepare<{ instance: string }>(
+    'read',
+    'SELECT pg_postmaster_start_time()::text AS instance FROM (SELECT pg_advisory_lock_shared(:lock::bigint)) AS locked',
+  )
+  const readInstance = async (lock: number) => (await read({ lock }))[0]?.instance
+  const write = connection.prepare('move', 'UPDATE revision SET number = number + 1 WHERE id = 1')
+  // Opens the connections that the statements below need: a server that became read-only gets no new ones.
+  const [onPrimary] = await Promise.all([readInstance(1), readInstance(1), write(), write()])
+  await promote(standby)
+  await setOnPrimary('default_transaction_read_only', 'on')
+  const admin = await administrator(primary)
+  await admin`SELECT pg_advisory_lock(2)`
+  // In its first second, a connection to a server that became read-only is not given up.
+  await pause(1100)
+
+  // The first read waits on the primary until a write has found the other server. On a busy machine, PostgreSQL may cancel the read before.
+  const slow = readInstance(2).catch((error: unknown) => error)
+  const afterWrite = async () => {
+    await write().catch(() => null)
+    return readInstance(1)
+  }
+  await expect.poll(afterWrite, { timeout: 30_000 }).not.toBe(onPrimary)
+  await admin`SELECT pg_advisory_unlock(2)`
+  expect(await slow).not.toBe(onPrimary)
+})
