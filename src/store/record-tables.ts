@@ -26,6 +26,8 @@ export type RecordTable<Item> = {
   listedAs?: (key: string) => string
   /** Whether PostgreSQL stores the ids of the latest changes in a column `attempts`. */
   remembersAttempts?: true
+  /** Whether simultaneous inserts and changes share a statement on PostgreSQL. The revision lists such a record by its key. */
+  changesTogether?: boolean
 }
 
 type Description<Item, Columns> = Omit<RecordTable<Item>, 'key' | 'columns' | 'rowOf' | 'itemOf'> & {
@@ -48,6 +50,7 @@ export const CLIENTS = recordTable<Client, { id: string; record: string; created
   rowOf: (client) => ({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt }),
   itemOf: ({ record }) => parseClientRecord(record),
   listedAs: (id) => id,
+  changesTogether: true,
 })
 
 /** The same rows with the bytes of the logo, which the lists and the requests of clients do not read. */
@@ -57,6 +60,7 @@ export const CLIENT_LOGOS = recordTable<
 >({
   ...CLIENTS,
   columns: { id: 'key', record: 'value', createdAt: 'value', logo: 'value' },
+  changesTogether: false,
   rowOf: ({ client, bytes }) => ({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt, logo: bytes }),
   // PostgreSQL returns a `Buffer`.
   itemOf: ({ record, logo }) => ({ client: parseClientRecord(record), bytes: logo && new Uint8Array(logo) }),
@@ -168,8 +172,42 @@ export function statementsOf<Item>({ name, key, columns, order, atMost = 0 }: Re
     remove: `DELETE FROM ${name} WHERE ${key} = :${key}`,
     read: `${read} WHERE ${key} = :${key}`,
     list: `${read} ORDER BY ${order}`,
+    ...statementsOfMany({ name, key, columns, read }),
     page: `${read} WHERE ${key} > :after ORDER BY ${key} LIMIT :limit`,
   }
+}
+
+/**
+ * On PostgreSQL. A change waits for no lock, because it holds others: it skips rows that another transaction has locked. A skipped row counts as one
+ * that was changed meanwhile.
+ */
+function statementsOfMany<Item>({
+  name,
+  key,
+  columns,
+  read,
+}: Pick<RecordTable<Item>, 'name' | 'key' | 'columns'> & { read: string }) {
+  const given = (parameter: string) => `jsonb_populate_recordset(NULL::${name}, :${parameter}::jsonb)`
+  const values = columns.filter((column) => column !== key).map(inSql)
+  const of = (row: string) => values.map((column) => `${row}.${column}`).join(', ')
+  return {
+    readMany: `${read} WHERE ${key} IN (SELECT jsonb_array_elements_text(:keys::jsonb))`,
+    insertMany: `
+      INSERT INTO ${name} (${columns.map(inSql).join(', ')})
+      SELECT ${columns.map(inSql).join(', ')} FROM ${given('rows')} ORDER BY ${key}
+      ON CONFLICT DO NOTHING RETURNING ${key} AS key`,
+    changeManyIfUnchanged: `
+      UPDATE ${name} SET ${values.map((column) => `${column} = given.${column}`).join(', ')}
+      FROM (SELECT ${key} FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${given('rows')}) ORDER BY ${key} FOR NO KEY UPDATE SKIP LOCKED) AS unlocked
+        JOIN ${given('rows')} AS given USING (${key}) JOIN ${given('before')} AS before USING (${key})
+      WHERE ${name}.${key} = unlocked.${key} AND (${of(name)}) IS NOT DISTINCT FROM (${of('before')})
+      RETURNING ${name}.${key} AS key`,
+  }
+}
+
+/** The row with the names of SQL. */
+export function rowInSql(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [inSql(column), value]))
 }
 
 function inSql(column: string): string {

@@ -1,9 +1,11 @@
 /** The service of the operations in a command: the store is opened for the command, and no server is needed. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Settings } from '../../config/settings.ts'
 import { endGrantsOfWallet } from '../../domain/consent/end-grants.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import { loadKeys, readKeyRing } from '../../domain/maintenance/keep-keys.ts'
+import { combineCalls } from '../../domain/model/combine-calls.ts'
 import { sumOf } from '../../domain/model/pages.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
@@ -12,11 +14,11 @@ import { ADMIN_SCOPES } from '../../domain/operators/roles.ts'
 import type { TextFacts } from '../../domain/resources/longest-text.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
-import type { Actor, Service } from '../../operations/service.ts'
+import type { Act, Actor, Service } from '../../operations/service.ts'
 import type { CommandEnvironment } from '../terminal/command.ts'
 import { checkSigning } from './check-signing.ts'
 import { ownResources } from './own-resources.ts'
-import { operatorName, recordAct } from './record-act.ts'
+import { operatorName, recordActs } from './record-act.ts'
 import { lifetimes } from './service-settings.ts'
 import { settingsFor } from './settings.ts'
 import { keyKeeping, withStore } from './with-store.ts'
@@ -70,6 +72,14 @@ type Parts = {
 export function serviceOn(store: Store, now: () => number, { environment, data, settings, keys }: Parts): Service {
   // The resources are read once, for all clients of a command.
   let facts: ReturnType<typeof textFactsOf> | undefined
+  // `apply` makes many changes at the same time.
+  const record = combineCalls(
+    () => nextTurn(),
+    async (acts: readonly (Act & { at: number })[]) => {
+      await recordActs(store, environment, acts)
+      return acts.map(() => undefined)
+    },
+  )
   return {
     store,
     now,
@@ -80,7 +90,7 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
       if (!keys) throw new Error('the command does not read the secret')
       return keys
     },
-    record: async (_actor, act) => recordAct(store, environment, { ...act, at: now() }),
+    record: async (_actor, act) => record({ ...act, at: now() }),
     async startJob(job) {
       const at = now()
       const grantsEnded = await sumOf(stepsOfClient(store, job, at))

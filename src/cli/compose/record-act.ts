@@ -1,27 +1,44 @@
 /** Records the act of a command in the audit trail, with the name of the operating system's user. */
 import { userInfo } from 'node:os'
-import { appendEntry } from '../../domain/audit/chain.ts'
+import { appendEntries } from '../../domain/audit/chain.ts'
 import { entryOfEvent } from '../../domain/audit/entry.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Act } from '../../operations/service.ts'
 import type { CommandEnvironment } from '../terminal/command.ts'
 
+type Environment = Pick<CommandEnvironment, 'env' | 'printError'>
+type DatedAct = Act & { at: number }
+
 /** Call this after the change. If the line cannot be written, the change stays, and the operator reads that its line is missing. */
-export async function recordAct(
+export function recordAct(store: Pick<Store, 'audit'>, environment: Environment, act: DatedAct): Promise<void> {
+  return recordActs(store, environment, [act])
+}
+
+/** The same for several changes. Their lines are appended together, in this order. */
+export async function recordActs(
   store: Pick<Store, 'audit'>,
-  { env, printError }: Pick<CommandEnvironment, 'env' | 'printError'>,
-  { at, ...act }: Act & { at: number },
+  { env, printError }: Environment,
+  acts: readonly DatedAct[],
 ): Promise<void> {
   // `sudo` sets SUDO_USER to the user who ran `sudo`. A user can also set this variable, so its value is only a detail of the line.
   const sudo = env.SUDO_USER ? { sudo_user: env.SUDO_USER } : {}
-  const event = { ...act, operator: operatorName(), details: { ...act.details, ...sudo } }
+  const operator = operatorName()
   try {
-    const entry = entryOfEvent(event, () => ({ at, requestId: undefined, network: undefined }))
-    if (entry) await appendEntry(store.audit, entry)
-  } catch (error) {
-    printError(
-      `The change was made, but its line is missing in the audit trail: ${error instanceof Error ? error.message : String(error)}`,
+    const entries = acts.map(({ at, ...act }) =>
+      entryOfEvent({ ...act, operator, details: { ...act.details, ...sudo } }, () => ({
+        at,
+        requestId: undefined,
+        network: undefined,
+      })),
     )
+    await appendEntries(
+      store.audit,
+      entries.filter((entry) => entry !== null),
+    )
+  } catch (error) {
+    const missing =
+      acts.length === 1 ? 'The change was made, but its line is' : `${acts.length} changes were made, but their lines are`
+    printError(`${missing} missing in the audit trail: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

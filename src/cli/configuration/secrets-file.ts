@@ -1,10 +1,14 @@
 /** Writes the secrets of new clients to a new file that only its owner can read. */
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsync, openSync, rmSync, writeSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { combineCalls } from '../../domain/model/combine-calls.ts'
 import type { KeepSecret, NewSecret } from '../../operations/configuration/section.ts'
 import { UsageError } from '../terminal/command.ts'
 
 /**
- * Creates the file, and never overwrites one. Each secret is one line of JSON, and is on the disk before the client is in the store.
+ * Creates the file, and never overwrites one. Each secret is one line of JSON, and is on the disk before the client is in the store. Secrets
+ * that are kept at the same time wait for the disk once.
  */
 export function openSecretsFile(file: string): { keepSecret: KeepSecret; close(): void } {
   let descriptor: number
@@ -17,11 +21,15 @@ export function openSecretsFile(file: string): { keepSecret: KeepSecret; close()
   }
   let isEmpty = true
   return {
-    keepSecret(secret) {
-      isEmpty = false
-      writeSync(descriptor, `${JSON.stringify(secretRecord(secret))}\n`)
-      fsyncSync(descriptor)
-    },
+    keepSecret: combineCalls(
+      () => nextTurn(),
+      async (secrets) => {
+        isEmpty = false
+        writeSync(descriptor, secrets.map((secret) => `${JSON.stringify(secretRecord(secret))}\n`).join(''))
+        await promisify(fsync)(descriptor)
+        return secrets.map(() => undefined)
+      },
+    ),
     close() {
       closeSync(descriptor)
       // An empty file is removed, so that the command can be repeated with the same name.

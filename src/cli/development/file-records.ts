@@ -43,7 +43,7 @@ export async function addFileRecords(
   const { resources } = configuration
   const plan = await planConfiguration({ clients, resources, operators: null, webhooks: null }, { service, prune: false })
   if ('faults' in plan) throw new UsageError(faultLines(source, plan.faults))
-  for (const change of plan.changes) await change.carryOut(service.now(), () => undefined)
+  for (const change of plan.changes) await change.carryOut(service.now(), async () => undefined)
   const ids = (clients ?? []).map(({ members }) => members.client_id)
   return Promise.all(ids.map((id) => readFileClient(service.store, id, secretFor(id))))
 }

@@ -26,7 +26,8 @@ export class ChainWriter {
   }
 }
 
-/** Appends one entry, for a process that records few. */
-export function appendEntry(store: AuditStore, entry: AuditEntry): Promise<void> {
-  return new ChainWriter(store, () => entry.at).append([entry])
+/** Appends the entries of a process that records few. */
+export async function appendEntries(store: AuditStore, entries: readonly AuditEntry[]): Promise<void> {
+  const [first] = entries
+  if (first) await new ChainWriter(store, () => first.at).append(entries)
 }

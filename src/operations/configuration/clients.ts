@@ -36,6 +36,7 @@ const kind: Kind<Client> = {
   noun: 'client',
   members: clientMembers,
   atMost: CLIENTS_AT_MOST,
+  isIndependent: true,
   events: { create: 'client_created', change: 'client_changed', delete: 'client_deleted' },
   list: (store) => store.clients.listClients(),
   compare: (a, b) => (`${a.name}\n${a.id}` < `${b.name}\n${b.id}` ? -1 : 1),
@@ -67,7 +68,7 @@ const kind: Kind<Client> = {
           if (step.entry.members.client_id === undefined && (await (names ??= readNames(store))).has(step.after.name))
             throw new ChangedMeanwhile('a client of this name was registered meanwhile')
           await create(store, step.after, { at, keepSecret })
-          await changeLogo(store, step.after.id, logoOf(step.entry.members))
+          if (step.after.logo !== null) await changeLogo(store, step.after.id, logoOf(step.entry.members))
           return 0
         case 'change':
           await change(store, step, { at, keepSecret })
@@ -143,22 +144,22 @@ async function readNames({ clients }: Store): Promise<ReadonlySet<string>> {
 type Carrying = { at: number; keepSecret: KeepSecret }
 
 /** The client with the secret that it lacks. The secret is kept before the client is stored. */
-function withSecret(client: Client, { at, keepSecret }: Carrying): { client: Client; isNew: boolean } {
+async function withSecret(client: Client, { at, keepSecret }: Carrying): Promise<{ client: Client; isNew: boolean }> {
   if (!lacksSecret(client)) return { client, isNew: false }
   const { client: complete, secret } = rotateClientSecret(client, 0, at)
-  keepSecret({ kind: 'client', id: client.id, name: client.name, secret })
+  await keepSecret({ kind: 'client', id: client.id, name: client.name, secret })
   return { client: complete, isNew: true }
 }
 
 async function create({ clients }: Store, after: Client, carrying: Carrying): Promise<void> {
-  const { client } = withSecret({ ...after, createdAt: carrying.at }, carrying)
+  const { client } = await withSecret({ ...after, createdAt: carrying.at }, carrying)
   if ((await clients.insertClient({ ...client, logo: null })) === 'taken')
     throw new ChangedMeanwhile('it was registered meanwhile')
 }
 
 /** Secrets that were rotated after the plan are kept. */
 async function change({ clients }: Store, { before, after }: Extract<Step<Client>, { action: 'change' }>, carrying: Carrying) {
-  const { client, isNew } = withSecret(after, carrying)
+  const { client, isNew } = await withSecret(after, carrying)
   const changed = await clients.changeClient(before.id, (present) => {
     requireSame(clientMembers, before, present)
     if (isNew && present.secrets.length > 0) throw new ChangedMeanwhile('it got a secret meanwhile')

@@ -25,8 +25,8 @@ export type Entry = {
   members: Members
 }
 
-/** Stores or shows a new secret. The function is called before the record is written, so that no secret is lost. */
-export type KeepSecret = (secret: NewSecret) => void
+/** Stores or shows a new secret. The record is written after the promise has resolved, so that no secret is lost. */
+export type KeepSecret = (secret: NewSecret) => Promise<void>
 export type NewSecret = { kind: 'client' | 'webhook'; id: string; name: string; secret: string }
 
 type Action = 'create' | 'change' | 'delete'
@@ -49,6 +49,8 @@ export type PlannedChange = {
   warnings: readonly string[]
   /** the line of the audit trail; a deletion adds how many grants ended */
   act: Act
+  /** true if the change may be carried out at the same time as its neighbours in the plan */
+  isIndependent: boolean
   /** Returns how many grants ended. Throws `ChangedMeanwhile` if the entry in the store is not the one that the plan was made for. */
   carryOut(at: number, keepSecret: KeepSecret): Promise<number>
 }
@@ -92,6 +94,8 @@ export type Kind<R extends object> = {
   members: RecordMembers
   /** the most entries in one file */
   atMost: number
+  /** true if each change is independent of the other changes of the kind */
+  isIndependent?: true
   /** true if the store has no more records than that */
   isLimited?: true
   events: Readonly<Record<Action, ActName>>
@@ -130,6 +134,9 @@ export function sectionOf<R extends object>(kind: Kind<R>): Section {
   }
 }
 
+/** How many changes the plan reads the effects of at the same time. */
+const READ_AT_ONCE = 50
+
 async function planOf<R extends object>(kind: Kind<R>, entries: readonly Entry[], parts: PlanParts): Promise<PlanOfSection> {
   const stored = await kind.list(parts.store)
   const plan: PlanOfSection = { changes: [], unchanged: 0, faults: [] }
@@ -155,7 +162,10 @@ async function planOf<R extends object>(kind: Kind<R>, entries: readonly Entry[]
   if (plan.faults.length > 0) return plan
   if (parts.prune) steps.push(...others.map((before) => ({ action: 'delete', before }) as const))
   const carryOut = kind.carryOut(parts)
-  for (const step of steps) plan.changes.push(await changeOf(kind, step, parts, carryOut))
+  for (let i = 0; i < steps.length; i += READ_AT_ONCE) {
+    const some = steps.slice(i, i + READ_AT_ONCE)
+    plan.changes.push(...(await Promise.all(some.map((step) => changeOf(kind, step, parts, carryOut)))))
+  }
   return plan
 }
 
@@ -175,6 +185,7 @@ async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: P
     warnings: [],
     ...(await kind.effects?.(step, parts)),
     act: { event: kind.events[action], ...act, ...changed },
+    isIndependent: kind.isIndependent === true,
     carryOut: async (at: number, keepSecret: KeepSecret) => carryOut(step, at, keepSecret),
   }
 }

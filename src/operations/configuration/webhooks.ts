@@ -30,7 +30,7 @@ export const webhookSection = sectionOf<Given>({
     return oneByOne(webhookMembers, {
       async insert(after, _at, keepSecret) {
         const { webhook, secret } = await newWebhook(service, after)
-        keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
+        await keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
         return webhooks.insertWebhook(webhook)
       },
       change: async (id, change) => webhooks.changeWebhook(id, (present) => ({ ...present, ...change(present) })),

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Change, Records } from '../record-stores.ts'
 import { type RecordTable, type Row, statementsOf } from '../record-tables.ts'
 import type { Connection, Kind } from './connection/connection.ts'
+import { changingTogether, insertingTogether, readingTogether } from './records-together.ts'
 import { PROBE, preparingConfirmation, raising } from './revision.ts'
 
 /** If the answer to a change is lost, the change is recognised by its id, unless this many other changes came after it. */
@@ -13,7 +14,8 @@ export function createRecords(connection: Connection): Records {
   const confirm = preparingConfirmation(connection)
   return {
     insert(table) {
-      const insert = prepareWrite(connection, table, 'once', statementsOf(table).insert)
+      const alone = prepareWrite(connection, table, 'once', statementsOf(table).insert)
+      const insert = table.changesTogether ? insertingTogether(connection, table, alone) : alone
       return async (item) => ((await insert(table.rowOf(item))) ? 'inserted' : 'taken')
     },
     insertBounded(table) {
@@ -72,8 +74,12 @@ function prepareWrite<Item>(
 function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): Change<Item> {
   const columns = table.remembersAttempts ? [...table.columns, 'attempts'] : table.columns
   const text = statementsOf({ ...table, columns })
-  const read = connection.prepare<Row & { attempts?: string }>('read', text.read)
-  const write = prepareWrite(connection, table, 'move', text.changeIfUnchanged)
+  const readAlone = connection.prepare<Row>('read', text.read)
+  const read = table.changesTogether
+    ? readingTogether(connection, table, readAlone)
+    : async (key: string) => (await readAlone({ [table.key]: key }))[0]
+  const alone = prepareWrite(connection, table, 'move', text.changeIfUnchanged)
+  const write = table.changesTogether ? changingTogether(connection, table, alone) : alone
   const checkWritable = connection.prepare('move', PROBE)
   const confirm = preparingConfirmation(connection)
   return async (key, change) => {
@@ -81,9 +87,9 @@ function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): 
     const instance = await connection.readInstance()
     let mine: Item | null = null
     for (;;) {
-      const [row] = await read({ [table.key]: key })
+      const row = await read(key)
       const item = row ? table.itemOf(row) : null
-      const attempts = (row?.attempts ?? '').split(' ')
+      const attempts = ((row?.attempts ?? '') as string).split(' ')
       // The change of this call is stored already: only the answer was lost.
       const isDone: boolean = table.remembersAttempts
         ? attempts.includes(attempt)

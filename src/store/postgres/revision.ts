@@ -15,6 +15,20 @@ export function raising(change: string): string {
     RETURNING number`
 }
 
+/** The same for a change of several records. The change returns the `key` of each changed row, which is also what the revision lists. */
+export function raisingForEach(change: string): string {
+  return `
+    WITH changed AS (${change}),
+    numbered AS (SELECT key, row_number() OVER () AS position FROM changed),
+    raised AS (
+      UPDATE revision
+      SET number = number + (SELECT count(*) FROM changed),
+          recent = right(recent || (SELECT string_agg(' ' || (number + position) || ':' || key, '' ORDER BY position) FROM numbered),
+                         ${RECENT_AT_MOST})
+      WHERE id = 1 AND EXISTS (SELECT FROM changed))
+    SELECT key FROM changed`
+}
+
 /** Prepares the confirmation that what was found in a table of the coordinator is durable. */
 export function preparingConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
   return connection.prepareConfirmation('revision WHERE id = 1')

@@ -1,5 +1,6 @@
 /** The client registry, the keys at rest, and the revision by which nodes notice changes of both. */
 import { expect, test } from 'vitest'
+import type { ClientStore } from '../../../src/domain/model/operator-store.ts'
 import type { KeyKind } from '../../../src/keys/key-ring.ts'
 import { NOW, race, type Subject, someClient, someKey } from './subject.ts'
 
@@ -64,6 +65,33 @@ export function clientsContract(subject: Subject): void {
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
     const { name } = (await subject().nodes[0].clients.readClient(client.id)) ?? client
     expect(name).toBe(`app ${outcomes.indexOf('inserted')}`)
+  })
+
+  test('Of clients that are registered at once, each is registered once, and one whose id is taken is not stored', async () => {
+    const clients = Array.from({ length: 60 }, () => someClient())
+    const [taken = someClient()] = clients
+    await subject().nodes[0].clients.insertClient(taken)
+    const others = clients.map((client) => ({ ...client, name: 'Another' }))
+    const outcomes = await Promise.all([...others, ...others].map((client) => subject().nodes[0].clients.insertClient(client)))
+    expect(outcomes.slice(0, 60)).toEqual(['taken', ...Array.from({ length: 59 }, () => 'inserted')])
+    expect(outcomes.slice(60)).toEqual(Array.from({ length: 60 }, () => 'taken'))
+    expect(await subject().nodes[0].clients.readClient(taken.id)).toEqual(taken)
+    for (const other of others.slice(1)) expect(await subject().nodes[0].clients.readClient(other.id)).toEqual(other)
+  })
+
+  test('Clients that are changed at once all change, also if another node changes some of them, and an unknown one is null', async () => {
+    const clients = Array.from({ length: 30 }, () => someClient())
+    for (const client of clients) await subject().nodes[0].clients.insertClient(client)
+    const addScope = (node: ClientStore, id: string, scope: string) =>
+      node.changeClient(id, (client) => ({ ...client, scopes: [...client.scopes, scope] }))
+    const outcomes = await race(subject(), 2, (store, index) =>
+      Promise.all([...clients, someClient()].map(({ id }) => addScope(store.clients, id, `scope.${index}`))),
+    )
+    for (const outcome of outcomes) expect(outcome.at(-1)).toBeNull()
+    for (const { id, scopes } of clients)
+      expect(new Set((await subject().nodes[0].clients.readClient(id))?.scopes)).toEqual(
+        new Set([...scopes, 'scope.0', 'scope.1']),
+      )
   })
 
   test('A client is replaced as a whole, and only if it is registered', async () => {

@@ -103,6 +103,7 @@ async function costOf(move: () => Promise<unknown>) {
   return { statements, writes: (await written()) - before }
 }
 
+const fifty = <Made>(make: () => Made): Made[] => Array.from({ length: 50 }, make)
 const newLivingGrant = () => livingGrant({ grants: stores.grants } as never)
 
 test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]; writes: number }]>([
@@ -182,6 +183,20 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
     { statements: ['INSERT'], writes: 1 },
   ],
   ['registering a client', async () => () => stores.clients.insertClient(someClient()), { statements: ['WITH'], writes: 2 }],
+  [
+    'registering fifty clients at once',
+    async () => () => Promise.all(fifty(() => stores.clients.insertClient(someClient()))),
+    { statements: ['WITH'], writes: 51 },
+  ],
+  [
+    'changing fifty clients at once',
+    async () => {
+      const clients = fifty(someClient)
+      await Promise.all(clients.map((client) => stores.clients.insertClient(client)))
+      return () => Promise.all(clients.map(({ id }) => stores.clients.changeClient(id, (client) => ({ ...client, name: 'New' }))))
+    },
+    { statements: ['SELECT', 'WITH'], writes: 51 },
+  ],
 ])('The number of statements and written rows is as documented for: %s', async (_, prepare, cost) => {
   const move = await prepare()
   expect(await costOf(move)).toEqual(cost)

@@ -1,0 +1,64 @@
+/**
+ * Records that are inserted or changed at the same time share a statement and a commit. Every change of a record waits for the row of the
+ * revision until the commit before it, so `grantor apply` with 10,000 clients would otherwise wait for the disk 10,000 times.
+ *
+ * On Citus each record has a statement of its own: a node may be connected to a worker, and the tables are on the coordinator.
+ */
+
+import { combineCalls } from '../../domain/model/combine-calls.ts'
+import { type RecordTable, type Row, rowInSql, statementsOf } from '../record-tables.ts'
+import type { Ask, Connection } from './connection/connection.ts'
+import { raisingForEach } from './revision.ts'
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Whether a row was inserted or changed. */
+export type Write = (row: Row) => Promise<boolean>
+
+export function insertingTogether<Item>(connection: Connection, table: RecordTable<Item>, alone: Write): Write {
+  const insert = connection.prepare<{ key: string }>('once', raisingForEach(statementsOf(table).insertMany))
+  return writingTogether(connection, table, alone, (rows) => insert({ rows: asJson(rows) }))
+}
+
+/** The rows also have the values of `parametersBefore`. */
+export function changingTogether<Item>(connection: Connection, table: RecordTable<Item>, alone: Write): Write {
+  const change = connection.prepare<{ key: string }>('move', raisingForEach(statementsOf(table).changeManyIfUnchanged))
+  const valuesOf = (row: Row, prefix: string) =>
+    Object.fromEntries([table.key, ...table.columns].map((column) => [column, row[`${prefix}${column}`]]))
+  return writingTogether(connection, table, alone, (rows) =>
+    change({
+      rows: asJson(rows.map((row) => valuesOf(row, ''))),
+      before: asJson(rows.map((row) => valuesOf(row, 'before_'))),
+    }),
+  )
+}
+
+/** The row of a key; undefined if there is none. */
+export function readingTogether<Item>(
+  connection: Connection,
+  table: RecordTable<Item>,
+  alone: Ask<Row>,
+): (key: string) => Promise<Row | undefined> {
+  const many = connection.prepare<Row>('read', statementsOf(table).readMany)
+  return combineCalls(nextTurn, async (keys) => {
+    if (keys.length === 1) return alone({ [table.key]: keys[0] })
+    const rows = new Map((await many({ keys: JSON.stringify(keys) })).map((row) => [row[table.key], row]))
+    return keys.map((key) => rows.get(key))
+  })
+}
+
+type WriteMany = (rows: readonly Row[]) => Promise<{ key: string }[]>
+
+function writingTogether<Item>(connection: Connection, { key }: RecordTable<Item>, alone: Write, many: WriteMany): Write {
+  return combineCalls(nextTurn, async (rows) => {
+    if (rows.length === 1 || connection.isOnCitus) return Promise.all(rows.map(alone))
+    // Of several rows with one key, the first one is written.
+    const first = new Map(rows.toReversed().map((row) => [row[key], row]))
+    const written = new Set<unknown>((await many([...first.values()])).map((row) => row.key))
+    return rows.map((row) => first.get(row[key]) === row && written.has(row[key]))
+  })
+}
+
+function asJson(rows: readonly Row[]): string {
+  return JSON.stringify(rows.map(rowInSql))
+}
