@@ -30,14 +30,15 @@ if (Number(installed.split('.')[0]) < NEEDED) {
 
 // Two limits of memory can be set only when a process starts (docs/decisions/0052-memory-limits-at-the-start.md). So the process replaces
 // itself once by the same command with these limits. The process id and the standard streams stay the same. If an operator has set a limit,
-// it stays as it is. The process goes on without limits on Windows, which has no execve, and if its parent has a channel to it, because
-// execve closes the channel. The workers of `serve --workers` get the limits of their parent.
+// it stays as it is. The process goes on without limits on Windows, which has no execve, and if its parent has a channel to it or systemd
+// passed sockets, because execve closes both. The units set the limits themselves. The workers of `serve --workers` get the limits of their parent.
 function restartWithLessMemory() {
   const options = `${process.env.NODE_OPTIONS || ''} ${process.execArgv.join(' ')}`
   const heap = /--max[-_]semi[-_]space[-_]size/.test(options) ? [] : ['--max-semi-space-size=8']
   const malloc = process.env.MALLOC_ARENA_MAX === undefined ? { MALLOC_ARENA_MAX: '1' } : {}
   const isComplete = heap.length === 0 && !('MALLOC_ARENA_MAX' in malloc)
-  if (isComplete || process.channel || process.platform === 'win32' || !process.execve) return
+  const hasSockets = process.env.LISTEN_PID === String(process.pid)
+  if (isComplete || process.channel || hasSockets || process.platform === 'win32' || !process.execve) return
   const args = [process.argv0, ...heap, ...process.execArgv, ...process.argv.slice(1)]
   try {
     // In Node 24 a failed execve ends the process instead of throwing, so this is checked before.

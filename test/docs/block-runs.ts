@@ -160,8 +160,10 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
   },
   'operating/operations.md': {
     'backend grantor': by('packages/proxies'),
-    'systemctl restart': COMMANDS,
-    server_name: by('packages/proxies'),
+    'ssh "$node"': COMMANDS,
+    'nginx nodes': by('packages/proxies'),
+    '*.socket': COMMANDS,
+    'server_name login.example.com': by('packages/proxies'),
     GRANTOR_TLS_CERT_FILE: SETTINGS,
   },
   'operating/postgresql.md': { 'CREATE ROLE': COMMANDS, 'sslrootcert=': SETTINGS },

@@ -242,8 +242,25 @@ describe('docs/operating/install.md', () => {
   })
 })
 
+test('The commands of docs/operating/operations.md for sockets install both units and stop the service before the socket opens', () => {
+  const folder = newFolder()
+  const [units, global] = ['etc/systemd/system', 'global'].map((path) => join(folder, path)) as [string, string]
+  for (const each of [units, global]) mkdirSync(each, { recursive: true })
+  symlinkSync(ROOT, join(global, 'grantor'))
+  const text = blockWith('operating/operations.md', '*.socket').replaceAll('install ', 'command install ')
+  const { exit, out } = machineIn(folder).runText(`npm() { echo '${global}'; }\nsystemctl() { echo "$*"; }\n${text}`)
+  expect(exit).toBe(0)
+  expect(readdirSync(units).toSorted()).toEqual(['grantor-login.socket', 'grantor.socket'])
+  expect(out.trim().split('\n')).toEqual([
+    'daemon-reload',
+    'stop grantor grantor-login',
+    'enable --now grantor.socket grantor-login.socket',
+    'start grantor grantor-login',
+  ])
+})
+
 test('The loop of docs/operating/operations.md restarts each node, and waits until it is ready', () => {
-  const text = blockWith('operating/operations.md', 'systemctl restart')
+  const text = blockWith('operating/operations.md', 'ssh "$node"')
   const record = [
     'ssh() { echo "$*"; tries=0; }',
     'curl() { tries=$((tries + 1)); echo "${@: -1}"; [ "$tries" = 2 ]; }',

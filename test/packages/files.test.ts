@@ -7,7 +7,7 @@ import { test } from '../support/fixtures.ts'
 
 const CHECKOUT = join(import.meta.dirname, '../..')
 const FILES = ['compose', 'helm', 'systemd'].flatMap((folder) =>
-  globSync(`ops/${folder}/**/*.{yaml,tpl,service,json,md,txt}`, { cwd: CHECKOUT }),
+  globSync(`ops/${folder}/**/*.{yaml,tpl,service,socket,json,md,txt}`, { cwd: CHECKOUT }),
 )
 const textOf = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
 
@@ -41,6 +41,17 @@ test('The unit of the login server gives the program no secret of the auth servi
   expect(unit).not.toMatch(/(?<!login-)secret:|GRANTOR_SECRET/)
   // the environment file is shared
   expect(unit).toMatch(/^UnsetEnvironment=GRANTOR_DATABASE_URL GRANTOR_CHAINS$/m)
+})
+
+test('Each socket has the address that install.md gives to the program of its unit', () => {
+  const install = textOf('docs/operating/install.md')
+  for (const [unit, setting] of [
+    ['grantor', 'GRANTOR_LISTEN'],
+    ['grantor-login', 'GRANTOR_LOGIN_LISTEN'],
+  ]) {
+    const [, address] = new RegExp(`^${setting}=(.*)$`, 'm').exec(install) ?? []
+    expect(textOf(`ops/systemd/${unit}.socket`)).toContain(`\nListenStream=${address}\n`)
+  }
 })
 
 test('Each unit and each container may run ten seconds longer than the drain before it is killed', () => {

@@ -1,43 +1,106 @@
 /** The settings for reverse proxies in docs/operating/operations.md. `npm run test:packages` runs these tests; they need Debian's nginx and haproxy. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { newFolder } from '../cli/run.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { blockWith } from '../support/page-blocks.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/tls-certificate.ts'
 import { ASKED, missing } from './missing.ts'
+import {
+  haproxyWith,
+  type Installation,
+  newInstallation,
+  nginxWith,
+  type ProxiedNode,
+  startLoad,
+  startPlainNode,
+  startProxy,
+  startSocketNode,
+} from './proxies.ts'
 
 const block = (part: string) => blockWith('operating/operations.md', part)
 
-/** What is missing for the test with this program; the empty text if nothing is. */
-function lackingFor(program: string): string {
-  const lacking = ASKED ? missing(program) : program
-  if (ASKED && lacking) console.log(`skipped: the settings need ${lacking}; apt-get install ${lacking}`)
+/** What is missing for the test with these programs; the empty text if nothing is. */
+function lackingFor(...programs: string[]): string {
+  const lacking = ASKED ? missing(...programs) : programs.join(', ')
+  if (ASKED && lacking) console.log(`skipped: the settings need ${lacking}; apt-get install nginx haproxy systemd`)
   return lacking
 }
 
+// A test needs no right to the port 443.
+const nginxServers = (port = 18_443) =>
+  [block('server_name login.example.com'), block('upstream grantor')].map((servers) =>
+    servers.replaceAll('listen 443 ssl', `listen 127.0.0.1:${port}`),
+  )
+
 test.skipIf(lackingFor('nginx'))('nginx accepts the servers of the page', () => {
-  const folder = newFolder()
-  mkdirSync(join(folder, 'logs'))
-  writeFileSync(join(folder, 'cert.pem'), TEST_CERTIFICATE)
-  writeFileSync(join(folder, 'key.pem'), TEST_CERTIFICATE_KEY)
-  const own = `pid ${folder}/nginx.pid;\nerror_log stderr;\nevents {}\n`
-  const certificate = `ssl_certificate ${folder}/cert.pem;\nssl_certificate_key ${folder}/key.pem;\naccess_log off;\n`
-  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  const temporary = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};\n`).join('')
-  // A test needs no right to the port 443.
-  const servers = block('server_name').replaceAll('listen 443', 'listen 127.0.0.1:18443')
-  writeFileSync(join(folder, 'nginx.conf'), `${own}http {\n${certificate}${temporary}${servers}}\n`)
-  const { status, stderr } = spawnSync('nginx', ['-t', '-p', folder, '-c', join(folder, 'nginx.conf')], { encoding: 'utf8' })
-  expect([status, stderr]).toEqual([0, expect.stringContaining('test is successful')])
+  for (const part of ['server_name login.example.com', 'upstream grantor']) {
+    const servers = block(part).replaceAll('listen 443', 'listen 127.0.0.1:18443')
+    const { status, stderr } = spawnSync('nginx', ['-t', ...nginxWith(servers)], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, expect.stringContaining('test is successful')])
+  }
 })
 
 test.skipIf(lackingFor('haproxy'))('HAProxy accepts the back end of the page', () => {
-  const path = join(newFolder(), 'haproxy.cfg')
-  const before =
-    'defaults\n  mode http\n  timeout connect 1s\n  timeout client 1m\n  timeout server 1m\nfrontend web\n  bind 127.0.0.1:18080\n  default_backend grantor\n'
-  writeFileSync(path, before + block('backend grantor'))
-  const { status, stderr } = spawnSync('haproxy', ['-c', '-f', path], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync('haproxy', ['-c', '-f', haproxyWith(block('backend grantor'))], { encoding: 'utf8' })
   expect([status, stderr]).toEqual([0, expect.not.stringContaining('[WARNING]')])
 })
+
+/** Restarts every node twice under load, and continues until enough requests were answered. */
+async function restartUnderLoad(port: number, installation: Installation, nodes: ProxiedNode[]) {
+  const load = startLoad(port, installation)
+  for (let time = 0; time < 2; time++) {
+    for (const node of nodes) {
+      await load.untilMore(500)
+      await node.restart()
+      // the balancer's next checks
+      await pause(2000)
+    }
+  }
+  await load.untilTotal(20_000)
+  const outcome = await load.stop()
+  console.log(
+    `${outcome.answered} requests were answered over ${nodes.length * 2} restarts; failed: ${JSON.stringify(outcome.failed)}`,
+  )
+  return outcome
+}
+
+test.skipIf(lackingFor('nginx', 'systemd-socket-activate'))(
+  'With a socket of systemd, no request through nginx fails while the only node restarts',
+  { timeout: 600_000 },
+  async () => {
+    const [proxy = 0, port = 0] = await freePorts(2)
+    const installation = await newInstallation()
+    const node = await startSocketNode(installation, port)
+    const [servers = ''] = nginxServers(proxy)
+    await startProxy('nginx', ['-g', 'daemon off;', ...nginxWith(servers.replace('127.0.0.1:4000', `127.0.0.1:${port}`))], proxy)
+    expect((await restartUnderLoad(proxy, installation, [node])).failed).toEqual({})
+  },
+)
+
+test.skipIf(lackingFor('nginx', 'systemd-socket-activate'))(
+  'With sockets of systemd, no request through nginx with kept connections fails while two nodes restart in turn',
+  { timeout: 600_000 },
+  async () => {
+    const [proxy = 0, ...ports] = await freePorts(3)
+    const installation = await newInstallation()
+    const nodes = await Promise.all(ports.map((port) => startSocketNode(installation, port)))
+    let [, servers = ''] = nginxServers(proxy)
+    for (const [index, port] of ports.entries()) servers = servers.replace(`10.0.0.1${index + 1}:4000`, `127.0.0.1:${port}`)
+    await startProxy('nginx', ['-g', 'daemon off;', ...nginxWith(servers)], proxy)
+    expect((await restartUnderLoad(proxy, installation, nodes)).failed).toEqual({})
+  },
+)
+
+test.skipIf(lackingFor('haproxy'))(
+  'No request through HAProxy fails while three nodes restart in turn',
+  { timeout: 600_000 },
+  async () => {
+    const [proxy = 0, ...ports] = await freePorts(4)
+    const installation = await newInstallation()
+    const nodes = await Promise.all(ports.map((port) => startPlainNode(installation, port)))
+    let backend = block('backend grantor')
+    for (const [index, port] of ports.entries()) backend = backend.replace(`10.0.0.1${index + 1}:4000`, `127.0.0.1:${port}`)
+    await startProxy('haproxy', ['-db', '-f', haproxyWith(backend, proxy)], proxy)
+    expect((await restartUnderLoad(proxy, installation, nodes)).failed).toEqual({})
+  },
+)

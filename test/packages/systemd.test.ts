@@ -13,7 +13,8 @@ import { ASKED, missing } from './missing.ts'
 
 const CHECKOUT = join(import.meta.dirname, '../..')
 const UNITS = join(CHECKOUT, 'ops/systemd')
-const units = readdirSync(UNITS).filter((name) => name.endsWith('.service'))
+const files = readdirSync(UNITS)
+const units = files.filter((name) => name.endsWith('.service'))
 const lacking = ASKED ? missing('systemd-analyze', 'strace') : 'nothing'
 if (ASKED && lacking) console.log(`skipped: the systemd units need ${lacking}; apt-get install systemd strace`)
 
@@ -64,6 +65,15 @@ unitTest(
     expect((stdout + stderr).split('\n').filter((line) => line.includes('litestream.service'))).toEqual([])
   },
 )
+
+for (const socket of files.filter((name) => name.endsWith('.socket'))) {
+  unitTest(`systemd finds no unknown or misplaced setting in ${socket}`, ({ folder }) => {
+    const service = socket.replace('.socket', '.service')
+    writeFileSync(join(folder, socket), readFileSync(join(UNITS, socket)))
+    writeFileSync(join(folder, service), '[Service]\nExecStart=/bin/true\n')
+    expect(analyze('verify', '--man=no', join(folder, socket))).toBe('')
+  })
+}
 
 for (const unit of units) {
   unitTest(`systemd-analyze rates the exposure of ${unit} with 2.0 or less`, () => {

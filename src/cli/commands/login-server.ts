@@ -4,8 +4,9 @@ import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.
 import { composeLoginServer } from '../compose/compose.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { tlsOf } from '../compose/tls.ts'
-import { allListening, listen } from '../serve/listen.ts'
-import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
+import { allListening } from '../serve/listen.ts'
+import { passedDescriptors, requireSocketForEach } from '../serve/passed-socket.ts'
+import { closingInOrder, loggerFor, metricsFor, openListener } from '../serve/running.ts'
 import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 
 export const loginServer = defineCommand({
@@ -21,6 +22,8 @@ export const loginServer = defineCommand({
   async run(_given, environment: CommandEnvironment) {
     limitGarbage()
     const settings = settingsFor('login-server', environment)
+    const descriptors = passedDescriptors(environment)
+    requireSocketForEach(1, descriptors)
     const signal = catchStopSignals()
     const logger = loggerFor(settings)
     const tls = tlsOf(settings)
@@ -30,17 +33,20 @@ export const loginServer = defineCommand({
     const server = await composeLoginServer(settings, { logger, now, metrics: metrics?.metrics, isStopping, tls })
     const renewal = tls?.keep([server], { logger, now })
     const close = closingInOrder([server, ...(metrics ? [metrics.server] : [])], async () => renewal?.stop())
+    const opening = openListener(server, {
+      address: settings.loginListen,
+      descriptor: descriptors[0],
+      who: 'login server',
+      setting: 'GRANTOR_LOGIN_LISTEN',
+    })
     try {
-      await allListening([
-        listen(server, settings.loginListen, 'login server', 'set GRANTOR_LOGIN_LISTEN'),
-        ...(metrics ? [metrics.listen()] : []),
-      ])
+      await allListening([opening, ...(metrics ? [metrics.listen()] : [])])
     } catch (error) {
       await close()
       throw error
     }
     const ended = shutDownOnSignals(close, { logger, drain: { seconds, begin: () => begin([server.server]) }, signal })
-    logger.info({ url: settings.loginUrl, ...settings.loginListen }, 'login server is ready')
+    logger.info({ url: settings.loginUrl, ...(await opening) }, 'login server is ready')
     return ended
   },
 })

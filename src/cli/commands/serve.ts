@@ -1,6 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { settingsFor } from '../compose/settings.ts'
+import { passedDescriptors, requireSocketForEach } from '../serve/passed-socket.ts'
 import { loggerFor, metricsFor, openAuthService } from '../serve/running.ts'
 import { runWorker, workerNumber } from '../serve/worker.ts'
 import { runWorkers, workersFrom } from '../serve/workers.ts'
@@ -10,7 +11,7 @@ export const serve = defineCommand({
   name: 'serve',
   words: 'Runs the auth service: the OAuth endpoints, sessions, grants, tokens and keys.',
   about:
-    'The database must exist and be up to date: run grantor migrate first. Logs are JSON lines on standard output. SIGTERM and SIGINT stop the service: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds. GET /health/live and /health/ready report the state. See docs/operating/operations.md.',
+    'The database must exist and be up to date: run grantor migrate first. Logs are JSON lines on standard output. SIGTERM and SIGINT stop the service: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds. If systemd passes a listening socket, the service uses the socket in place of GRANTOR_LISTEN. GET /health/live and /health/ready report the state. See docs/operating/operations.md.',
   options: {
     workers: {
       value: 'N',
@@ -28,17 +29,22 @@ export const serve = defineCommand({
     const settings = settingsFor('serve', environment)
     const number = workerNumber(environment.env)
     if (number !== null) return runWorker(number, settings, environment)
-    return workers > 1 ? runWorkers(workers, settings, environment) : runAlone(settings, environment)
+    const descriptors = passedDescriptors(environment)
+    requireSocketForEach(workers, descriptors)
+    return workers > 1
+      ? runWorkers({ count: workers, descriptors }, settings, environment)
+      : runAlone(settings, environment, descriptors[0])
   },
 })
 
-async function runAlone(settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
+async function runAlone(settings: Settings<'serve'>, environment: CommandEnvironment, descriptor?: number): Promise<number> {
   const signal = catchStopSignals()
   const logger = loggerFor(settings)
   const metrics = await metricsFor(settings.metricsListen)
   const now = () => environment.now()
-  const { close, drain } = await openAuthService(settings, { logger, now, metrics: metrics?.metrics, metricsListener: metrics })
+  const options = { logger, now, metrics: metrics?.metrics, metricsListener: metrics, descriptor }
+  const { close, drain, address } = await openAuthService(settings, options)
   const ended = shutDownOnSignals(close, { logger, drain, signal })
-  logger.info({ url: settings.authUrl, ...settings.listen }, 'auth service is ready')
+  logger.info({ url: settings.authUrl, ...address }, 'auth service is ready')
   return ended
 }

@@ -9,7 +9,8 @@ import { limitGarbage } from '../../ops/process/engine.ts'
 import { type Closable, closeServers } from '../../ops/process/shutdown.ts'
 import { composeAuthService } from '../compose/compose.ts'
 import { tlsOf } from '../compose/tls.ts'
-import { allListening, listen, promising } from './listen.ts'
+import { allListening, type Listener, listen, promising } from './listen.ts'
+import { listenOnPassed } from './passed-socket.ts'
 
 export function loggerFor(settings: Settings, destination?: { write(line: string): void }): Logger {
   return createLogger({ level: settings.logLevel, secrets: secretsOf(settings), ...(destination ? { destination } : {}) })
@@ -30,6 +31,16 @@ export async function metricsFor(address: ListenAddress | undefined, setting = '
   return { metrics, server, listen: () => listen(server, address, 'metrics', `set ${setting}`) }
 }
 
+/** Opens the listener of a server: on the socket that systemd passed, if `descriptor` names one. Returns the address. */
+export async function openListener(
+  listener: Listener,
+  { address, descriptor, who, setting }: { address: ListenAddress; descriptor: number | undefined; who: string; setting: string },
+): Promise<ListenAddress> {
+  if (descriptor !== undefined) return listenOnPassed(listener, descriptor, who)
+  await listen(listener, address, who, `set ${setting}`)
+  return address
+}
+
 /** Closes the servers first, all together, and their dependencies after the last response. */
 export function closingInOrder(servers: readonly Closable[], then: () => Promise<void> = async () => {}): () => Promise<void> {
   return async () => {
@@ -46,13 +57,18 @@ type AuthServiceOptions = {
   limits?: RateLimit<Limited> | undefined
   /** opened and closed together with the auth service */
   metricsListener?: { server: Closable; listen(): Promise<void> } | undefined
+  /** of the socket that systemd passed; if absent, the service listens on GRANTOR_LISTEN */
+  descriptor?: number | undefined
 }
 
 /**
  * Composes the auth service of one process and opens its listener. If a listener cannot be opened, everything is closed
  * again.
  */
-export async function openAuthService(settings: Settings<'serve'>, { metricsListener, ...options }: AuthServiceOptions) {
+export async function openAuthService(
+  settings: Settings<'serve'>,
+  { metricsListener, descriptor, ...options }: AuthServiceOptions,
+) {
   limitGarbage()
   const tls = tlsOf(settings)
   const service = await composeAuthService(settings, { ...options, tls })
@@ -63,9 +79,10 @@ export async function openAuthService(settings: Settings<'serve'>, { metricsList
     await renewal?.stop()
     await service.close()
   })
+  const opening = openListener(server, { address: settings.listen, descriptor, who: 'auth service', setting: 'GRANTOR_LISTEN' })
   try {
     await allListening([
-      listen(server, settings.listen, 'auth service', 'set GRANTOR_LISTEN'),
+      opening,
       ...(adminServer && settings.adminListen
         ? [listen(adminServer, settings.adminListen, 'admin API', 'set GRANTOR_ADMIN_LISTEN')]
         : []),
@@ -75,5 +92,5 @@ export async function openAuthService(settings: Settings<'serve'>, { metricsList
     await close()
     throw error
   }
-  return { close, drain: service.drain }
+  return { close, drain: service.drain, address: await opening }
 }

@@ -2,10 +2,12 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from '../../ops/log/logger.ts'
 import { CommandError } from '../terminal/command.ts'
-import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
+import { type ToPrimary, type ToWorker, WORKER_NUMBER, WORKER_SOCKET } from './worker-messages.ts'
 
 export type CrewOptions = {
   count: number
+  /** of the sockets that systemd passed, one for each worker; none if the primary opens the socket */
+  descriptors: readonly number[]
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** receives a worker's messages after its start; each start has a new number `worker` */
   receive(worker: number, message: ToPrimary & { kind: 'counted' | 'measured' }): void
@@ -62,7 +64,7 @@ export class WorkerCrew {
   }
 
   #start(number: number, failures: number): void {
-    const worker = cluster.fork({ [WORKER_NUMBER]: String(number) })
+    const worker = this.#fork(number)
     const seat: Seat = { number, worker, ready: false, failures }
     this.#seats[number - 1] = seat
     const since = performance.now()
@@ -73,6 +75,13 @@ export class WorkerCrew {
       if (worker.process.pid === undefined) this.#replace(seat, since, { problem: error.message })
     })
     worker.on('exit', (code, signal) => this.#replace(seat, since, { code, ...(signal ? { signal } : {}) }))
+  }
+
+  #fork(number: number): Worker {
+    const descriptor = this.#options.descriptors[number - 1]
+    if (descriptor === undefined) return cluster.fork({ [WORKER_NUMBER]: String(number) })
+    cluster.setupPrimary({ stdio: ['inherit', 'inherit', 'inherit', 'ipc', descriptor] })
+    return cluster.fork({ [WORKER_NUMBER]: String(number), [WORKER_SOCKET]: '4' })
   }
 
   #receive(seat: Seat, message: ToPrimary): void {

@@ -15,3 +15,5 @@ export type ToWorker = { kind: 'stop' } | { kind: 'over'; keys: KeyOver<Limited>
 
 /** In a worker's environment: its number. Workers of another cluster, such as a process manager's, do not have it. */
 export const WORKER_NUMBER = 'SERVE_WORKER_NUMBER'
+/** The descriptor of the socket on which the worker listens, if systemd passed a socket. */
+export const WORKER_SOCKET = 'SERVE_WORKER_SOCKET'

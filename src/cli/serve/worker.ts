@@ -9,7 +9,7 @@ import { type Counted, createReportingRateLimit } from '../../ops/http/shared-ra
 import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
 import { loggerFor, openAuthService } from './running.ts'
-import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
+import { type ToPrimary, type ToWorker, WORKER_NUMBER, WORKER_SOCKET } from './worker-messages.ts'
 
 /** The number of this worker; null if this process is not a worker of `serve`. */
 export function workerNumber(env: CommandEnvironment['env']): number | null {
@@ -25,7 +25,10 @@ export async function runWorker(number: number, settings: Settings<'serve'>, env
     const metrics = settings.metricsListen ? (await import('../../ops/metrics/metrics.ts')).createMetrics() : undefined
     const limits = settings.rateLimit ? primary.createLimit(() => environment.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
-    const { close, drain } = await openAuthService(settings, { logger, now: () => environment.now(), metrics, limits })
+    const socket = environment.env[WORKER_SOCKET]
+    const descriptor = socket === undefined ? undefined : Number(socket)
+    const now = () => environment.now()
+    const { close, drain } = await openAuthService(settings, { logger, now, metrics, limits, descriptor })
     const ended = shutDownOnSignals(close, { logger, drain, signal, stopRequested: primary.stop })
     primary.tell({ kind: 'ready' })
     return await ended

@@ -24,13 +24,18 @@ export function workersFrom(text: string | undefined): number {
 }
 
 /** Runs until a signal; resolves to the exit code. Throws the `CommandError` of the first worker that cannot start. */
-export async function runWorkers(count: number, settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
+export async function runWorkers(
+  { count, descriptors }: { count: number; descriptors: readonly number[] },
+  settings: Settings<'serve'>,
+  environment: CommandEnvironment,
+): Promise<number> {
   const signal = catchStopSignals()
   const logger = loggerFor(settings)
   const metrics = await workerMetricsFor(settings, () => crew)
   const countEvent = createRateCounter({ perMinute: limitsOf(settings), now: () => environment.now() })
   const crew: WorkerCrew = new WorkerCrew({
     count,
+    descriptors,
     logger,
     receive(worker, message) {
       if (message.kind === 'measured') return metrics?.keep(worker, message.snapshot)
