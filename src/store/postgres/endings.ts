@@ -57,13 +57,13 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
     const machines = here.citus ? (await lookAtEachMachine()).map(lookOf) : [{ name: '', row: here }]
     if (machines.some(({ row }) => row.in_recovery)) throw new StoreUnavailable('a standby does not have the order of commits')
     // The time of an ending is that of the machine that a node is connected to. So it is at least that of the slowest clock.
-    const clocks = here.citus ? [here.at, ...machines.map(({ row }) => row.clock)] : [here.at]
-    const at = Math.min(...clocks)
+    const clocks = machines.map(({ row }) => here.at + row.clock - here.clock)
+    const at = Math.min(here.at, ...clocks)
     return {
       server: here.started,
       instance: hashOf(machines.map(({ name, row }) => `${name} ${row.started}`)),
       earliest: at,
-      latest: Math.max(...clocks),
+      latest: Math.max(here.at, ...clocks),
       begunBefore: here.citus ? BEGUN_BEFORE_ON_CITUS : BEGUN_BEFORE,
       machines: machines.map(({ name, row }) => [name, transactionsOf(row, at)]),
     }
