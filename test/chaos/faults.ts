@@ -3,12 +3,12 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RpcFault } from '../support/chain-rpc.ts'
-import type { Fault } from './run.ts'
+import type { Fault, ServiceFault } from './run.ts'
 
 const JUMP_SECONDS = 600
 
 /** Kills a node with kill -9 at a random time, and starts it a moment later. */
-export const killNode: Fault = {
+export const killNode: ServiceFault = {
   name: 'kill -9 of a node',
   async inject({ nodes, random }) {
     const node = random.pick(nodes)
@@ -19,13 +19,22 @@ export const killNode: Fault = {
 }
 
 /** A few requests or responses are lost. */
-export const cutConnections: Fault = {
+export const cutConnections: ServiceFault = {
   name: 'one to six connections cut',
   async inject({ nodes, random }) {
     for (let count = 1 + random.below(6); count > 0; count--) {
       random.pick(nodes).proxy.cutNext(random.pick(['before', 'after']))
       await pause(random.below(30))
     }
+  },
+}
+
+/** Every connection to one node is cut, also those of the feed. */
+export const cutNode: ServiceFault = {
+  name: 'all connections to a node cut',
+  async inject({ nodes, random }) {
+    random.pick(nodes).proxy.cutAll()
+    await Promise.resolve()
   },
 }
 
@@ -52,7 +61,7 @@ export const breakChain: Fault = {
 }
 
 /** Another process holds the write lock of the SQLite file, as a backup does, sometimes longer than the service waits. */
-export const lockFile: Fault = {
+export const lockFile: ServiceFault = {
   name: 'file locked',
   async inject({ random, databaseUrl }) {
     const database = new DatabaseSync(databaseUrl.replace(/^sqlite:/, ''), { timeout: 0 })

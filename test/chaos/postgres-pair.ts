@@ -8,18 +8,18 @@ import postgres from 'postgres'
 import { freePorts } from '../support/free-ports.ts'
 import { serverIn, startPostgres } from '../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../support/postgres-standby.ts'
-import type { Fault, Scene } from './run.ts'
+import type { Scene, ServiceFault } from './run.ts'
 import { waitForStatements } from './statements-ended.ts'
 
 export type PostgresPair = {
   /** an empty database, at an address that names both servers */
   newDatabase(name: string): Promise<string>
   /** kill -9 of the primary, and promotion of the standby; the killed server follows the new primary a moment later */
-  promoteStandby: Fault
+  promoteStandby: ServiceFault
   /** kill -9 of the standby, and a start a moment later; no commit is acknowledged until then */
-  killStandby: Fault
+  killStandby: ServiceFault
   /** kill -9 of the standby for longer than any statement may take, then of the primary, and promotion of the standby */
-  promoteAfterAbsence: Fault
+  promoteAfterAbsence: ServiceFault
   statementsEnded(): Promise<void>
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export async function setUpPair(): Promise<PostgresPair> {
     throw error
   }
   /** Promotes the standby of a dead primary. A moment later the dead server follows the new primary. */
-  async function promoteAndFollow({ random, mark }: Scene): Promise<void> {
+  async function promoteAndFollow({ random, mark }: Pick<Scene, 'random' | 'mark'>): Promise<void> {
     await promote(standby)
     mark('the end of a promotion')
     const killed = primary

@@ -3,16 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
-import type { Fault } from './run.ts'
+import type { ServiceFault } from './run.ts'
 import { waitForStatements } from './statements-ended.ts'
 
 export type PostgresScene = {
   /** creates an empty database, and returns its address at the proxy */
   newDatabase(name: string): Promise<string>
   /** kill -9 of the server, and a start a moment later */
-  killServer: Fault
+  killServer: ServiceFault
   /** connections are cut before a statement arrives, or after its commit and before the node receives the result */
-  cutStatements: Fault
+  cutStatements: ServiceFault
   statementsEnded(): Promise<void>
   close(): Promise<void>
 }

@@ -17,11 +17,14 @@ import { type RecordedChain, startRecordedChain, type Wallet } from './recorded-
 import { type AppClient, RecordedClient, type ResourceServer } from './recorded-client.ts'
 import type { Settle } from './retry.ts'
 
-export type Fault = {
+export type Fault<In = Scene> = {
   name: string
   /** causes the fault, and repairs the damage before it resolves */
-  inject(scene: Scene): Promise<void>
+  inject(scene: In): Promise<void>
 }
+
+/** A fault that needs no chain. */
+export type ServiceFault = Fault<Omit<Scene, 'chain'>>
 
 export type Scene = {
   nodes: readonly ServiceNode[]
@@ -75,16 +78,7 @@ const [CODE_LIFETIME, RETRY_WINDOW, RETRY_WINDOW_PUBLIC] = [60, 60, 10]
 
 export async function performRun(run: Run): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-chaos-'))
-  const [authPort, loginPort] = (await freePorts(2)) as [number, number]
-  const env = {
-    GRANTOR_AUTH_URL: `http://localhost:${authPort}`,
-    GRANTOR_LOGIN_URL: `http://localhost:${loginPort}`,
-    GRANTOR_DATABASE_URL: run.databaseUrl ?? `sqlite:${join(folder, 'grantor.sqlite')}`,
-    GRANTOR_SECRET: TEST_SECRET,
-    GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
-    GRANTOR_RATE_LIMIT: 'off',
-    GRANTOR_LOG_LEVEL: 'info',
-  }
+  const env = await environmentOf(run.databaseUrl ?? `sqlite:${join(folder, 'grantor.sqlite')}`)
   const random = seeded(run.seed)
   const jumpingClock = run.faults.some(({ name }) => name.startsWith('clock'))
   const { clients, resourceServer } = await prepare(env)
@@ -131,6 +125,20 @@ export async function performRun(run: Run): Promise<Outcome> {
   }
 }
 
+/** The settings of the nodes of one run. */
+export async function environmentOf(databaseUrl: string) {
+  const [authPort, loginPort] = (await freePorts(2)) as [number, number]
+  return {
+    GRANTOR_AUTH_URL: `http://localhost:${authPort}`,
+    GRANTOR_LOGIN_URL: `http://localhost:${loginPort}`,
+    GRANTOR_DATABASE_URL: databaseUrl,
+    GRANTOR_SECRET: TEST_SECRET,
+    GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
+    GRANTOR_RATE_LIMIT: 'off',
+    GRANTOR_LOG_LEVEL: 'info',
+  }
+}
+
 function settleAfter(settling: number, { statementsEnded }: Pick<Run, 'statementsEnded'>): Settle {
   return async (lost) => {
     await pause(settling)
@@ -154,7 +162,7 @@ async function walletsOf({ people, contractPeople, seed }: Run, chain: RecordedC
 }
 
 /** Migrates the database, and registers three apps of different kinds and their resource API. */
-async function prepare(env: Record<string, string>): Promise<{ clients: AppClient[]; resourceServer: ResourceServer }> {
+export async function prepare(env: Record<string, string>): Promise<{ clients: AppClient[]; resourceServer: ResourceServer }> {
   const at = Math.floor(Date.now() / 1000)
   const migrated = await runCommand(['migrate'], env, at)
   if (migrated.exit !== 0) throw new Error(`migrate: ${migrated.err}`)
@@ -215,7 +223,7 @@ const EXPECTED_ERRORS = /^(StoreUnavailable|OAuthError: temporarily_unavailable:
 type LogLine = { level: number | string; event?: string; alarm?: boolean; err?: { stack?: string } }
 
 /** Lines that need an operator: alarms of the audit log, defects, and output that is not a log line. */
-function alarmsIn(log: string): string[] {
+export function alarmsIn(log: string): string[] {
   return log.split('\n').filter((line) => {
     if (line === '') return false
     if (!line.startsWith('{')) return !line.startsWith(DATABASE_AWAY)

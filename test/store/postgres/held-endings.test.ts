@@ -9,7 +9,6 @@ import type { Ending } from '../../../src/domain/model/ending-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/postgres/connection/connection.ts'
-import { BEGUN_BEFORE, type beginOfScan } from '../../../src/store/postgres/ending-history.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { administrator } from '../../support/administrator.ts'
@@ -17,6 +16,7 @@ import { freePorts } from '../../support/free-ports.ts'
 import { addressOf, connect } from '../../support/postgres-database.ts'
 import { type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
+import { atLatestRead } from '../../support/without-rule.ts'
 import { keyOf, readerOf } from '../contract/ending-order.ts'
 import { livingGrant, NOW } from '../contract/subject.ts'
 
@@ -28,9 +28,6 @@ beforeAll(async () => {
   await migratePostgres(addressOf(url), NOW)
 }, 60_000)
 afterAll(() => server.remove())
-
-/** The rule that the store would need if endings became visible in the order of their times. */
-const atLatestRead: typeof beginOfScan = ({ marks }) => (marks.at(-1)?.at ?? 0) + BEGUN_BEFORE
 
 async function openStore(): Promise<Store> {
   const store = await openPostgresStore(addressOf(url), { clock: 'given' })
