@@ -86,6 +86,10 @@ export const importRules: readonly ImportRule[] = [
     ours: 'wallet keys domain/model',
     others: 'node:crypto',
   }),
+  rule('src/domain/activity', 'how many wallets are active and how many sign-ins there are, over all nodes', {
+    ours: 'wallet domain/model',
+    others: 'node:crypto',
+  }),
   rule('src/domain/maintenance', 'key rotation, deletion of old rows, bounds for one wallet, restoring a backup', {
     ours: 'keys domain/model domain/consent',
     others: 'node:crypto',
@@ -150,7 +154,7 @@ export const importRules: readonly ImportRule[] = [
     {
       ours: `
       oauth look wallet keys domain/model domain/clients domain/resources domain/consent domain/audit
-      domain/maintenance domain/operators
+      domain/activity domain/maintenance domain/operators
     `,
       others: 'typebox node:crypto node:util',
     },
@@ -210,7 +214,7 @@ export const importRules: readonly ImportRule[] = [
     ours: `
       cli/terminal config ops/http ops/log ops/metrics ops/process wallet chain outbound keys domain/consent
       domain/hook domain/model domain/clients domain/resources domain/account domain/endings domain/audit domain/maintenance
-      domain/operators operations store/sqlite store/postgres http admin console login-server telemetry pages
+      domain/activity domain/operators operations store/sqlite store/postgres http admin console login-server telemetry pages
     `,
     others: 'any',
   }),

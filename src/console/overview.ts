@@ -2,26 +2,33 @@
 import { hostname } from 'node:os'
 import type { Admin } from '../admin/admin.ts'
 import { listKeys } from '../operations/keys.ts'
+import { requireScope } from '../operations/service.ts'
+import { aboutText, getTotals, grantsText, type TotalsRecord } from '../operations/totals.ts'
 import { counted, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { jobsTable, readJobViews } from './jobs.ts'
 import { facts, link, pathTo, section, table, tag, titleRow } from './parts.ts'
-import { plot } from './plot.ts'
+import { bars, plot } from './plot.ts'
 import { fromNow } from './times.ts'
-import { addPage, type Console } from './visit.ts'
+import { addPage, type Console, type Visit } from './visit.ts'
 
 type Live = ReturnType<Admin['live']['read']>
 
 const REASONS_SHOWN = 8
 const SENDERS_SHOWN = 12
 
+/** The page refreshes itself more often than the totals change. */
+const TOTALS_FOR = 60
+
 export function overviewPage(console: Console): void {
   const { admin } = console
+  const readTotals = totalsReader()
   addPage(console, '/console', async (visit) => {
     const now = admin.deps.now()
     // The other parts of the page are shown if the store fails, and if the role may not read the keys.
-    const [storeMs, keys, jobs] = await Promise.all([
+    const [storeMs, totals, keys, jobs] = await Promise.all([
       timeOfRead(admin),
+      readTotals(visit).catch(() => null),
       visit.run(listKeys).then(
         ({ output }) => output.items,
         () => [],
@@ -37,6 +44,8 @@ export function overviewPage(console: Console): void {
       title: 'Overview',
       refresh: 10,
       content: html`${titleRow('Overview')}
+${totalsContent(totals)}
+<h2 class="part">This process</h2>
 <dl class="tiles">
 ${tilesOf(live, storeMs).map(tile)}
 </dl>
@@ -48,9 +57,49 @@ ${section('This node', nodeFacts(admin, storeMs !== null, oldestKey))}
 </div>
 ${section('Who was refused in the last hour', sendersTable(admin.live.refusedSenders.read()))}
 ${section('Jobs', html`${jobsTable(underWay, now, 'No job is under way.')}<p class="fine">${link('/console/jobs', 'All jobs')}</p>`)}
-<p class="fine">The numbers are those of this process, in memory, since it started ${fromNow(live.startedAt, now)}. Each node and each worker shows its own. For all of them together, use the metrics.</p>`,
+<p class="fine">The numbers below “This process” are those of one process, in memory, since it started ${fromNow(live.startedAt, now)}. Each node and each worker shows its own. For all of them together, use the metrics.</p>`,
     }
   })
+}
+
+/** Reads the totals once a minute. Each role may read them. */
+function totalsReader(): (visit: Visit) => Promise<TotalsRecord> {
+  let last: { minute: number; totals: TotalsRecord } | undefined
+  return async (visit) => {
+    const minute = Math.floor(visit.now / TOTALS_FOR)
+    requireScope(visit.actor, getTotals.scope)
+    if (last?.minute !== minute) last = { minute, totals: (await visit.run(getTotals)).output }
+    return last.totals
+  }
+}
+
+/** Null if the store cannot be reached. */
+function totalsContent(totals: TotalsRecord | null): Html | false {
+  if (totals === null) return false
+  const { clients, grants, active_wallets: active, sign_ins: signIns } = totals
+  const tiles: Tile[] = [
+    { name: 'Clients', value: number(clients), aside: 'registered' },
+    { name: 'Grants', value: grantsText(grants), aside: 'with those that ended in the last day' },
+    { name: 'Active wallets', value: aboutText(active.day), aside: 'in the last 24 hours' },
+    { name: 'Active wallets', value: aboutText(active.thirty_days), aside: 'in the last 30 days' },
+  ]
+  return html`<dl class="tiles" id="totals">
+${tiles.map(tile)}
+</dl>
+${section('Sign-ins a day', signInsPlot(signIns))}`
+}
+
+function signInsPlot(signIns: TotalsRecord['sign_ins']): Html {
+  const values = signIns.map(({ sign_ins: count }) => count)
+  const total = values.reduce((sum, count) => sum + count, 0)
+  const drawing = bars({
+    values,
+    format: (value) => `${number(value)} a day`,
+    empty: 'There was no sign-in yet.',
+    ends: [signIns[0]?.day ?? '', 'today'],
+    summary: `${counted(total, 'sign-in')} in ${counted(signIns.length, 'day')}; ${number(values.at(-1) ?? 0)} today.`,
+  })
+  return html`${drawing}<p class="fine">${counted(total, 'sign-in')} in ${counted(signIns.length, 'day')}, ${number(values.at(-1) ?? 0)} of them today (UTC). Of all nodes, up to the last minute.</p>`
 }
 
 /** Milliseconds of one small read; null if the store cannot be reached. */
@@ -72,6 +121,7 @@ function requestsPlot({ samples, span, startedAt }: Live): Html {
     lines: [{ name: 'requests', values }],
     format: (value) => `${rate(value)} per second`,
     empty: 'Nothing to draw yet.',
+    ends: ['1 hour ago', 'now'],
     summary: `${number(hour)} requests in the last hour; at most ${rate(most)} per second.`,
   })
 }
@@ -81,6 +131,7 @@ function latencyPlot({ samples, now: { p50, p95, p99 } }: Live): Html {
     lines: (['p50', 'p95', 'p99'] as const).map((name) => ({ name, values: samples.map((sample) => sample[name]) })),
     format: milliseconds,
     empty: 'Nothing to draw yet.',
+    ends: ['1 hour ago', 'now'],
     summary: `In the last minute: p50 ${milliseconds(p50)}, p95 ${milliseconds(p95)}, p99 ${milliseconds(p99)}.`,
   })
 }

@@ -1,4 +1,4 @@
-/** Plots of the last hour, drawn on the server as SVG. The text beside a plot has its numbers, so the drawing is not the only form. */
+/** Plots, drawn on the server as SVG. The text beside a plot has its numbers, so the drawing is not the only form. */
 import { type Html, html } from '../pages/html.ts'
 
 export type Line = { name: string; values: (number | null)[] }
@@ -8,10 +8,17 @@ const HEIGHT = 120
 const TOP = 2
 const BOTTOM = 2
 
-type PlotView = { lines: Line[]; summary: string; format: (value: number) => string; empty: string }
+type PlotView = {
+  lines: Line[]
+  summary: string
+  format: (value: number) => string
+  empty: string
+  /** the first and the last moment */
+  ends: readonly [first: string, last: string]
+}
 
 /** `summary` is read in place of the drawing. `format` writes the largest value at the scale. `empty`: there is no value above zero. */
-export function plot({ lines, summary, format, empty }: PlotView): Html {
+export function plot({ lines, summary, format, empty, ends: [first, last] }: PlotView): Html {
   const top = Math.max(...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
   if (top <= 0) return html`<p class="lead empty">${empty}</p>`
   return html`<p class="axis" aria-hidden="true"><span>${format(top)}</span></p>
@@ -19,8 +26,28 @@ export function plot({ lines, summary, format, empty }: PlotView): Html {
 <path class="scale" d="M0 ${TOP}H${WIDTH}M0 ${HEIGHT - BOTTOM}H${WIDTH}"/>
 ${lines.map(({ values }, index) => html`<path class="line line-${index}" d="${pathOf(values, top)}"/>`)}
 </svg>
-<p class="axis" aria-hidden="true"><span>1 hour ago</span><span>now</span></p>
+<p class="axis" aria-hidden="true"><span>${first}</span><span>${last}</span></p>
 ${lines.length > 1 && html`<ul class="legend" aria-hidden="true">${lines.map(({ name }, index) => html`<li class="key-${index}">${name}</li>`)}</ul>`}`
+}
+
+type BarsView = Omit<PlotView, 'lines'> & { values: readonly number[] }
+
+/** One bar for each value. */
+export function bars({ values, summary, format, empty, ends: [first, last] }: BarsView): Html {
+  const top = Math.max(...values)
+  if (top <= 0) return html`<p class="lead empty">${empty}</p>`
+  const width = WIDTH / values.length
+  const height = HEIGHT - BOTTOM - TOP
+  const bar = (value: number, index: number): string => {
+    const rise = round((height * value) / top)
+    return value === 0 ? '' : `M${round(index * width)} ${HEIGHT - BOTTOM}v-${rise}h${round(width * 0.7)}v${rise}z`
+  }
+  return html`<p class="axis" aria-hidden="true"><span>${format(top)}</span></p>
+<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}" preserveAspectRatio="none">
+<path class="scale" d="M0 ${TOP}H${WIDTH}M0 ${HEIGHT - BOTTOM}H${WIDTH}"/>
+<path class="bars" d="${values.map(bar).join('')}"/>
+</svg>
+<p class="axis" aria-hidden="true"><span>${first}</span><span>${last}</span></p>`
 }
 
 /** A gap where a value is missing. */

@@ -10,6 +10,7 @@ import { resources } from './resources.ts'
 import { sessions } from './sessions.ts'
 import { settings } from './settings.ts'
 import type { SubjectName } from './subject-name.ts'
+import { totals } from './totals.ts'
 import { webhooks } from './webhooks.ts'
 
 export const subjects: readonly Subject[] = [
@@ -23,6 +24,7 @@ export const subjects: readonly Subject[] = [
   audit,
   webhooks,
   settings,
+  totals,
 ]
 
 export const operations: readonly Operation[] = subjects.flatMap((subject) => subject.operations)

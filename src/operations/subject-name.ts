@@ -10,4 +10,5 @@ export type SubjectName =
   | 'audit'
   | 'webhooks'
   | 'settings'
+  | 'totals'
   | 'receipts'

@@ -1,10 +1,13 @@
 /** The stores of clients, resources, keys, webhooks and lists, over what an engine does with the rows of a table. */
+import type { ActivityStore } from '../domain/model/activity-store.ts'
 import type { DraftStore } from '../domain/model/draft-store.ts'
 import { endsTokens, hashOfClient } from '../domain/model/ending-store.ts'
 import type { ClientStore, KeyStore, ListStore, ResourceStore, SmallLists } from '../domain/model/operator-store.ts'
 import type { Client } from '../domain/model/records.ts'
 import type { WebhookStore } from '../domain/model/webhook-store.ts'
 import {
+  ACTIVITY,
+  ACTIVITY_ENTRIES,
   CLIENT_LOGOS,
   CLIENTS,
   DRAFT_ENTRIES,
@@ -29,6 +32,7 @@ export type Records = {
   remove<Item>(table: RecordTable<Item>): (key: string) => Promise<'deleted' | 'unknown'>
   read<Item>(table: RecordTable<Item>): (key: string) => Promise<Item | null>
   list<Item>(table: RecordTable<Item>): () => Promise<Item[]>
+  count<Item>(table: RecordTable<Item>): () => Promise<number>
   /** A page in the order of the keys, beginning after the key `after`. */
   page<Item>(table: RecordTable<Item>): (page: { after: string; limit: number }) => Promise<Item[]>
 }
@@ -39,6 +43,7 @@ type RecordStores = {
   keys: KeyStore
   webhooks: WebhookStore
   drafts: DraftStore
+  activity: ActivityStore
   lists: ListStore
 }
 
@@ -63,6 +68,13 @@ export function createRecordStores(records: Records, endClient: EndClient): Reco
       listDrafts: records.list(DRAFT_ENTRIES),
       deleteDraft: records.remove(DRAFTS),
     },
+    activity: {
+      insertActivity: records.insert(ACTIVITY),
+      changeActivity: records.change(ACTIVITY),
+      readActivity: records.page(ACTIVITY),
+      readActivityEntries: records.page(ACTIVITY_ENTRIES),
+      deleteActivity: records.remove(ACTIVITY),
+    },
     lists: createListStore(records),
   }
 }
@@ -83,6 +95,7 @@ function createClientStore(records: Records, endClient: EndClient): ClientStore 
     },
     readClient: read,
     listClients: records.list(CLIENTS),
+    countClients: records.count(CLIENTS),
     readClients: records.page(CLIENTS),
   }
 }

@@ -2,6 +2,7 @@
  * The tables whose rows are read and changed whole: what operators registered, the keys, and the small lists. Each is described once for
  * both engines, with its statements, which are the same on both.
  */
+import type { Activity, ActivityEntry } from '../domain/model/activity-store.ts'
 import { RESOURCES_CHANGED } from '../domain/model/changes.ts'
 import { parseClientRecord } from '../domain/model/client-record.ts'
 import { DRAFTS_AT_MOST, type Draft, type DraftEntry } from '../domain/model/draft-store.ts'
@@ -136,6 +137,25 @@ export const DRAFT_ENTRIES = recordTable<DraftEntry, DraftEntry>({
   itemOf: (row) => row,
 })
 
+export const ACTIVITY = recordTable<Activity, Activity>({
+  name: 'activity',
+  columns: { period: 'key', signIns: 'value', sketch: 'value' },
+  order: 'period',
+  rowOf: (activity) => activity,
+  // PostgreSQL returns a `Buffer`.
+  itemOf: ({ period, signIns, sketch }) => ({ period, signIns, sketch: new Uint8Array(sketch) }),
+  remembersAttempts: true,
+})
+
+/** The same rows without the sketches. */
+export const ACTIVITY_ENTRIES = recordTable<ActivityEntry, ActivityEntry>({
+  name: 'activity',
+  columns: { period: 'key', signIns: 'value' },
+  order: 'period',
+  rowOf: (entry) => entry,
+  itemOf: (row) => row,
+})
+
 /** A list is one record, so that a rule about the whole list holds if several changes race. */
 export type SmallList = { name: keyof SmallLists; items: SmallLists[keyof SmallLists][] }
 
@@ -173,6 +193,7 @@ export function statementsOf<Item>({ name, key, columns, order, atMost = 0 }: Re
     read: `${read} WHERE ${key} = :${key}`,
     list: `${read} ORDER BY ${order}`,
     ...statementsOfMany({ name, key, columns, read }),
+    count: `SELECT count(*) AS rows FROM ${name}`,
     page: `${read} WHERE ${key} > :after ORDER BY ${key} LIMIT :limit`,
   }
 }

@@ -16,6 +16,8 @@ const LANDED = {
   'PostgreSQL 20': 'IrsHw_7E1mI78fWfkN_3Y-Ah8NbmXdulYGI92UTc3Nw',
   'SQLite 21': 'tXBAdYY980siuKoxPdiPpRDIlq6je43jCM-ioH7_4iU',
   'PostgreSQL 21': '39g9FJHWxb2oeYkfB1stQrgbAgaZMZ7J9Qx1DdKKep0',
+  'SQLite 22': 'U0HbmFWC0L7T7y7KdiRv3A-hX2juoGIdZ1kUw-L1sEI',
+  'PostgreSQL 22': 'SI47z-EiJ4ZtfZkwcstG3Tr03XkxFaIwO8-v1KXVwSM',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

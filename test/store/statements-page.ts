@@ -73,6 +73,7 @@ export const NAMED: readonly Named[] = [
   { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; also in the background after a code exchange, to enforce the limit of grants' },
   { name: 'count a wallet’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE wallet = :wallet AND coalesce/, reach: 'every', why: 'the same, for the console' },
   { name: 'count a client’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND ended_at IS NULL/, reach: 'every', why: 'before an operator deletes a client' },
+  { name: 'count all grants, up to a bound', is: /FROM \(SELECT 1 FROM grants LIMIT :mostRows\)/, reach: 'every', why: 'the overview of the console, once a minute' },
   { name: 'end a grant, one of several', is: /^UPDATE grants SET ended_at = least/, reach: 'one' },
   { name: 'find grants to delete', is: /over_since FROM grants WHERE/, reach: 'every', why: BY_END },
   { name: 'delete grants', is: /DELETE FROM grants WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },

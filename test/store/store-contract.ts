@@ -3,6 +3,7 @@
  * these tests. No test depends on the engine.
  */
 import { afterEach, beforeEach, describe } from 'vitest'
+import { activityContract } from './contract/activity.ts'
 import { anyOrderContract } from './contract/any-order.ts'
 import { auditContract } from './contract/audit.ts'
 import { cleaningContract } from './contract/cleaning.ts'
@@ -54,6 +55,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('The audit trail', () => auditContract(subject))
     describe('Webhooks', () => webhooksContract(subject))
     describe('Drafts of the console', () => draftsContract(subject))
+    describe('The activity of each day', () => activityContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))
   })

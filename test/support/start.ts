@@ -131,6 +131,8 @@ export type Grantor = {
   createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
   /** runs the work that the service does once a second */
   keepBounds(stopping?: AbortSignal): Promise<void>
+  /** adds the counts of sign-ins and wallets to the store, as the service does once a minute */
+  storeActivity(): Promise<void>
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
   webhooks: WebhookSender
@@ -261,6 +263,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     server: authServer,
     admin,
     deps,
+    activity,
     upkeep,
     bounds,
     deliveries,
@@ -331,6 +334,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     events,
     logLines,
     keepBounds: bounds.keep,
+    storeActivity: () => activity.store(),
     renewFeed: () => endings.feed.renew(),
     feedReaders: () => endings.readers.count,
     keepTrail,

@@ -6,6 +6,7 @@ import type { ServerOptions } from 'node:https'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { Admin } from '../../admin/admin.ts'
 import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
+import { ActivityCounter } from '../../domain/activity/activity-counter.ts'
 import { allClients } from '../../domain/clients/all-clients.ts'
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
 import { ClientKeys } from '../../domain/clients/client-keys.ts'
@@ -131,6 +132,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const deliveries = createDeliveries({ call: calls.logoutNotices, note: (outcome) => audit(logoutEvent(outcome)), pauses })
   const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
   const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings.bounds)
+  const activity = new ActivityCounter(store.activity, now)
   const deps: Deps = {
     store,
     clients,
@@ -151,15 +153,16 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     endings: endingsOf(store),
     bounds,
     devicePolls: createPollPace({ now }),
+    activity,
     audit,
   }
-  const { authUrl: issuer } = settings.service
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
-  const keeping = { store, keys, trail, recordCounts, issuer, now, log: logAudit }
+  const keeping = { store, keys, trail, recordCounts, issuer: settings.service.authUrl, now, log: logAudit }
   const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays })
   const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping, live, storeOutage })
   const workers = composeJobWorkers(store, deps)
-  return { server, admin, deps, endings, upkeep, bounds, deliveries, trail, keepTrail, webhooks, storeOutage, ...workers }
+  const tasks = { activity, endings, upkeep, bounds, keepTrail, webhooks, ...workers }
+  return { server, admin, deps, deliveries, trail, storeOutage, ...tasks }
 }
 
 function composeLogs({ adminUrl }: AuthServiceSettings, { logger, now, logAudit, metrics }: AuthServiceRuntime) {

@@ -1,5 +1,6 @@
 /** The tasks that a node repeats beside its requests. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import type { ActivityCounter } from '../../domain/activity/activity-counter.ts'
 import type { WebhookSender } from '../../domain/audit/webhooks.ts'
 import type { EndingFeed } from '../../domain/endings/feed.ts'
 import type { BoundKeeper } from '../../domain/maintenance/bounds.ts'
@@ -21,6 +22,7 @@ type BackgroundParts = {
   upkeep: Upkeep
   endings: { feed: Pick<EndingFeed, 'renew'> }
   bounds: BoundKeeper
+  activity: Pick<ActivityCounter, 'store'>
   keepTrail: (stopping: AbortSignal) => Promise<void>
   webhooks: WebhookSender
   logger: Logger
@@ -37,6 +39,7 @@ export function startBackground({
   upkeep,
   endings,
   bounds,
+  activity,
   keepTrail,
   webhooks,
   logger,
@@ -70,6 +73,7 @@ export function startBackground({
     repeat(1, 'working on endings', workOnEndings),
     repeat(1, 'delivering webhooks', webhooks.deliver),
     repeat(60, 'keeping the audit trail', keepTrail),
+    repeat(60, 'counting activity', () => activity.store()),
     repeat(1, 'noticing machines', createMachineWatch({ store, logger, metrics })),
   ]
 }

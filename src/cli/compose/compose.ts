@@ -92,12 +92,14 @@ async function composeWith(
     tls: tls?.options,
   })
   const { lifetimes } = serviceSettings.service
-  const { upkeep, webhooks } = tasks
+  const { upkeep, webhooks, activity } = tasks
   const background = startBackground({ ...tasks, store, lifetimes, now, logger, metrics })
   const close = async () => {
     await Promise.all([...background, deliveries, webhooks].map((each) => each.stop()))
     // After the background tasks, which record lines too.
     await trail.stop()
+    // The counts of the last minute. A store that fails now loses them.
+    await activity.store().catch((error: unknown) => logger.warn({ err: error }, 'the last counts of activity are lost'))
     await store.close()
     await tracing?.stop()
   }

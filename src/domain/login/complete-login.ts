@@ -195,6 +195,7 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
     return { kind: 'ended' }
   }
   deps.bounds.noteSession(session)
+  deps.activity.noteSignIn(session.wallet)
   await deps.audit({
     event: 'session_started',
     reason: session.method,

@@ -141,6 +141,8 @@ export type Deps = {
   devicePolls: { isTooSoon(requestId: string, interval: number): boolean }
   /** Registers a new grant, session or receipt for the next check of the bounds on one wallet (`bounds.ts`). */
   bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void; noteReceipt(receipt: Receipt): void }
+  /** Counts sign-ins and active wallets (`domain/activity`). */
+  activity: { noteSignIn(wallet: Address): void; noteTokens(wallet: Address): void }
   /**
    * Counts one client assertion or DPoP proof, which is stored until it expires. Throws if clients that no operator registered have sent too
    * many from this network.

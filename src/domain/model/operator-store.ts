@@ -3,6 +3,7 @@
  * is one atomic change that is safe to retry, or throws `StoreUnavailable`.
  */
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
+import type { ActivityStore } from './activity-store.ts'
 import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
 import type { DraftStore } from './draft-store.ts'
@@ -21,7 +22,12 @@ export interface GrantLists {
   listGrants(filter: GrantFilter): Promise<Grant[]>
   /** The number of grants of a client, or of a wallet, that have not ended; `atMost` if there are more. Expired grants are included. */
   countUnendedGrants(of: GrantOwner, atMost: number): Promise<number>
+  /** The number of all grants that are stored, also of those that ended. Counts at most `atMost` rows. */
+  countGrants(atMost: number): Promise<GrantCount>
 }
+
+/** `estimate`: what the database assumes for its plans. `at_least`: there are more, and no estimate. */
+export type GrantCount = { number: number; kind: 'exact' | 'estimate' | 'at_least' }
 
 /** `bytes` is null if the client has no logo. */
 export type ClientWithLogo = { client: Client; bytes: Uint8Array | null }
@@ -41,6 +47,7 @@ export interface ClientStore {
   deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
   readClient(clientId: string): Promise<Client | null>
   listClients(): Promise<Client[]>
+  countClients(): Promise<number>
   /** A page of all clients, sorted by id, beginning after the id `after`. */
   readClients(page: { after: string; limit: number }): Promise<Client[]>
 }
@@ -131,6 +138,7 @@ export interface OperatorStore {
   readonly audit: AuditStore
   readonly webhooks: WebhookStore
   readonly drafts: DraftStore
+  readonly activity: ActivityStore
   /** What changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
   /** For a store on several machines: the host and port of each machine that does not respond now. */

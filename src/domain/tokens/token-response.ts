@@ -74,6 +74,7 @@ export async function mintTokens(deps: Deps, client: Client, grant: Grant, conte
     acr: acrOf(grant),
     ...(contents.binding === null ? {} : { cnf: contents.binding }),
   })
+  deps.activity.noteTokens(grant.wallet)
   const response: TokenResponse = {
     access_token: accessToken,
     // RFC 6750 §4, RFC 9449 §5

@@ -37,6 +37,7 @@ export const ON_COORDINATOR = [
   'audit_writers',
   'webhooks',
   'console_drafts',
+  'activity',
 ] as const
 
 /** Must run in the transaction that migrates, before its first step: a step on distributed tables changes all their shards. */

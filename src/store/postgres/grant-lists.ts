@@ -33,6 +33,18 @@ const FIRST = {
   oldest: { createdAt: Number.MIN_SAFE_INTEGER, id: '' },
 }
 
+const COUNT_ALL = 'SELECT count(*) AS number FROM (SELECT 1 FROM grants LIMIT :mostRows) AS counted'
+/** Counting hundreds of millions of rows takes minutes. Autovacuum keeps this number up to date. The parts of a partitioned table are added up. */
+const ESTIMATE = `
+  SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint AS number,
+         EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus
+  FROM pg_class WHERE relkind <> 'p' AND (oid = to_regclass(:table)
+    OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass(:table)))`
+const ESTIMATE_ON_CITUS = `
+  SELECT coalesce(sum(result::bigint), 0)::bigint AS number
+  FROM run_command_on_shards(:table::regclass, 'SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = ''%s''::regclass')
+  WHERE success`
+
 const listUnended = (place: string) => `
   SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_UNENDED} AND ${place}
   ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`
@@ -69,6 +81,18 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       const rows = `SELECT id FROM grants WHERE ${[...whoseGrants(of), unended].join(' AND ')} LIMIT :atMost`
       const count = connection.prepare<{ number: number }>('read', `SELECT count(*) AS number FROM (${rows}) AS unended`, GRANTS)
       return (await count({ ...of, atMost }))[0]?.number ?? 0
+    },
+    async countGrants(atMost) {
+      const countAll = connection.prepare<{ number: number }>('read', COUNT_ALL, GRANTS)
+      const estimateHere = connection.prepare<{ number: number; citus: boolean }>('read', ESTIMATE)
+      const estimateOnCitus = connection.prepare<{ number: number }>('read', ESTIMATE_ON_CITUS)
+      const number = (await countAll({ mostRows: atMost + 1 }))[0]?.number ?? 0
+      if (number <= atMost) return { number, kind: 'exact' }
+      const [here] = await estimateHere(GRANTS)
+      const [found] = here?.citus ? await estimateOnCitus(GRANTS) : [here]
+      const estimate = found?.number ?? 0
+      // The estimate of a table that was never analysed is 0.
+      return estimate > atMost ? { number: estimate, kind: 'estimate' } : { number: atMost, kind: 'at_least' }
     },
     async listUnendedGrants({ wallet, clientId, limit, after = FIRST.newest }) {
       const sql = clientId === undefined ? LIST_OF_WALLET : LIST_OF_CLIENT

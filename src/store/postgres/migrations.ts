@@ -244,6 +244,19 @@ export const MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    number: 22,
+    name: 'the activity of each day',
+    oldest: 17,
+    sql: `
+      CREATE TABLE activity (
+        period text COLLATE "C" PRIMARY KEY,
+        sign_ins bigint NOT NULL,
+        sketch bytea NOT NULL,
+        attempts text COLLATE "C" NOT NULL DEFAULT ''
+      );
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

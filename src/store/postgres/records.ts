@@ -22,7 +22,7 @@ export function createRecords(connection: Connection): Records {
       const text = statementsOf(table)
       const insert = prepareWrite(connection, table, 'once', text.insertNumbered)
       const read = connection.prepare('read', text.read)
-      const count = connection.prepare<{ rows: number }>('read', `SELECT count(*) AS rows FROM ${table.name}`)
+      const count = connection.prepare<{ rows: number }>('read', text.count)
       return async (item) => {
         const row = table.rowOf(item)
         for (;;) {
@@ -52,6 +52,10 @@ export function createRecords(connection: Connection): Records {
     list(table) {
       const list = connection.prepare<Row>('read', statementsOf(table).list)
       return async () => (await list()).map(table.itemOf)
+    },
+    count(table) {
+      const count = connection.prepare<{ rows: number }>('read', statementsOf(table).count)
+      return async () => (await count())[0]?.rows ?? 0
     },
     page(table) {
       const page = connection.prepare<Row>('read', statementsOf(table).page)

@@ -46,6 +46,13 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
         statement.setReturnArrays(true)
         return (statement.get({ ...named, atMost }) as unknown as [number])[0]
       }),
+    countGrants: (atMost) =>
+      connection.read(() => {
+        const statement = connection.prepareRead('SELECT count(*) FROM (SELECT 1 FROM grants LIMIT ?)')
+        statement.setReturnArrays(true)
+        const [number] = statement.get(atMost + 1) as unknown as [number]
+        return number > atMost ? { number: atMost, kind: 'at_least' } : { number, kind: 'exact' }
+      }),
     listUnendedGrants: (page) => list(unendedOf(page)),
     endGrants: (ids, ending) =>
       paced(ids.length, () => connection.write(() => ids.filter((id) => end.run({ id, ...ending }).changes > 0))),

@@ -252,6 +252,18 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    number: 22,
+    name: 'the activity of each day',
+    oldest: 17,
+    sql: `
+      CREATE TABLE activity (
+        period TEXT PRIMARY KEY,
+        sign_ins INTEGER NOT NULL,
+        sketch BLOB NOT NULL
+      ) STRICT;
+    `,
+  },
 ]
 
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'

@@ -48,6 +48,12 @@ export function createRecords(connection: Connection): Records {
       const remove = prepareChange(table, statementsOf(table).remove)
       return (key) => connection.write(() => (remove({ [table.key]: key }) ? 'deleted' : 'unknown'))
     },
+    ...createReads(connection),
+  }
+}
+
+function createReads(connection: Connection): Pick<Records, 'read' | 'list' | 'count' | 'page'> {
+  return {
     read(table) {
       const read = connection.prepareRead(statementsOf(table).read)
       return (key) =>
@@ -59,6 +65,10 @@ export function createRecords(connection: Connection): Records {
     list(table) {
       const list = connection.prepareRead(statementsOf(table).list)
       return () => connection.read(() => list.all().map(table.itemOf))
+    },
+    count(table) {
+      const count = connection.prepareRead(statementsOf(table).count)
+      return () => connection.read(() => (count.get() as { rows: number }).rows)
     },
     page(table) {
       const page = connection.prepareRead(statementsOf(table).page)

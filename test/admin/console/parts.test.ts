@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { exact, named, pathTo, table } from '../../../src/console/parts.ts'
-import { plot } from '../../../src/console/plot.ts'
+import { bars, plot } from '../../../src/console/plot.ts'
 import { counted } from '../../../src/operations/words.ts'
 import { scripts } from '../../../src/pages/inline.ts'
 
@@ -29,12 +29,25 @@ test('A plot has a gap where a value is missing, and its text is escaped', () =>
     summary: '<b>"',
     format: String,
     empty: 'Nothing.',
+    ends: ['first', 'last'],
   }).toString()
   expect(drawn.match(/M\d/g)?.length).toBe(4)
   expect(drawn).toContain('aria-label="&lt;b&gt;&quot;"')
-  expect(plot({ lines: [{ name: 'a', values: [0, 0] }], summary: '', format: String, empty: 'Nothing.' }).toString()).toBe(
-    '<p class="lead empty">Nothing.</p>',
-  )
+  const nothing = { summary: '', format: String, empty: 'Nothing.', ends: ['', ''] } as const
+  expect(plot({ lines: [{ name: 'a', values: [0, 0] }], ...nothing }).toString()).toBe('<p class="lead empty">Nothing.</p>')
+  expect(bars({ values: [0, 0], ...nothing }).toString()).toBe('<p class="lead empty">Nothing.</p>')
+})
+
+test('A chart has one bar for each value above zero, the highest as high as the chart', () => {
+  const drawn = bars({
+    values: [5, 0, 10],
+    summary: 'three days',
+    format: String,
+    empty: '',
+    ends: ['first', 'today'],
+  }).toString()
+  expect(/class="bars" d="([^"]*)"/.exec(drawn)?.[1]).toBe('M0 118v-58h140v58zM400 118v-116h140v116z')
+  expect(drawn).toContain('<span>first</span><span>today</span>')
 })
 
 test('A table without rows has a sentence in place of the rows, and each cell of other tables has a label for narrow screens', () => {

@@ -36,6 +36,7 @@ async function readAll(query: Omit<GrantQuery, 'at'>) {
     },
     listUnendedGrants: store.grants.listUnendedGrants,
     countUnendedGrants: store.grants.countUnendedGrants,
+    countGrants: store.grants.countGrants,
   }
   const [items, reads]: [number[], number[]] = [[], []]
   for (let after: GrantPlace | null | undefined; after !== null; read = 0) {

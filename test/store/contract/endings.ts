@@ -143,6 +143,17 @@ export function endingsContract(subject: Subject): void {
     expect(await other.grants.countUnendedGrants({ clientId: randomUUID() }, 2)).toBe(0)
   })
 
+  test('All grants are counted, up to a bound, and beyond the bound the number is marked as no exact one', async () => {
+    const [store, other] = subject().nodes
+    const ended = await livingGrant(store)
+    await store.grants.endGrant(ended.id, 'revoked', NOW)
+    for (let n = 0; n < 3; n++) await livingGrant(store)
+    expect(await other.grants.countGrants(4)).toEqual({ number: 4, kind: 'exact' })
+    const beyond = await other.grants.countGrants(2)
+    expect(['estimate', 'at_least']).toContain(beyond.kind)
+    expect(beyond.number).toBeGreaterThanOrEqual(2)
+  })
+
   test('The unended grants of a wallet are listed page by page, by client and then newest first, expired ones too', async () => {
     const [store, other] = subject().nodes
     const [wallet, bystander] = [someWallet(), someWallet()]

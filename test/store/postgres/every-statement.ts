@@ -42,6 +42,7 @@ export async function everyStatement(address: PostgresAddress): Promise<{ statem
   for (const of of [{ wallet }, { clientId }, {}]) await store.grants.listGrants({ ...of, limit: 1 })
   for (const order of ['newest', 'oldest'] as const) await store.grants.listGrants({ clientId, unended: true, order, limit: 1 })
   for (const of of [{ wallet }, { clientId }]) await store.grants.countUnendedGrants(of, 1)
+  await store.grants.countGrants(0)
   for (const of of [{}, { clientId }]) {
     await store.grants.listUnendedGrants({ wallet, ...of, limit: 1 })
     await store.receipts.listReceipts(wallet, { ...of, limit: 1 })
@@ -81,7 +82,7 @@ export const VALUES: Record<string, unknown> = {
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
   first: 1, last: 50, ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
   dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 'dpop', atMost: 1000,
-  rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
+  mostRows: 1e6, rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
 } // biome-ignore format: a list of values
 
 /** Values of the statements on tables of the coordinator. */

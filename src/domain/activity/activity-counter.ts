@@ -1,0 +1,104 @@
+/**
+ * Counts sign-ins and active wallets in the memory of one process. `store` adds the counts to the rows of the hour and of the day, in at most
+ * two changes for each hour that it has counted, whatever the number of requests. A process that is killed loses what it counted since the
+ * last call.
+ */
+
+import { writeTime } from '../../wallet/message-lines.ts'
+import type { ActivityEntry, ActivityPeriod, ActivityStore } from '../model/activity-store.ts'
+import { addValue, emptySketch, mergedSketch, type Sketch } from './distinct-sketch.ts'
+
+const HOUR = 3600
+const DAY = 86_400
+/** Rows that are kept, with the present one. */
+export const KEPT = { hours: 48, days: 400 } as const
+/** A row is deleted when the next one begins. So there are never more than these, and the rows of a moment. */
+const READ_AT_MOST = 1000
+
+export const dayOf = (at: number): ActivityPeriod => `d${writeTime('period', at).slice(0, 10)}`
+export const hourOf = (at: number): ActivityPeriod => `h${writeTime('period', at).slice(0, 13)}`
+
+type Counted = { signIns: number; sketch: Sketch }
+
+export class ActivityCounter {
+  readonly #store: ActivityStore
+  readonly #now: () => number
+  readonly #periods = new Map<ActivityPeriod, Counted>()
+
+  constructor(store: ActivityStore, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** A session began. */
+  noteSignIn(wallet: string): void {
+    for (const counted of this.#present()) {
+      counted.signIns++
+      addValue(counted.sketch, wallet)
+    }
+  }
+
+  /** An app got tokens for the wallet. */
+  noteTokens(wallet: string): void {
+    for (const counted of this.#present()) addValue(counted.sketch, wallet)
+  }
+
+  /** If the store fails, the counts that were not stored are kept for the next call. */
+  async store(): Promise<void> {
+    // What is counted meanwhile belongs to the next call.
+    const counts = Array.from(this.#periods)
+    for (const [period, counted] of counts) {
+      this.#periods.delete(period)
+      try {
+        await this.#add(period, counted)
+      } catch (error) {
+        this.#putBack(period, counted)
+        throw error
+      }
+    }
+  }
+
+  #present(): Counted[] {
+    const at = this.#now()
+    return [hourOf(at), dayOf(at)].map((period) => {
+      const present = this.#periods.get(period) ?? { signIns: 0, sketch: emptySketch() }
+      this.#periods.set(period, present)
+      return present
+    })
+  }
+
+  async #add(period: ActivityPeriod, { signIns, sketch }: Counted): Promise<void> {
+    const add = () =>
+      this.#store.changeActivity(period, (present) => ({
+        period,
+        signIns: present.signIns + signIns,
+        sketch: mergedSketch(present.sketch, sketch),
+      }))
+    if (await add()) return
+    // An insert can be repeated without an effect. So the row begins empty, and the counts are added by a change.
+    await this.#store.insertActivity({ period, signIns: 0, sketch: emptySketch() })
+    await add()
+    await this.#deleteOld()
+  }
+
+  #putBack(period: ActivityPeriod, { signIns, sketch }: Counted): void {
+    const later = this.#periods.get(period)
+    this.#periods.set(period, {
+      signIns: signIns + (later?.signIns ?? 0),
+      sketch: later ? mergedSketch(sketch, later.sketch) : sketch,
+    })
+    // If the store fails for days, only the latest hours are kept.
+    const oldest = hourOf(this.#now() - KEPT.hours * HOUR)
+    for (const each of this.#periods.keys()) if (each.startsWith('h') && each <= oldest) this.#periods.delete(each)
+  }
+
+  async #deleteOld(): Promise<void> {
+    const entries = await this.#store.readActivityEntries({ after: '', limit: READ_AT_MOST })
+    for (const { period } of entries.filter((entry) => this.#isOld(entry))) await this.#store.deleteActivity(period)
+  }
+
+  #isOld({ period }: ActivityEntry): boolean {
+    const at = this.#now()
+    return period.startsWith('h') ? period <= hourOf(at - KEPT.hours * HOUR) : period <= dayOf(at - KEPT.days * DAY)
+  }
+}
