@@ -1,5 +1,5 @@
 /** The feed of endings: its log lines and its metrics. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import { EndingFeed, type FeedParts } from '../../domain/endings/feed.ts'
 import { FeedReaders } from '../../domain/endings/feed-readers.ts'
 import type { Logger } from '../../ops/log/logger.ts'
@@ -14,7 +14,8 @@ export function composeEndings({ logger, metrics, ...parts }: Parts): { feed: En
   const readers = new FeedReaders(parts.clock)
   const feed = new EndingFeed({
     ...parts,
-    nextTurn: () => nextTurn(),
+    // A millisecond, and not the very next turn: many readers would leave the other requests a short turn each.
+    nextTurn: () => pauseFor(1),
     note(state, entries) {
       if (state === 'too_large') logger.warn({ entries }, 'the feed of endings is too large: resource servers use introspection')
       else logger.info({ entries }, 'the feed of endings is complete again')

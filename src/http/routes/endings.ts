@@ -3,7 +3,6 @@
  * a wait. The caller authenticates as at the introspection endpoint.
  */
 import { randomInt } from 'node:crypto'
-import { Readable } from 'node:stream'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Batch, EndingFeed } from '../../domain/endings/feed.ts'
@@ -38,7 +37,7 @@ const STREAM_AT_MOST = 600
 const UNREAD_AT_MOST = 30_000
 
 type Feed = { feed: EndingFeed; readers: FeedReaders }
-type Reading = { client: Client; resource: string; cursor: FeedPlace | null }
+type Reading = { resource: string; cursor: FeedPlace | null }
 
 export function endingsRoutes(server: FastifyInstance, service: Service): void {
   // Otherwise open streams would keep the server from closing.
@@ -66,9 +65,8 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
       const cursor = cursorOf(parameters.cursor ?? request.headers['last-event-id'])
       const wait = waitOf(parameters.wait)
       const reader = openReader(service, client)
-      const reading = { client, resource, cursor }
       if (!namesMediaType(request.headers.accept, EVENT_STREAM)) {
-        const batch = await closing(reader, readWithin(service.endings, reading, wait))
+        const batch = await closing(reader, readWithin(service.endings, { resource, cursor }, wait))
         return reply.headers(JSON_HEADERS).send(batch)
       }
       // The first messages decide the status: a feed that is not complete is 503.
@@ -76,12 +74,8 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
         reader.close()
         throw error
       })
-      const events = Readable.from(eventsOf(service, reading, { reader, first }))
-      // Not in a `finally` of the generator: if the caller has disconnected, the generator does not start.
-      events.once('close', () => reader.close())
-      // Ends the connection of a reader that accepts nothing. After the response, Node.js sets the timeout of idle connections again.
-      request.raw.socket.setTimeout(UNREAD_AT_MOST)
-      return reply.headers(STREAM_HEADERS).send(events)
+      startStream(reply, service, { client, resource, reader }, first)
+      return reply
     })
   }
 }
@@ -118,37 +112,85 @@ async function readWithin({ feed }: Feed, { resource, cursor }: Reading, wait: n
   return batch
 }
 
-/** The events of one reader. The next event is made when the one before was sent, so a slow reader needs no memory. */
-async function* eventsOf(
-  service: Service,
-  reading: Reading,
-  { reader, first }: { reader: FeedReader; first: Batch },
-): AsyncGenerator<string> {
-  const { feed } = service.endings
-  const endsAt = performance.now() + (STREAM_AT_MOST - randomInt(STREAM_AT_MOST / 4)) * 1000
-  let batch = first
-  for (;;) {
-    for (const [index, message] of batch.messages.entries()) {
-      // Only the last part of a snapshot may be continued.
-      const isLast = index === batch.messages.length - 1
-      yield isLast ? `id: ${batch.cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`
-    }
-    reader.until = readCursor(batch.cursor)?.until ?? 0
-    await feed.next(reading.resource, batch.cursor)
-    if (feed.isClosed || service.isStopping?.() || performance.now() > endsAt) return
-    const next = await readOrWait(service, reading, batch)
-    if (!next) return
-    batch = next
-  }
+type Stream = { client: Client; resource: string; reader: FeedReader }
+
+/**
+ * Writes to the response itself: a stream object and the pipe of Fastify take three times the memory for each reader, and there are thousands.
+ */
+function startStream(reply: FastifyReply, service: Service, stream: Stream, first: Batch): void {
+  const { raw, log } = reply
+  reply.hijack()
+  raw.once('close', () => stream.reader.close())
+  // The caller may have disconnected meanwhile. Then the response has no event any more.
+  if (raw.destroyed) return stream.reader.close()
+  // Ends the connection of a reader that accepts nothing. After the response, Node.js sets the timeout of idle connections again.
+  raw.socket?.setTimeout(UNREAD_AT_MOST)
+  raw.writeHead(200, { ...reply.getHeaders(), ...STREAM_HEADERS } as Record<string, string>)
+  sendEvents(raw, service, stream, [first]).then(
+    () => void raw.end(),
+    (error: unknown) => {
+      log.error({ err: error }, 'the stream of the feed failed')
+      raw.destroy()
+    },
+  )
 }
 
 /**
- * What follows the batch; null if the client may no longer read. If the store cannot be read, the stream stays open without messages, and the
+ * The next event is made when the connection has accepted the one before, so a slow reader needs no memory. `batches` has the first messages, and
+ * is emptied: a stream that kept its snapshot for ten minutes would need the memory of the snapshot.
+ */
+async function sendEvents(
+  response: FastifyReply['raw'],
+  service: Service,
+  { client, resource, reader }: Stream,
+  batches: Batch[],
+): Promise<void> {
+  const { feed } = service.endings
+  const endsAt = performance.now() + (STREAM_AT_MOST - randomInt(STREAM_AT_MOST / 4)) * 1000
+  let cursor = ''
+  for (let batch = batches.pop(); batch; batch = await readOrWait(service, { client, resource }, cursor)) {
+    cursor = batch.cursor
+    await sendBatch(response, batch)
+    batch = undefined
+    reader.until = readCursor(cursor)?.until ?? 0
+    await feed.next(resource, cursor)
+    if (response.destroyed || feed.isClosed || service.isStopping?.() || performance.now() > endsAt) return
+  }
+}
+
+async function sendBatch(response: FastifyReply['raw'], { cursor, messages }: Batch): Promise<void> {
+  for (const [index, message] of messages.entries()) {
+    // Only the last part of a snapshot may be continued.
+    const isLast = index === messages.length - 1
+    const isAccepted = response.write(isLast ? `id: ${cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`)
+    if (!isAccepted) await untilDrained(response)
+    if (response.destroyed) return
+  }
+}
+
+/** Resolves when the connection has accepted what was written, or is closed. */
+function untilDrained(response: FastifyReply['raw']): Promise<void> {
+  if (response.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end).off('close', end)
+      resolve()
+    }
+    response.on('drain', end).on('close', end)
+  })
+}
+
+/**
+ * What follows the cursor; undefined if the client may no longer read. If the store cannot be read, the stream stays open without messages, and the
  * feed of the reader becomes too old to be used.
  */
-async function readOrWait(service: Service, { client, resource }: Reading, { cursor }: Batch): Promise<Batch | null> {
+async function readOrWait(
+  service: Service,
+  { client, resource }: Pick<Stream, 'client' | 'resource'>,
+  cursor: string,
+): Promise<Batch | undefined> {
   try {
-    if (!(await isStillReader(service, client))) return null
+    if (!(await isStillReader(service, client))) return undefined
     return await service.endings.feed.read(resource, readCursor(cursor), { isFirst: false })
   } catch (error) {
     if (error instanceof StoreUnavailable) return { cursor, messages: [] }

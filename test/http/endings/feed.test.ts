@@ -172,6 +172,7 @@ for (const engine of ENGINES) {
         signal: stop.signal,
       })
       expect(response.headers.get('content-type')).toBe('text/event-stream')
+      expect(response.headers.get('x-request-id')).toMatch(/./)
       const events = eventsIn(response)
       expect(await events.next()).toMatchObject({ value: { from: null } })
       await endOneGrant(grantor.store, claimsOf(access_token).grant_id, grantor.clock.now())
