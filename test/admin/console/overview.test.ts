@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { basic } from '../../support/feed.ts'
 import { test as base } from '../../support/fixtures.ts'
 import { ConsoleBrowser } from './console-browser.ts'
 import { addOperator, OWNER } from './visit.ts'
@@ -31,4 +32,25 @@ test('The first page shows who was refused in the last hour: by network, client 
   expect(rowOf('198.51.100')).toEqual(['198.51.100', 'unknown', 'client_unknown_or_disabled', '1'])
   expect(rowOf('2001:db8:aa')).toEqual(['2001:db8:aa', 'unknown', expect.any(String), '1'])
   expect(text).not.toContain('203.0.113.77')
+})
+
+test('The first page shows how many resource servers read the feed of endings, how many endings it has, and how old it is', async ({
+  grantor,
+}) => {
+  await addOperator(grantor, OWNER, 'owner')
+  const owner = new ConsoleBrowser(grantor, OWNER)
+  await owner.signIn()
+  const figure = async () => {
+    const { body } = await owner.get('/console')
+    return /Feed of endings<\/dt>\s*<dd>(.*?)<\/dd>/s.exec(body)?.[1]
+  }
+  expect(await figure()).toBe('no resource server reads it')
+  const api = await grantor.createClient({ redirectUris: [], resourceServer: 'https://api.example.com/' })
+  const stop = new AbortController()
+  await fetch(`${grantor.authUrl}/oauth/endings`, {
+    headers: { ...basic(api), accept: 'text/event-stream' },
+    signal: stop.signal,
+  })
+  expect(await figure()).toMatch(/^1 reader, 0 endings, \d+\.\d s old$/)
+  stop.abort()
 })

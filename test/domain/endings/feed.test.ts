@@ -24,7 +24,7 @@ async function startNodes(behind: readonly number[], parts: Partial<Pick<FeedPar
   const settings = { authUrl: 'https://auth.example.com', defaultResource: API, lifetimes: LIFETIMES }
   const nodes = behind.map((seconds): Node => {
     const own = () => begun + passed - seconds
-    const feed = new EndingFeed({ store, keys, settings, clock: own, pause: async () => {}, note: () => {}, ...parts })
+    const feed = new EndingFeed({ store, keys, settings, clock: own, nextTurn: async () => {}, note: () => {}, ...parts })
     return { feed, tick: () => feed.renew(), readAfter: (cursor) => readFrom(feed, cursor) }
   })
   return {

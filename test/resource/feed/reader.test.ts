@@ -218,6 +218,11 @@ const BAD: Record<string, (server: FeedServer, connection: FeedServer['connectio
   'a truncated message': async (server, connection) =>
     connection.response.write(`data: ${(await server.message(connection)).slice(0, -9)}\n\n`),
   'a message of another issuer': (server, connection) => server.send(connection, { iss: 'https://other.example.com' }),
+  'a message that another issuer signed with a key of the same name': async (server, connection) => {
+    const other = await startFeedServer()
+    connection.response.write(`data: ${await other.message(connection, { iss: server.issuer.url })}\n\n`)
+    await other.close()
+  },
   'a message for another resource': (server, connection) => server.send(connection, { aud: 'https://other.example.com/' }),
   'an access token instead of a message': (server, connection) => server.send(connection, {}, { typ: 'at+jwt' }),
   'an older message': (server, connection) =>
