@@ -1,117 +1,55 @@
-/**
- * `npm run bench -- feed`: a check of a token with the feed of endings against introspection and against the token alone, in alternation, and the
- * memory of a reader of 500,000 endings.
- */
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+/** `npm run bench -- feed [part …]`: the feed of endings. Each part is a file of `feed/`. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { atExit } from './at-exit.ts'
 import { CHECKOUT } from './built.ts'
-import { chooseCores } from './machine.ts'
-import { tell } from './measure.ts'
+import { measureChecks } from './feed/checks.ts'
+import { measureCost } from './feed/cost.ts'
+import { measureDelays } from './feed/delays.ts'
+import { measureReaders } from './feed/readers.ts'
 import { layOut } from './package-home.ts'
-import type { FeedMemory, FeedSpeed, FeedTask } from './servers/feed-reader-process.ts'
-import { startGrantor } from './servers/grantor.ts'
-import { runNode, startNode, untilEnd } from './servers/process.ts'
-import { median } from './statistics.ts'
-import { markdownTable } from './tables.ts'
-import type { Target } from './target.ts'
 
-const TOKENS_EACH_ROUND = 200
-/** Tokens that each check checks before the first round: the first checks run code that is not compiled yet. */
-const WARM_UP = 300
-/** Seconds. The endings are at most this old, so that none is forgotten before the memory is measured. */
-const OLDEST = 300
+const PARTS = ['checks', 'delays', 'readers', 'cost'] as const
 
 export async function measureFeed(args: string[]): Promise<void> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args,
+    allowPositionals: true,
     options: {
       entries: { type: 'string', default: '500000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
+      rate: { type: 'string', default: '1000' },
+      readers: { type: 'string', default: '2000' },
+      store: { type: 'string', default: 'sqlite,postgres' },
+      baseline: { type: 'string' },
       folder: { type: 'string', default: tmpdir() },
     },
   })
-  const [entries, rounds, seconds] = [Number(values.entries), Number(values.rounds), Number(values.seconds)]
+  const unknown = positionals.find((each) => !PARTS.some((part) => part === each))
+  if (unknown !== undefined) throw new Error(`there is no part ${unknown}: ${PARTS.join(', ')}`)
   const folder = mkdtempSync(join(values.folder, 'grantor-bench-'))
   atExit(() => rmSync(folder, { recursive: true, force: true }))
   const home = layOut(CHECKOUT, join(folder, 'grantor'))
-  const cores = chooseCores(false)
-  const file = join(folder, 'feed.sqlite')
-  const target = await startGrantor({
-    name: 'grantor',
-    home,
-    databaseUrl: `sqlite:${file}`,
-    workers: 1,
-    cores: cores.server,
-    folder,
-    starts: 1,
-    chains: 50,
-    fill: async () => insertEndings(file, entries),
-  })
-  try {
-    const options = await registerApi(target, { home, folder })
-    const tokens = (await target.supply?.accessTokens(1 + WARM_UP + rounds * TOKENS_EACH_ROUND)) ?? []
-    const task = { home, options, warmUp: WARM_UP, rounds, seconds, cores: cores.load, folder }
-    const speed = (await runReader({ ...task, tokens })) as FeedSpeed
-    const memory = (await runReader({ ...task, tokens: [] })) as FeedMemory
-    print(speed, memory, entries)
-  } finally {
-    await target.stop()
+  const { entries, rounds, seconds, rate, readers } = {
+    entries: Number(values.entries),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    rate: Number(values.rate),
+    readers: Number(values.readers),
   }
-}
-
-/** Endings of the last minutes, as the service stores revoked tokens of clients. */
-function insertEndings(file: string, count: number): void {
-  tell(`inserting ${count.toLocaleString('en')} endings`)
-  const database = new DatabaseSync(file)
-  const at = Math.floor(Date.now() / 1000)
-  const insert = database.prepare("INSERT INTO endings (at, kind, key) VALUES (?, 'client_token', ?)")
-  database.exec('BEGIN')
-  for (let row = 0; row < count; row++) insert.run(at - Math.floor((OLDEST * row) / count), randomBytes(32).toString('base64url'))
-  database.exec('COMMIT')
-  database.close()
-}
-
-/** Registers the API as its owner does, for the resource of the tokens of the bench. */
-async function registerApi(
-  { port, databaseUrl = '' }: Target,
-  { home, folder }: { home: string; folder: string },
-): Promise<object> {
-  const issuer = `http://localhost:${port}`
-  const log = join(folder, 'api.log')
-  const words = ['clients', 'create', '--name', 'API', '--resource-server', issuer, '--json']
-  const args = [join(home, 'bin/grantor.js'), ...words]
-  const created = await runNode({ args, cwd: home, env: { GRANTOR_DATABASE_URL: databaseUrl }, cores: null, log })
-  const { client_id: clientId, client_secret: clientSecret } = JSON.parse(created) as { client_id: string; client_secret: string }
-  return { issuer, audience: issuer, introspection: { clientId, clientSecret } }
-}
-
-type Reading = FeedTask & { cores: string | null; folder: string }
-
-async function runReader({ cores, folder, ...task }: Reading): Promise<unknown> {
-  const name = task.tokens.length > 0 ? 'speed' : 'memory'
-  const file = join(folder, `${name}.json`)
-  writeFileSync(file, JSON.stringify(task))
-  tell(`measuring ${name}`)
-  const args = ['--expose-gc', join(import.meta.dirname, 'servers/feed-reader-process.ts'), file]
-  return JSON.parse(await untilEnd({ args, env: {}, cores, log: join(folder, `${name}.log`) }, startNode))
-}
-
-function print({ ways, requestsWithFeed }: FeedSpeed, { before, after, resident }: FeedMemory, entries: number): void {
-  const microseconds = (way: keyof FeedSpeed['ways']) => median(ways[way])
-  const row = (what: 'same' | 'new') => [
-    what === 'same' ? 'the same token' : 'a token that was not checked before',
-    ...(['local', 'introspection', 'feed'] as const).map((way) => `${microseconds(`${way} ${what}`).toFixed(1)} µs`),
-    `${(microseconds(`introspection ${what}`) / microseconds(`feed ${what}`)).toFixed(1)} ×`,
-  ]
-  const head = ['one check after the other', 'local', 'introspection', 'feed', 'feed against introspection']
-  console.log(`\n${markdownTable(head, [row('same'), row('new')])}`)
-  console.log(`\nRequests to the service during the checks with the feed: ${requestsWithFeed}`)
-  const used = (after - before).toFixed(1)
-  console.log(`Memory of a reader of ${entries.toLocaleString('en')} endings: ${used} MiB (resident: ${resident.toFixed(0)} MiB)`)
+  const measure: Record<(typeof PARTS)[number], (place: { home: string; folder: string }) => Promise<void>> = {
+    checks: (place) => measureChecks(place, { entries, rounds, seconds }),
+    delays: (place) => measureDelays(place, { rate }),
+    readers: (place) => measureReaders(place, { readers, rounds, seconds }),
+    cost: (place) => measureCost(place, { stores: values.store.split(','), baseline: values.baseline ?? null, rounds }),
+  }
+  for (const part of PARTS) {
+    if (positionals.length > 0 && !positionals.includes(part)) continue
+    const within = join(folder, part)
+    mkdirSync(within)
+    await measure[part]({ home, folder: within })
+  }
 }

@@ -13,7 +13,7 @@ import { atExit } from '../at-exit.ts'
 import { pinned } from '../machine.ts'
 import { freePort } from './process.ts'
 
-export type PostgresServer = { urlOf(database: string): Promise<string>; stop(): Promise<void> }
+export type PostgresServer = { pid: number; urlOf(database: string): Promise<string>; stop(): Promise<void> }
 
 const PASSWORD = 'a-password-of-the-bench'
 
@@ -67,6 +67,7 @@ export async function startPostgres({ folder, cores }: { folder: string; cores: 
     await pause(50)
   }
   return {
+    pid: child.pid ?? 0,
     async urlOf(database) {
       await ask(`CREATE DATABASE ${database}`)
       return urlFor(database)
