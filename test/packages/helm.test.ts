@@ -128,7 +128,51 @@ chartTest('On PostgreSQL a job migrates the tables before the servers change; on
   expect(sqlite).toMatch(/kind: StatefulSet[\s\S]+initContainers:[\s\S]+args: \[migrate\]/)
 })
 
+/** The manifest of this kind and name. */
+function manifestOf(manifests: string, kind: string, name: string): string {
+  const found = manifests.split(/^---$/m).find((each) => each.includes(`kind: ${kind}\n`) && each.includes(`  name: ${name}\n`))
+  return found ?? ''
+}
+
+chartTest('The admin API has a Service and an Ingress of its own, and the public origins do not lead to its port', () => {
+  const manifests = render('postgresql')
+  expect(manifestOf(manifests, 'Service', 'grantor-admin')).toContain('{ name: http, port: 80, targetPort: admin }')
+  for (const name of ['auth', 'login'])
+    expect(manifestOf(manifests, 'Service', `grantor-${name}`)).not.toMatch(/admin|4002/)
+  const ingress = manifestOf(manifests, 'Ingress', 'grantor-admin')
+  expect(ingress).toMatch(/ingressClassName: nginx-internal[\s\S]+secretName: admin-tls[\s\S]+host: admin\.example\.com/)
+  expect(ingress).toContain('service: { name: grantor-admin, port: { name: http } }')
+  const auth = containerOf(manifests, 'auth')
+  expect(auth).toContain('{ name: GRANTOR_ADMIN_URL, value: "https://admin.example.com" }')
+  expect(auth).toContain('{ name: admin, containerPort: 4002 }')
+  expect(containerOf(manifests, 'login')).not.toContain('ADMIN')
+  const policy = manifestOf(manifests, 'NetworkPolicy', 'grantor')
+  expect(policy.match(/port: admin/g)).toHaveLength(1)
+  expect(policy).toMatch(/ingress-nginx-internal\n +ports:\n +- \{ port: admin \}/)
+})
+
+chartTest('Without the URL of the admin API there is no listener, no Service and no Ingress for it', () => {
+  const without = render('postgresql', '--set', 'admin.url=,admin.ingress.enabled=false')
+  expect(without).not.toMatch(/grantor-admin|4002|ADMIN/)
+  expect(manifestOf(render('sqlite'), 'Service', 'grantor-auth')).not.toBe('')
+  expect(render('sqlite')).not.toMatch(/grantor-admin|4002|ADMIN/)
+})
+
+chartTest('Each container has a limit of memory and the pull policy of the values', () => {
+  for (const store of STORES) {
+    const containers = render(store, '--set', 'image.pullPolicy=Always').split(/^ +image: /m).slice(1)
+    expect(containers).toHaveLength(3)
+    for (const container of containers) {
+      expect(container).toContain('imagePullPolicy: Always')
+      expect(container).toMatch(/limits:\n +memory: \w+/)
+    }
+  }
+})
+
 for (const [what, value] of [
+  ['an Ingress for the admin API without its URL', 'admin.ingress.enabled=true'],
+  ['a plain http origin of the admin API', 'admin.url=http://admin.example.com'],
+  ['the URL of the admin API among the settings', 'settings.GRANTOR_ADMIN_URL=https://admin.example.com'],
   ['a secret among the settings', 'settings.GRANTOR_SECRET=x'],
   ['a database URL among the settings', 'settings.GRANTOR_DATABASE_URL=postgres://u:p@h/d'],
   ['RPC URLs, which may hold keys, among the settings', 'settings.GRANTOR_CHAINS=x'],

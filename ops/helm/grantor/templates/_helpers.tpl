@@ -134,6 +134,9 @@ spec:
       args: [serve{{ if gt (int .Values.workers) 1 }}, --workers, {{ .Values.workers | quote }}{{ end }}]
       ports:
         - { name: auth, containerPort: 4000 }
+        {{- if .Values.admin.url }}
+        - { name: admin, containerPort: 4002 }
+        {{- end }}
         {{- if .Values.metrics.enabled }}
         - { name: metrics, containerPort: 9464 }
         {{- end }}
@@ -141,6 +144,10 @@ spec:
         {{- include "grantor.settingsEnv" . | nindent 8 }}
         {{- include "grantor.databaseEnv" (dict "root" . "key" "database-url") | nindent 8 }}
         - { name: GRANTOR_LISTEN, value: "0.0.0.0:4000" }
+        {{- if .Values.admin.url }}
+        - { name: GRANTOR_ADMIN_URL, value: {{ .Values.admin.url | quote }} }
+        - { name: GRANTOR_ADMIN_LISTEN, value: "0.0.0.0:4002" }
+        {{- end }}
         # longer than the drain of the login server, which calls this program to its end
         - { name: GRANTOR_DRAIN_SECONDS, value: {{ add .Values.drainSeconds 3 | quote }} }
         {{- if .Values.metrics.enabled }}
