@@ -8,19 +8,27 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { versionOfTree } from '../src/cli/terminal/version.ts'
 import { fillRoot, NODE, PACKAGE, USER } from './image/root.ts'
 import { run } from './image/run.ts'
 
 const checkout = join(import.meta.dirname, '..')
 const { values } = parseArgs({ options: { output: { type: 'string', default: join(checkout, 'build/image') } } })
 const output = resolve(values.output)
-const { version, description, license } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as Record<
-  string,
-  string
->
+const {
+  version: release,
+  description,
+  license,
+} = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as Record<string, string>
+const version = versionOfTree(checkout, release ?? '')
 const git = (...args: string[]) => run('git', args, { cwd: checkout })
 const revision = git('describe', '--always', '--dirty', '--abbrev=40', '--exclude=*')
 const epoch = Number(process.env.SOURCE_DATE_EPOCH ?? git('log', '-1', '--format=%ct'))
+
+/** A tag may not have a plus sign. Helm writes such a version in the same way. */
+function tagOf(text: string): string {
+  return text.replace('+', '_')
+}
 
 const LABELS = {
   'org.opencontainers.image.title': 'grantor',
@@ -67,7 +75,7 @@ try {
   )
   rmSync(output, { recursive: true, force: true })
   mkdirSync(output, { recursive: true })
-  buildah('commit', '--quiet', '--format', 'oci', '--timestamp', String(epoch), container, `oci:${output}:${version}`)
+  buildah('commit', '--quiet', '--format', 'oci', '--timestamp', String(epoch), container, `oci:${output}:${tagOf(version)}`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -4,8 +4,9 @@
  * dist mirrors the tree (dist/src, dist/examples), so a path relative to a file means the same in both.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, rmSync, statSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { versionOfTree } from '../src/cli/terminal/version.ts'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
@@ -18,6 +19,9 @@ if (tsc.status !== 0) process.exit(1)
 for (const folder of ['src', 'examples']) {
   cpSync(join(root, folder), join(dist, folder), { recursive: true, filter: isServedAsItLies })
 }
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+writeFileSync(join(dist, 'build.json'), `${JSON.stringify({ version: versionOfTree(root, version) })}\n`)
 
 /** Stylesheets, icons, browser scripts: all that is neither compiled nor written for readers of the source. */
 function isServedAsItLies(path: string): boolean {

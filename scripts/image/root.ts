@@ -48,6 +48,8 @@ function installPackage(folder: string, checkout: string): void {
   const archive = run('npm', ['pack', '--silent', '--pack-destination', packed], { cwd: checkout }).split('\n').at(-1) ?? ''
   run('tar', ['--extract', '--gzip', '--strip-components=1', '--directory', folder, '--file', join(packed, archive)])
   rmSync(join(packed, archive))
+  // The lock file of the checkout, which also has the development dependencies of the manifest: `npm ci` compares both.
+  rmSync(join(folder, 'npm-shrinkwrap.json'))
   copyFileSync(join(checkout, 'package-lock.json'), join(folder, 'package-lock.json'))
   // no script of a dependency runs; programs that dependencies install are not needed
   run(

@@ -14,7 +14,7 @@ type Component = {
   externalReferences?: { type: string; url: string }[]
   hashes?: { alg: string; content: string }[]
 }
-type Sbom = { metadata: { timestamp: string }; components: Component[]; serialNumber?: string }
+export type Sbom = { metadata: { timestamp: string }; components: Component[]; serialNumber?: string }
 
 export type Contents = {
   packageFolder: string
@@ -24,16 +24,8 @@ export type Contents = {
   epoch: number
 }
 
-/** Two builds of one commit must have the same bytes, so there is no serial number, and the timestamp is the commit's. */
 export function sbomOf({ packageFolder, nodePath, nodeVersion, libraries, epoch }: Contents): string {
-  const sbom = sbomOfPackages(packageFolder)
-  delete sbom.serialNumber
-  sbom.metadata.timestamp = new Date(epoch * 1000).toISOString()
-  for (const each of sbom.components) {
-    // not the address of the registry that the builder uses, and nothing that the schema of CycloneDX refuses, such as `git@host:path`
-    const references = each.externalReferences ?? []
-    each.externalReferences = references.filter(({ type, url }) => type !== 'distribution' && URL.canParse(url))
-  }
+  const sbom = cleanedSbom(npmSbom(packageFolder), epoch)
   const node = component('application', 'node', nodeVersion, `pkg:generic/node@${nodeVersion}`, nodePath)
   const fromDebian = libraries.map(({ path, package: name, version, architecture }) => {
     const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}#${path.slice(1)}`
@@ -43,14 +35,27 @@ export function sbomOf({ packageFolder, nodePath, nodeVersion, libraries, epoch 
   return `${JSON.stringify(sbom, null, 2)}\n`
 }
 
+/** Two builds of one commit must have the same bytes, so there is no serial number, and the timestamp is the commit's. */
+export function cleanedSbom(given: Sbom, epoch: number): Sbom {
+  const { serialNumber: _, ...sbom } = given
+  const components = sbom.components.map((each) => {
+    // not the address of the registry that the builder uses, and nothing that the schema of CycloneDX refuses, such as `git@host:path`
+    const references = each.externalReferences ?? []
+    return { ...each, externalReferences: references.filter(({ type, url }) => type !== 'distribution' && URL.canParse(url)) }
+  })
+  return { ...sbom, metadata: { ...sbom.metadata, timestamp: new Date(epoch * 1000).toISOString() }, components }
+}
+
 /** npm 11 leaves packages out if a development dependency needs them as well (`--omit dev`), so npm reads a manifest without these. */
-function sbomOfPackages(folder: string): Sbom {
+export function npmSbom(folder: string, more: readonly string[] = []): Sbom {
   const path = join(folder, 'package.json')
   const manifest = readFileSync(path, 'utf8')
   const { devDependencies: _, ...production } = JSON.parse(manifest) as Record<string, unknown>
   writeFileSync(path, JSON.stringify(production))
   try {
-    return JSON.parse(run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'], { cwd: folder })) as Sbom
+    return JSON.parse(
+      run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', ...more], { cwd: folder }),
+    ) as Sbom
   } finally {
     writeFileSync(path, manifest)
   }

@@ -7,7 +7,7 @@ import type { Admin } from './admin.ts'
 import { problemSchema } from './answers.ts'
 
 /** Call it before the operations are added. */
-export async function describeOperations(server: FastifyInstance, { adminUrl, deps }: Admin): Promise<void> {
+export async function describeOperations(server: FastifyInstance, { adminUrl, deps, version }: Admin): Promise<void> {
   const { authUrl } = deps.settings
   for (const schema of [problemSchema, ...subjects.flatMap(({ schemas }) => schemas)]) server.addSchema(schema)
   await server.register(swagger, {
@@ -17,7 +17,8 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
       openapi: '3.1.0',
       info: {
         title: 'Grantor admin API',
-        version: '1',
+        // Without the commit, which says nothing about the API.
+        version: version.replace(/\+.*$/, ''),
         description:
           'Everything that the commands do for clients, resources, operators, grants, sessions and keys, and the audit trail. Access tokens are those of the service itself, for this resource.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

@@ -51,7 +51,11 @@ describe('The help of the command line', () => {
   })
 
   test('The option --version prints the version of the package', async () => {
-    expect(await run(['--version'])).toEqual({ exit: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' })
+    expect(await run(['--version'])).toEqual({
+      exit: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+(\+([0-9a-f]{7,}(\.dirty)?|unknown))?\n$/),
+      err: '',
+    })
   })
 })
 

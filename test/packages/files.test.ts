@@ -62,9 +62,3 @@ test('Each unit and each container may run ten seconds longer than the drain bef
   expect(limits.length).toBe(3)
   for (const limit of limits) expect(limit).toBeGreaterThanOrEqual(drain + 10)
 })
-
-test('The chart has the version of the package', () => {
-  const { version } = JSON.parse(textOf('package.json')) as { version: string }
-  const chart = textOf('ops/helm/grantor/Chart.yaml')
-  expect([...chart.matchAll(/^(?:appVersion|version): (.+)$/gm)].map(([, text]) => text)).toEqual([version, version])
-})

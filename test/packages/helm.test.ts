@@ -137,8 +137,7 @@ function manifestOf(manifests: string, kind: string, name: string): string {
 chartTest('The admin API has a Service and an Ingress of its own, and the public origins do not lead to its port', () => {
   const manifests = render('postgresql')
   expect(manifestOf(manifests, 'Service', 'grantor-admin')).toContain('{ name: http, port: 80, targetPort: admin }')
-  for (const name of ['auth', 'login'])
-    expect(manifestOf(manifests, 'Service', `grantor-${name}`)).not.toMatch(/admin|4002/)
+  for (const name of ['auth', 'login']) expect(manifestOf(manifests, 'Service', `grantor-${name}`)).not.toMatch(/admin|4002/)
   const ingress = manifestOf(manifests, 'Ingress', 'grantor-admin')
   expect(ingress).toMatch(/ingressClassName: nginx-internal[\s\S]+secretName: admin-tls[\s\S]+host: admin\.example\.com/)
   expect(ingress).toContain('service: { name: grantor-admin, port: { name: http } }')
@@ -160,7 +159,9 @@ chartTest('Without the URL of the admin API there is no listener, no Service and
 
 chartTest('Each container has a limit of memory and the pull policy of the values', () => {
   for (const store of STORES) {
-    const containers = render(store, '--set', 'image.pullPolicy=Always').split(/^ +image: /m).slice(1)
+    const containers = render(store, '--set', 'image.pullPolicy=Always')
+      .split(/^ +image: /m)
+      .slice(1)
     expect(containers).toHaveLength(3)
     for (const container of containers) {
       expect(container).toContain('imagePullPolicy: Always')

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import type { Settings } from '../../config/settings.ts'
 import type { WalletConnectOptions } from '../../login-server/server.ts'
 import { CommandError, EXIT } from '../terminal/command.ts'
-import { version } from '../terminal/version.ts'
+import { releaseVersion } from '../terminal/version.ts'
 
 const PACKAGE = '@grantor/walletconnect'
 
@@ -21,7 +21,7 @@ export function readWalletConnect(
 ): WalletConnectOptions | undefined {
   if (projectId === undefined) return undefined
   const { resolve } = createRequire(from)
-  const own = version()
+  const own = releaseVersion()
   const install = `run npm install ${PACKAGE}@${own}, or remove GRANTOR_WALLETCONNECT_PROJECT_ID`
   try {
     const manifest = JSON.parse(readFileSync(resolve(`${PACKAGE}/package.json`), 'utf8')) as { version: string }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readWalletConnect } from '../../../src/cli/compose/walletconnect.ts'
-import { version } from '../../../src/cli/terminal/version.ts'
+import { releaseVersion } from '../../../src/cli/terminal/version.ts'
 import { run } from '../run.ts'
 
 const settings = { walletConnectProjectId: '0123456789abcdef0123456789abcdef', walletConnectRelay: 'wss://relay.example.com' }
@@ -24,7 +24,7 @@ test('Without GRANTOR_WALLETCONNECT_PROJECT_ID, the package is not read', () => 
 })
 
 test('With the setting, the library is read from the package @grantor/walletconnect beside the program', () => {
-  expect(readWalletConnect(settings, programBeside(version()))).toEqual({
+  expect(readWalletConnect(settings, programBeside(releaseVersion()))).toEqual({
     projectId: settings.walletConnectProjectId,
     relay: settings.walletConnectRelay,
     script: 'export {}',
@@ -33,7 +33,7 @@ test('With the setting, the library is read from the package @grantor/walletconn
 
 test('A package of another version is refused, because the script of the login page calls the package', () => {
   expect(() => readWalletConnect(settings, programBeside('0.0.1'))).toThrow(
-    `@grantor/walletconnect has version 0.0.1, and Grantor has ${version()}: run npm install @grantor/walletconnect@${version()}`,
+    `@grantor/walletconnect has version 0.0.1, and Grantor has ${releaseVersion()}: run npm install @grantor/walletconnect@${releaseVersion()}`,
   )
 })
 
@@ -46,6 +46,6 @@ test('With the setting and without the package, the login server does not start,
   })
   expect(exit).toBe(2)
   expect(err).toContain(
-    `GRANTOR_WALLETCONNECT_PROJECT_ID is set, but the package @grantor/walletconnect is not installed: run npm install @grantor/walletconnect@${version()}`,
+    `GRANTOR_WALLETCONNECT_PROJECT_ID is set, but the package @grantor/walletconnect is not installed: run npm install @grantor/walletconnect@${releaseVersion()}`,
   )
 })
