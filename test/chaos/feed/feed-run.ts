@@ -83,7 +83,7 @@ export async function performFeedRun(run: FeedRun): Promise<FeedOutcome> {
     const copies = opened(openCopies(databaseUrl))
     const recorded = new RecordedClient(issuer, resourceServer)
     const apps = clients.filter(({ consent }) => consent === 'session')
-    const copiesOfGrant = Math.min(COPIES_AT_MOST, 20 + Math.floor(run.endings / 300))
+    const copiesOfGrant = Math.min(COPIES_AT_MOST, 20 + Math.floor(run.endings / 100))
     const place: UserPlace = { recorded, nodes, apps, book, copies, copiesOfGrant, hold: undefined }
     const faults = await endThings(run, { place, hold: held?.hold, env, resourceServer, databaseUrl }, () => {
       return book.ended >= run.endings && (faulty === null || faulty.promised.missing > 0)
