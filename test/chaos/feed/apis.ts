@@ -43,7 +43,8 @@ async function startApi(options: ApiOptions) {
   ended.catch(() => undefined)
   const waiting: ((sightings: Sighting[]) => void)[] = []
   let unavailable = 0
-  const tell = (message: ToApi) => child.connected && void child.send(message)
+  // A process that has ended is reported by `ended`.
+  const tell = (message: ToApi) => child.connected && void child.send(message, () => undefined)
   const ready = new Promise<void>((resolve) => {
     child.on('message', (message: FromApi) => {
       if (message.op === 'ready') return resolve()
