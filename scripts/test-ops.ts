@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 const RULES = 'ops/prometheus'
 const missing = ['prometheus', 'promtool'].filter((program) => spawnSync(program, ['--version']).status !== 0)
 const steps: [program: string, ...words: string[]][] = [
-  ['promtool', 'check', 'rules', `${RULES}/grantor-alerts.yml`],
-  ['promtool', 'test', 'rules', `${RULES}/grantor-alerts.test.yml`],
+  ['promtool', 'check', 'rules', `${RULES}/grantor-alerts.yml`, `${RULES}/grantor-slo.yml`],
+  ['promtool', 'test', 'rules', `${RULES}/grantor-alerts.test.yml`, `${RULES}/grantor-slo.test.yml`],
   ['npx', 'vitest', 'run', '--project', 'prometheus'],
 ]
 if (missing.length > 0) {

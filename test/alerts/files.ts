@@ -11,10 +11,14 @@ export type Alert = {
   labels: Record<string, string>
   annotations: { summary: string }
 }
-export type Rules = { groups: { name: string; rules: Alert[] }[] }
+export type RecordingRule = { record: string; expr: string; labels: Record<string, string> }
+export type Rules = { groups: { name: string; rules: ((Alert | RecordingRule) & { for?: string })[] }[] }
 
-export const readRules = (): Rules => parse(read('ops/prometheus/grantor-alerts.yml')) as Rules
-export const alerts = (): Alert[] => readRules().groups.flatMap(({ rules }) => rules)
+const rulesOf = (name: string): Rules => parse(read(`ops/prometheus/${name}.yml`)) as Rules
+export const readRules = (): Rules => ({ groups: ['grantor-alerts', 'grantor-slo'].flatMap((name) => rulesOf(name).groups) })
+const rules = () => readRules().groups.flatMap((group) => group.rules)
+export const alerts = (): Alert[] => rules().filter((rule) => 'alert' in rule)
+export const records = (): RecordingRule[] => rules().filter((rule) => 'record' in rule)
 
 export type Panel = { title: string; type: string; description?: string; targets?: { expr: string }[] }
 export const panels = (): Panel[] => (JSON.parse(read('ops/grafana/grantor.json')) as { panels: Panel[] }).panels

@@ -1,20 +1,21 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/ops/metrics/metrics.ts'
 import { createSummedMetrics } from '../../src/ops/metrics/summed-metrics.ts'
-import { alerts, metricsIn, panels, queries, watchPage } from './files.ts'
+import { alerts, metricsIn, panels, queries, records, watchPage } from './files.ts'
 
 /** The names of all metrics of a service with several workers. */
 async function servedNames(): Promise<Set<string>> {
   const metrics = createMetrics()
   metrics.watchKeys(() => [])
+  metrics.watchAuditHead(() => 0)
   metrics.watchFeed(() => ({ entries: 0, bytes: 0, readers: 0, age: null, slowestAge: 0, delay: 0 }))
   const pages = [await metrics.render(), await createSummedMetrics(() => 1).render()]
   return new Set(pages.flatMap((page) => [...page.matchAll(/^# HELP (\S+)/gm)].map(([, name = '']) => name)))
 }
 
-test('Every metric that the dashboard or an alert uses is on the page /metrics', async () => {
+test('Every metric that the dashboard, an alert or a recording rule uses is on the page /metrics', async () => {
   const served = await servedNames()
-  for (const { expr } of [...queries(), ...alerts()]) {
+  for (const { expr } of [...queries(), ...alerts(), ...records()]) {
     const missing = metricsIn(expr).filter((name) => !served.has(name))
     expect({ expr, missing }).toEqual({ expr, missing: [] })
   }

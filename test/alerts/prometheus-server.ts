@@ -26,7 +26,11 @@ function shortened() {
     rules: group.rules.map(({ for: pending, expr, ...rule }) => ({
       ...rule,
       ...(pending === undefined ? {} : { for: '3s' }),
-      expr: expr.replaceAll(/\[\d+[mh]\]/g, '[10s]').replaceAll(/offset \d+m/g, 'offset 10s'),
+      expr: expr
+        .replaceAll(/\[\d+[mhd]\]/g, '[10s]')
+        // On a busy machine, single requests are slow, and ten seconds have few requests.
+        .replace('vector(0.99)', 'vector(0.5)')
+        .replaceAll(/offset \d+m/g, 'offset 10s'),
     })),
   }))
   return { groups }

@@ -242,13 +242,20 @@ test('GrantorLogoutNoticesLost fires if a client cannot be reached', { timeout: 
   await expectFiring(prometheus, ['GrantorLogoutNoticesLost'])
 })
 
-test('If the database goes silent, GrantorStoreUnavailable, GrantorServerErrors, GrantorSlow and GrantorBackgroundTaskFails fire', async ({
+test('If the database goes silent, GrantorStoreUnavailable, GrantorServerErrors, GrantorSlow, GrantorBackgroundTaskFails and the alerts of the error budget fire', async ({
   service,
   prometheus,
 }) => {
   const { refresh_token } = await freshTokens(service)
   service.way.silence()
-  const names = ['GrantorStoreUnavailable', 'GrantorServerErrors', 'GrantorSlow', 'GrantorBackgroundTaskFails']
+  const names = [
+    'GrantorStoreUnavailable',
+    'GrantorServerErrors',
+    'GrantorSlow',
+    'GrantorBackgroundTaskFails',
+    'GrantorErrorBudgetFast',
+    'GrantorErrorBudgetSlow',
+  ]
   await expectFiring(prometheus, names, () => service.walk.refresh(service.client, refresh_token))
   service.way.heal()
   await expect.poll(prometheus.firing, { timeout: 60_000 }).not.toContain('GrantorStoreUnavailable')
@@ -300,7 +307,10 @@ test('GrantorWorkersEnd fires if workers are killed, and GrantorDown if the whol
 })
 
 // These faults take a cluster, or an outage of minutes. The metrics are those of the product, on a listener of its own.
-test('GrantorAuditLinesLost and GrantorDatabaseMachineAway fire if their metrics say so', async ({ service, prometheus }) => {
+test('GrantorAuditLinesLost, GrantorAuditHeadOld, GrantorFeedBehind and GrantorDatabaseMachineAway fire if their metrics say so', async ({
+  service,
+  prometheus,
+}) => {
   const metrics = createMetrics()
   const page = createMetricsServer(metrics)
   const port = await listening(page)
@@ -308,7 +318,14 @@ test('GrantorAuditLinesLost and GrantorDatabaseMachineAway fire if their metrics
   await expect.poll(() => prometheus.query(`grantor_audit_lines_lost_total{instance="127.0.0.1:${port}"}`)).toEqual([0])
   metrics.countLostAuditLines(3)
   metrics.setMachinesAway(['db2:5432'])
-  await expectFiring(prometheus, ['GrantorAuditLinesLost', 'GrantorDatabaseMachineAway'])
+  metrics.watchAuditHead(() => 7_300)
+  metrics.watchFeed(() => ({ entries: 1, bytes: 100, readers: 1, age: 4, slowestAge: 4, delay: 0 }))
+  await expectFiring(prometheus, [
+    'GrantorAuditLinesLost',
+    'GrantorAuditHeadOld',
+    'GrantorFeedBehind',
+    'GrantorDatabaseMachineAway',
+  ])
   page.close()
 })
 

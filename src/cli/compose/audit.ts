@@ -132,13 +132,17 @@ type KeepingParts = Pick<AuditParts, 'now' | 'log'> & {
   recordCounts: () => void
   issuer: string
   days: number
+  metrics: Pick<Metrics, 'watchAuditHead'> | undefined
 }
 
 /** Writes the lines of counted events, then signs the head and deletes old lines, each if it is due. Call the function every minute. */
-export function composeTrailKeeping({ store, keys, trail, recordCounts, issuer, days, now, log }: KeepingParts) {
+export function composeTrailKeeping({ store, keys, trail, recordCounts, issuer, days, now, log, metrics }: KeepingParts) {
   const parts = { store: store.audit, cleaning: store.cleaning, write: trail.record, holder: randomUUID(), now }
+  let uncoveredSince: number | null = null
+  metrics?.watchAuditHead(() => (uncoveredSince === null ? 0 : Math.max(0, now() - uncoveredSince)))
   const signHead = createHeadSigner({
     ...parts,
+    noteUncovered: (since) => (uncoveredSince = since),
     issuer,
     sign: (claims) => signAuditHead(keys, claims),
     findKey: (id) => keys.verifier(id),

@@ -158,7 +158,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   }
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keeping = { store, keys, trail, recordCounts, issuer: settings.service.authUrl, now, log: logAudit }
-  const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays })
+  const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays, metrics })
   const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping, live, storeOutage })
   const workers = composeJobWorkers(store, deps)
   const tasks = { activity, endings, upkeep, bounds, keepTrail, webhooks, ...workers }

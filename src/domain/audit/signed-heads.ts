@@ -29,10 +29,13 @@ export type HeadSigning = {
   now: () => number
   /** reports that the chain is broken */
   note: (fault: ChainFault) => void
+  /** receives the time of the last signed head if later lines exist, and null if the head covers all lines */
+  noteUncovered: (since: number | null) => void
 }
 
 /** Returns a function that signs the head if that is due. Call the function every minute. */
-export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer, holder, now, note }: HeadSigning) {
+export function createHeadSigner(parts: HeadSigning) {
+  const { store, cleaning, write, sign, findKey, issuer, holder, now, note, noteUncovered } = parts
   /** the last line that this process has checked */
   let checked: AuditHead | null = null
   /** the line of the fault that was reported last, so that each fault is reported once */
@@ -58,7 +61,7 @@ export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer
     if (signed && 'kind' in signed) return signed
     checked = signed
     if (checked && head.seq < checked.seq) return { seq: head.seq + 1, kind: 'truncated' }
-    const from = checked && (await isKept(checked)) ? checked : null
+    const from = checked && (await isKept(store, checked)) ? checked : null
     const after = from === null ? 0 : from.seq - 1
     const heads = from === null ? [head] : [from, head]
     const report = await verifyStore(store, { after, findKey, heads, mayBePart: from !== null })
@@ -66,16 +69,11 @@ export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer
     return report.fault
   }
 
-  /** False if the line was deleted because of its age. A line that was removed otherwise is missing between its neighbours. */
-  async function isKept({ seq }: AuditHead): Promise<boolean> {
-    const [first] = await store.readLines({ after: 0, limit: 1 })
-    return first !== undefined && first.seq <= seq
-  }
-
   return async (): Promise<void> => {
     const at = now()
     const head = await store.readHead()
     const [last] = await store.searchLines({ event: HEAD_SIGNED }, { limit: 1 })
+    noteUncovered(await uncoveredSince(store, head, last))
     if (!(await isDue(head, last, at))) return
     const fault = await findFault(head, last)
     if (fault) {
@@ -87,5 +85,23 @@ export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer
     reported = null
     const jws = sign({ iss: issuer, iat: at, seq: head.seq, hash: head.hash })
     await write(newEntry({ at, event: HEAD_SIGNED, details: { through: head.seq, head: jws } }))
+    noteUncovered(null)
   }
+}
+
+/** The time of the last signed head, or else of the first line; null if the head covers all lines. */
+async function uncoveredSince(store: AuditStore, { seq }: AuditHead, last: AuditLine | undefined): Promise<number | null> {
+  if (last) return last.seq === seq ? null : last.at
+  return (await readFirst(store))?.at ?? null
+}
+
+/** False if the line was deleted because of its age. A line that was removed otherwise is missing between its neighbours. */
+async function isKept(store: AuditStore, { seq }: AuditHead): Promise<boolean> {
+  const first = await readFirst(store)
+  return first !== undefined && first.seq <= seq
+}
+
+async function readFirst(store: AuditStore): Promise<AuditLine | undefined> {
+  const [first] = await store.readLines({ after: 0, limit: 1 })
+  return first
 }

@@ -47,6 +47,8 @@ export type ServiceMetrics = {
   watchKeys(read: () => KeyTimes[]): void
   /** `read` is called for each scrape */
   watchFeed(read: () => FeedState): void
+  /** `read` returns for how many seconds lines of the audit trail have had no signed head; it is called for each scrape */
+  watchAuditHead(read: () => number): void
 }
 
 export function createServiceMetrics(registry: Registry): ServiceMetrics {
@@ -100,6 +102,7 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     countSpans: (result, count) => spans.inc({ result }, count),
     watchKeys: (read) => watchKeys(registry, read),
     watchFeed: (read) => watchFeed(registry, read),
+    watchAuditHead: (read) => watchAuditHead(registry, read),
   }
 }
 
@@ -147,6 +150,19 @@ function watchFeed(registry: Registry, read: () => FeedState): void {
   const age = gauge('grantor_feed_age_seconds', 'Time since the feed was complete; 0 without readers.', 'max')
   const slowest = gauge('grantor_feed_slowest_reader_age_seconds', 'The age of the feed at the slowest reader.', 'max')
   const delay = gauge('grantor_feed_delay_seconds', 'Time from the latest ending until this node read it.', 'max')
+}
+
+/** All workers have the same trail, and each notices a signed head within a minute. */
+function watchAuditHead(registry: Registry, read: () => number): void {
+  const age = new Gauge({
+    name: 'grantor_audit_head_age_seconds',
+    help: 'Time since the last signed head of the audit trail; 0 if the head covers all lines.',
+    registers: [registry],
+    aggregator: 'max',
+    collect() {
+      age.set(read())
+    },
+  })
 }
 
 function boundedClients(): (client: string) => string {

@@ -39,6 +39,7 @@ async function newTrail() {
   const now = () => clock.at
   const writer = new ChainWriter(store.audit, now)
   const faults: ChainFault[] = []
+  const uncovered: { since: number | null } = { since: null }
   const parts = {
     store: store.audit,
     cleaning: store.cleaning,
@@ -53,12 +54,14 @@ async function newTrail() {
       sign: (claims) => signAuditHead(keys, claims),
       findKey: (id) => keys.verifier(id),
       note: (fault) => faults.push(fault),
+      noteUncovered: (since) => (uncovered.since = since),
     })
   const signHead = newSigner()
   return {
     store,
     clock,
     faults,
+    uncovered,
     ring,
     newSigner,
     sql: (text: string) => attacker.exec(text),
@@ -108,6 +111,28 @@ test('An unbroken chain is accepted, with the line up to which it is signed, fro
   expect(await verifyChain({ pages: pages(), findKey: keysOfJwkSet(jwks), mayBePart: true })).toEqual(expected)
   expect(parseExportedLine('{"seq":1}')).toBeNull()
   expect(() => keysOfJwkSet('{}')).toThrow(TypeError)
+})
+
+test('The signer notes since when lines have no signed head, until a head covers all lines, and not for a broken chain', async () => {
+  const trail = await newTrail()
+  await trail.append(2)
+  const sign = trail.newSigner()
+  await sign()
+  expect(trail.uncovered.since).toBeNull()
+  await trail.append(1)
+  trail.clock.at += 600
+  await sign()
+  expect(trail.uncovered.since).toBe(NOW)
+  trail.clock.at += 3000
+  await sign()
+  expect(trail.uncovered.since).toBeNull()
+
+  await trail.append(1)
+  trail.sql(VOUCHED(4))
+  trail.clock.at += 3600
+  await sign()
+  expect(trail.faults).toEqual([{ seq: 4, kind: 'changed' }])
+  expect(trail.uncovered.since).toBe(NOW + 3600)
 })
 
 /** The statement that changes a line. */
