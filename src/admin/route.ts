@@ -6,7 +6,7 @@ import { currentNonce } from '../domain/tokens/dpop.ts'
 import { presentedToken } from '../oauth/bearer-token.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { subjectOf } from '../operations/all.ts'
-import { cursorOf, placeIn } from '../operations/cursor.ts'
+import { cursorsOf, placesIn } from '../operations/cursor.ts'
 import type { Members } from '../operations/members/member.ts'
 import {
   type Call,
@@ -101,15 +101,21 @@ const IDEMPOTENCY_KEY: Record<string, TSchema> = {
   ),
 }
 
-type Query = Members & { limit?: number; after?: string }
+type Query = Members & { limit?: number; after?: string; before?: string }
 
 function callOf(service: Service, operation: Operation, request: FastifyRequest): Omit<Call, 'service' | 'actor'> {
-  const { limit = USUAL_LIMIT, after, ...query } = request.query as Query
+  const { limit = USUAL_LIMIT, after, before, ...query } = request.query as Query
   const key = request.headers['idempotency-key']
   return {
     id: (request.params as { id?: string }).id ?? '',
     input: hasQuery(operation.kind) ? query : ((request.body ?? {}) as Members),
-    page: { limit, after: placeIn(service.keys().ring, operation, after) },
+    page: {
+      limit,
+      ...placesIn(service.keys().ring, operation, {
+        ...(after !== undefined && { after }),
+        ...(before !== undefined && { before }),
+      }),
+    },
     requireMatch: matcher(operation.checksState && request.headers['if-match']),
     idempotencyKey: typeof key === 'string' ? key : undefined,
   }
@@ -125,8 +131,8 @@ function send(reply: FastifyReply, service: Service, operation: Operation, { out
   if (operation.output === null) return reply.code(204).send()
   void reply.code(isNew && answers.created ? 201 : 200)
   if (!isPaged) return reply.send(output)
-  const { items, next } = output as Listed
-  return reply.send({ items, next: cursorOf(service.keys().ring, operation, next) })
+  const { items, total, ...places } = output as Listed
+  return reply.send({ items, ...cursorsOf(service.keys().ring, operation, places), ...(total && { total }) })
 }
 
 async function authorize(

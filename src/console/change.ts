@@ -22,7 +22,7 @@ export type ChangePages = {
   operation: Operation
   path: string
   /** the form in which the operator enters the input; without one, the first page is the question */
-  form: null | { title: string; intro?: string; idLabel?: string }
+  form: null | { title: string; intro?: string; idLabel?: string; prefilled?: readonly string[] }
   /** true if the operation concerns a present record */
   hasRecord: boolean
   /** what the path and the fields say, besides the members of the form */
@@ -133,7 +133,8 @@ async function showForm(
   const id = form?.idLabel === undefined ? [] : [{ name: 'id', shape: { kind: 'text' } as const, label: form.idLabel }]
   const members = [...id, ...formMembers(operation)]
   const title = form?.title ?? ''
-  const values = { ...operation.page?.initial, ...present?.members }
+  const prefilled = members.filter(({ name }) => form?.prefilled?.includes(name))
+  const values = { ...operation.page?.initial, ...present?.members, ...enteredMembers(prefilled, visit.query) }
   const etag = isRefused ? '' : (entered?.text('etag') ?? '')
   const state: Hidden[] = operation.checksState && present ? [['etag', etag || etagOf(present.state)]] : []
   visit.reply.code(faults.length > 0 ? 422 : 200)
@@ -149,7 +150,7 @@ ${faults.length > 0 && faultList(members, faults)}
 <form method="post" action="${path}" class="fields"${hasFile(members) && html` enctype="multipart/form-data"`}>
 <input type="hidden" name="form_token" value="${visit.formToken(path)}">
 ${state.map(hiddenField)}
-${fieldsOf(members, entered ? { ...values, ...enteredMembers(members, entered) } : values, faults)}
+${fieldsOf(members, entered ? { ...values, ...enteredMembers(members, entered) } : values, { faults, settings: visit.settings })}
 <p class="actions"><button class="button" id="continue">Continue</button>
 <a class="button quiet" href="${change.home(visit, null)}">Cancel</a></p>
 </form>

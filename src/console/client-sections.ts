@@ -2,12 +2,14 @@
 import { getSetupOfClient } from '../operations/clients.ts'
 import { environmentText, type Setup } from '../operations/setup.ts'
 import { type Html, html } from '../pages/html.ts'
-import { copied, section } from './parts.ts'
-import type { Visit } from './visit.ts'
+import { copied, link, section } from './parts.ts'
+import { queryOf, type Visit } from './visit.ts'
 
 export async function clientSections(visit: Visit, clientId: string): Promise<Html> {
   const { output } = await visit.run(getSetupOfClient, { id: clientId })
-  return section('Connect the app', setupContent(output), 'setup')
+  const grants = `/console/grants${queryOf({ client_id: clientId, active: true })}`
+  return html`${section('Grants', html`<p>${link(grants, 'The grants of this client')}</p>`)}
+${section('Connect the app', setupContent(output), 'setup')}`
 }
 
 function setupContent(setup: Setup): Html {

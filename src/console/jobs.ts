@@ -1,6 +1,6 @@
 /** The pages of long work that operators and users started. */
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
-import { walletOf } from '../operations/grants.ts'
+import { countMatchingGrants, walletOf } from '../operations/grants.ts'
 import { getJob, type JobRecord, listJobs } from '../operations/jobs.ts'
 import { counted, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -14,7 +14,11 @@ const TITLES = {
   end_grants_of_client: 'Ending all grants',
   delete_client: 'Deleting the client',
   end_grants_of_wallet: 'Ending the grants of a wallet',
+  end_matching_grants: 'Ending several grants',
 } as const
+
+/** The page of a job is loaded every two seconds. */
+const ROWS_READ = 2000
 
 export function jobPages(console: Console): void {
   addPage(console, '/console/jobs', async (visit) => ({
@@ -39,6 +43,8 @@ ${progress(job.grants_ended, left)}
 ${facts([
   job.wallet !== null && ['Wallet', exact(job.wallet)],
   ['Client', clientOf(job)],
+  job.scope !== null && ['Scope', exact(job.scope)],
+  job.created_before !== null && ['Created before', moment(job.created_before)],
   ['Started', html`${fromNow(job.created_at, visit.now)} by ${exact(job.started_by)}`],
   ['Done', job.done_at === null ? 'not yet' : moment(job.done_at)],
 ])}
@@ -58,8 +64,19 @@ async function viewOf({ service }: Console, job: JobRecord): Promise<JobView> {
   return { ...job, clientName: await service.nameOfClient(job.client_id) }
 }
 
-/** The grants that have not ended yet. */
-function countLeft({ service }: Console, { wallet, client_id: clientId }: JobRecord): Promise<number> {
+/** The grants that have not ended yet; `COUNTED_AT_MOST` if they are not counted. */
+async function countLeft({ service }: Console, { kind, wallet, client_id: clientId, ...others }: JobRecord): Promise<number> {
+  if (kind === 'end_matching_grants') {
+    const { scope, created_before: before } = others
+    const conditions = {
+      client_id: clientId,
+      ...(wallet !== null && { wallet }),
+      ...(scope !== null && { scope }),
+      ...(before !== null && { created_before: before }),
+    }
+    const { number: left, kind: how } = await countMatchingGrants(service, conditions, ROWS_READ)
+    return how === 'exact' ? left : COUNTED_AT_MOST
+  }
   const of = wallet === null ? { clientId } : { wallet: walletOf(wallet) }
   return service.store.grants.countUnendedGrants(of, COUNTED_AT_MOST)
 }
@@ -70,6 +87,7 @@ function clientOf({ clientName, client_id: clientId }: JobView): Html | string {
 }
 
 function nextPageOf({ kind, client_id: clientId, wallet, done_at: doneAt }: JobView): Html {
+  if (kind === 'end_matching_grants') return buttonLink('/console/grants', 'Grants')
   if (wallet !== null) return buttonLink(`/console/wallet?wallet=${wallet}`, 'The wallet')
   return doneAt !== null && kind === 'delete_client'
     ? buttonLink('/console/clients', 'Clients')

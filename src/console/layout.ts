@@ -97,7 +97,7 @@ function trail({ path }: Frame, title: string, crumbs: readonly Crumb[] = []): H
 function isHere(path: string, present: string): boolean {
   const ofJobs = path === '/console' && present.startsWith('/console/jobs')
   if (path === '/console') return present === path || ofJobs
-  const ofGrants = path === '/console/wallet' && /^\/console\/(grants|sessions)\//.test(present)
+  const ofGrants = path === '/console/wallet' && /^\/console\/(grants|sessions)(\/|$)/.test(present)
   const ofSettings = path === '/console/settings' && present === '/console/look'
   return present === path || present.startsWith(`${path}/`) || ofGrants || ofSettings
 }

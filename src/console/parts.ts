@@ -52,7 +52,13 @@ export function doneMessage(done: string | undefined): Html | false {
   return done !== undefined && html`<p class="message" role="status">${done}</p>`
 }
 
-export type Column<Row> = { name: string; cell: (row: Row) => Fillable; kind?: 'number' | 'main' }
+/** `sort`: the address that sorts by the column, and how the list is sorted by it now. */
+export type Column<Row> = {
+  name: string
+  cell: (row: Row) => Fillable
+  kind?: 'number' | 'main'
+  sort?: { path: string; now: 'ascending' | 'descending' | 'none' } | undefined
+}
 
 /** A table whose rows become cards on a narrow screen. */
 export function table<Row>(caption: string, given: (Column<Row> | false)[], rows: Row[], empty: string): Html {
@@ -60,7 +66,7 @@ export function table<Row>(caption: string, given: (Column<Row> | false)[], rows
   const columns = given.filter((column) => column !== false)
   return html`<table>
 <caption class="visually-hidden">${caption}</caption>
-<thead><tr>${columns.map(({ name, kind }) => html`<th scope="col"${kind === 'number' && html` class="number"`}>${name}</th>`)}</tr></thead>
+<thead><tr>${columns.map(heading)}</tr></thead>
 <tbody>${rows.map(
     (
       row,
@@ -68,6 +74,11 @@ export function table<Row>(caption: string, given: (Column<Row> | false)[], rows
 `,
   )}</tbody>
 </table>`
+}
+
+function heading({ name, kind, sort }: Pick<Column<never>, 'name' | 'kind' | 'sort'>): Html {
+  const attributes = html`${kind === 'number' && html` class="number"`}${sort && html` aria-sort="${sort.now}"`}`
+  return html`<th scope="col"${attributes}>${sort ? link(sort.path, name) : name}</th>`
 }
 
 export type Fact = [name: string, value: Fillable]

@@ -1,6 +1,8 @@
 /** Forms for the members of an operation. */
 import { type Member, type Members, textOf } from '../operations/members/member.ts'
 import type { Operation } from '../operations/operation.ts'
+import type { ServiceSetting } from '../operations/service.ts'
+import { utc } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Fields } from './form.ts'
 
@@ -9,8 +11,19 @@ export function formMembers({ input = [] }: Operation): Member[] {
   return input.filter(({ label, isSeparate }) => label !== undefined && !isSeparate)
 }
 
+type FormState = { faults: readonly string[]; settings: readonly ServiceSetting[] }
+
+/** Names the present value of each setting: "GRANTOR_CODE_LIFETIME (now 60) unless given". */
+function withValues(hint: string, settings: readonly ServiceSetting[]): string {
+  return hint.replace(/GRANTOR_[A-Z_]+/g, (name) => {
+    const value = settings.find((setting) => setting.name === name)?.value ?? null
+    return value === null ? name : `${name} (now ${value})`
+  })
+}
+
 /** The fields of a form. The rare ones are in a second part, which is open if one of them has a fault. */
-export function fieldsOf(members: readonly Member[], values: Members, faults: readonly string[]): Html {
+export function fieldsOf(given: readonly Member[], values: Members, { faults, settings }: FormState): Html {
+  const members = given.map((member) => ({ ...member, ...(member.hint && { hint: withValues(member.hint, settings) }) }))
   const faultsOf = (member: Member): string[] => faults.filter((fault) => memberOfFault(members, fault) === member)
   const field = (member: Member): Html => fieldOf(member, values[member.name], faultsOf(member))
   const rare = members.filter(({ isRare }) => isRare)
@@ -59,6 +72,9 @@ ${offered.map(([choice, words]) => html`<option value="${choice}"${text === choi
   if (['texts', 'scopes', 'key_set'].includes(shape.kind))
     return html`${head}<textarea name="${name}" id="${id}" rows="3" spellcheck="false" class="code"${described}>
 ${text}</textarea></div>`
+  // The value of such a field has no zone. The label says that it is UTC.
+  if (shape.kind === 'time')
+    return html`${head}<input type="datetime-local" name="${name}" id="${id}" value="${text}" step="1"${described}></div>`
   return html`${head}<input type="text" name="${name}" id="${id}" value="${text}" autocomplete="off" spellcheck="false"${described}></div>`
 }
 
@@ -74,6 +90,7 @@ function choicesOf({ shape, choices: words = {} }: Member): (readonly [value: st
 }
 
 function fieldText(kind: Member['shape']['kind'], value: unknown): string {
+  if (kind === 'time' && typeof value === 'number') return new Date(value * 1000).toISOString().slice(0, 19)
   if (kind === 'texts') return ((value as string[] | null) ?? []).join('\n')
   if (kind === 'scopes') return scopeLines(value)
   return kind === 'key_set' && typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : textOf(value)
@@ -112,8 +129,11 @@ function enteredValue({ name, shape, nullable }: Member, fields: Fields): unknow
       const values = shape.choices ? fields.all(name) : linesOf(text)
       return values.length === 0 && nullable ? null : values
     }
+    case 'time': {
+      const at = text === '' ? Number.NaN : Date.parse(`${text}Z`)
+      return Number.isNaN(at) ? text : Math.floor(at / 1000)
+    }
     case 'integer':
-    case 'time':
       if (text === '' && nullable) return null
       return /^\d{1,15}$/.test(text) ? Number(text) : text
     case 'scopes':
@@ -149,7 +169,7 @@ function parseOrKeep(text: string): unknown {
 export function shownMembers(members: readonly Member[], given: Members): [string, string][] {
   return members.flatMap(({ name, label, shape }) =>
     label !== undefined && shape.kind !== 'picture' && Object.hasOwn(given, name)
-      ? [[label, inOneLine(given[name])] as [string, string]]
+      ? [[label, shape.kind === 'time' ? utc(given[name] as number) : inOneLine(given[name])] as [string, string]]
       : [],
   )
 }

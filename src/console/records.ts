@@ -7,6 +7,7 @@ import { type Listed, nameOf, type Operation, type Result, recordIn, type Subjec
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
 import { clientSections } from './client-sections.ts'
+import { countLine, type ListView, listForm, pageLinks, sortOf, viewOfList } from './list-view.ts'
 import {
   buttonLink,
   type Column,
@@ -17,7 +18,6 @@ import {
   facts,
   link,
   named,
-  nextLink,
   pathTo,
   section,
   shownCell,
@@ -45,25 +45,26 @@ function operationOf({ operations }: Subject, kind: Operation['kind']): Operatio
 function addListPage(console: Console, subject: Subject): void {
   const list = operationOf(subject, 'list')
   if (!list) return
-  const { name, page, empty } = subject
+  const { name, page, noun, empty } = subject
   const place = pathTo(name)
-  const search = list.input?.find((member) => member.name === 'search')
   addPage(console, place, async (visit) => {
-    const text = search ? visit.query.text('search').slice(0, search.longest) : ''
-    const given = { input: text === '' ? {} : { search: text }, after: visit.query.text('after') }
-    const { items, next } = await readList(console, visit, list as Operation<never, Listed>, given)
+    const view = viewOfList(visit, list, place)
+    const { items, next, previous, total } = await readList(console, visit, list as Operation<never, Listed>, view.given)
     const title = page?.title ?? name
     const add = addActionOf(visit, subject)
-    const none = text === '' ? empty?.page : `No ${subject.noun} ${next === null ? '' : 'on this page '}has this text.`
+    const none = view.isFiltered ? `No ${noun} matches.` : (empty?.page ?? 'There is nothing here.')
     const rows = await Promise.all(items.map((record) => rowOf(console, visit, subject, record)))
     return {
       title,
       content: html`${titleRow(title, add !== undefined && buttonLink(add.path, add.label, 'main'))}
 ${doneMessage(doneOf(visit, subject.operations))}
 ${page?.lead !== undefined && html`<p class="lead">${page.lead}</p>`}
-${search && searchForm(name, search.label ?? '', text)}
-${table(title, columnsOf(subject, rows, visit.now), rows, none ?? 'There is nothing here.')}
-${nextLink(next === null ? null : `${place}${queryOf({ search: text, after: next })}`, text === '' ? 'Next page' : 'Search further')}
+${listForm(view)}
+${countLine(total ?? { number: items.length, kind: 'exact' }, noun)}
+<div id="results">
+${table(title, columnsOf(subject, rows, { view, now: visit.now }), rows, none)}
+${pageLinks(view, { next, previous })}
+</div>
 ${page?.readOnly !== undefined && !add && html`<p class="fine">${page.readOnly}</p>`}`,
     }
   })
@@ -91,7 +92,11 @@ async function asideOf({ service }: Console, { actor }: Visit, { name }: Subject
 }
 
 /** The column with the name of the record comes first, and links to its page. */
-function columnsOf(subject: Subject, rows: readonly Row[], now: number): (Column<Row> | false)[] {
+function columnsOf(
+  subject: Subject,
+  rows: readonly Row[],
+  { view, now }: { view: ListView; now: number },
+): (Column<Row> | false)[] {
   const shown = (subject.displays ?? []).filter(({ column }) => column !== undefined)
   const [main, ...others] = [...shown.filter(({ isTitle }) => isTitle), ...shown.filter(({ isTitle }) => !isTitle)]
   const mainCell = ({ id, record, aside }: Row): Html => {
@@ -99,21 +104,17 @@ function columnsOf(subject: Subject, rows: readonly Row[], now: number): (Column
     return html`${aside}${operationOf(subject, 'get') ? link(pathTo(subject.name, id), words) : words}`
   }
   return [
-    { name: main?.label ?? '', cell: mainCell, kind: 'main' },
-    ...others.map((display) => ({ name: display.label, cell: ({ record }: Row) => shownCell(display.shown(record), now) })),
+    { name: main?.label ?? '', cell: mainCell, kind: 'main', sort: sortOf(view, main?.name) },
+    ...others.map((display) => ({
+      name: display.label,
+      cell: ({ record }: Row) => shownCell(display.shown(record), now),
+      sort: sortOf(view, display.name),
+    })),
     rows.some(({ actions }) => actions.length > 0) && {
       name: 'Change',
       cell: ({ actions }: Row) => html`<span class="page-actions">${actions.map(actionLink)}</span>`,
     },
   ]
-}
-
-function searchForm(name: string, label: string, text: string): Html {
-  return html`<form method="get" action="/console/${name}" class="search" role="search">
-<label for="search">${label}</label>
-<input type="search" id="search" name="search" value="${text}" maxlength="100" autocomplete="off">
-<button class="button quiet small">Search</button>
-</form>`
 }
 
 function addRecordPage(console: Console, subject: Subject): void {

@@ -8,6 +8,7 @@ import { OAuthError } from '../oauth/oauth-error.ts'
 import type { Service } from '../operations/service.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import { auditPages } from './audit.ts'
+import { grantPages } from './grants.ts'
 import { jobPages } from './jobs.ts'
 import { keyPages } from './keys.ts'
 import { consolePage } from './layout.ts'
@@ -38,6 +39,7 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Se
   recordPages(console)
   secretPages(console)
   jobPages(console)
+  grantPages(console)
   walletPages(console)
   keyPages(console)
   auditPages(console)

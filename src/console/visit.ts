@@ -5,7 +5,7 @@ import { Problem } from '../admin/problem.ts'
 import type { AdminScope } from '../domain/operators/roles.ts'
 import { subjectOf } from '../operations/all.ts'
 import { checkInput } from '../operations/check-input.ts'
-import { cursorOf, placeIn } from '../operations/cursor.ts'
+import { cursorsOf, placesIn } from '../operations/cursor.ts'
 import type { Members } from '../operations/members/member.ts'
 import {
   type Call,
@@ -20,7 +20,7 @@ import {
 } from '../operations/operation.ts'
 import { notFound } from '../operations/refusal.ts'
 import { USUAL_LIMIT } from '../operations/schemas.ts'
-import { type Actor, mayUse, type Service } from '../operations/service.ts'
+import { type Actor, mayUse, type Service, type ServiceSetting } from '../operations/service.ts'
 import { type Fields, formTokenOf, queryFieldsOf } from './form.ts'
 import { consolePage, type Frame, type Page } from './layout.ts'
 import { redirectTo, sendPage } from './replies.ts'
@@ -30,7 +30,7 @@ import { signInPage } from './sign-in-page.ts'
 export type Console = { admin: Admin; service: Service; server: FastifyInstance }
 
 /** What a page gives to an operation. */
-export type Given = { id?: string; input?: Members; limit?: number; after?: string; etag?: string; key?: string }
+export type Given = { id?: string; input?: Members; limit?: number; after?: string; before?: string; etag?: string; key?: string }
 
 export type Visit = {
   request: FastifyRequest
@@ -40,6 +40,8 @@ export type Visit = {
   params: Record<string, string>
   query: Fields
   actor: Actor
+  /** the settings in force */
+  settings: readonly ServiceSetting[]
   /** epoch seconds */
   now: number
   may(scope: AdminScope): boolean
@@ -65,10 +67,11 @@ export function doneOf({ query }: Visit, operations: readonly Operation[]): stri
   return operations.find(({ id }) => id === query.text('done'))?.page?.done
 }
 
-/** A page of a list, and the path of the next page with the query of this one; null after the last page. */
+/** A page of a list, with the cursors of the pages beside it; null if there is none. */
 export async function readList<Item>(console: Console, visit: Visit, operation: Operation<never, Listed<Item>>, given: Given) {
-  const { items, next } = (await visit.run(operation, given)).output
-  return { items, next: cursorOf(console.service.keys().ring, operation, next) }
+  const { items, total, ...places } = (await visit.run(operation, given)).output
+  const { next, previous = null } = cursorsOf(console.service.keys().ring, operation, places)
+  return { items, total, next, previous }
 }
 
 /** A record as it is now. `state`: the part that a change of the record is compared with. */
@@ -145,6 +148,7 @@ export async function visitOf(
     params,
     query: queryFieldsOf(request),
     actor,
+    settings: service.settings,
     now: service.now(),
     may: (scope) => mayUse(actor, scope),
     formToken,
@@ -164,18 +168,18 @@ export async function visitOf(
 function callOf(
   { service, actor }: Pick<Call, 'service' | 'actor'>,
   operation: Operation,
-  { id = '', input = {}, limit = USUAL_LIMIT, after, etag, key }: Given,
+  { id = '', input = {}, limit = USUAL_LIMIT, after, before, etag, key }: Given,
 ): Call {
   checkInput(operation, input)
   // A link with a longer id than the API accepts leads to no record.
   if (id.length > (subjectOf(operation.subject).hasUris ? 2000 : 100)) throw notFound(operation.subject, id)
-  const place = placeIn(service.keys().ring, operation, after === '' ? undefined : after)
+  const places = placesIn(service.keys().ring, operation, { ...(after && { after }), ...(before && { before }) })
   return {
     service,
     actor,
     id,
     input,
-    page: { limit, after: place },
+    page: { limit, ...places },
     requireMatch: matcher(etag === '' ? undefined : etag),
     idempotencyKey: key === '' ? undefined : key,
   }

@@ -51,7 +51,7 @@ export function walletPages(console: Console): void {
     const lead = html`<p class="lead">What a wallet allowed, and where it is signed in.</p>`
     return {
       title: 'Wallets',
-      content: html`${titleRow('Wallets')}
+      content: html`${titleRow('Wallets', html`${buttonLink('/console/grants', 'All grants')} ${buttonLink('/console/sessions', 'All sessions')}`)}
 ${doneMessage(endedOf(visit))}
 <form method="get" action="/console/wallet" class="search" role="search">
 <label for="wallet">Address of a wallet</label>

@@ -1,16 +1,26 @@
 /** The registered clients. */
 import { Type } from 'typebox'
 import { setClientLogo as storeLogo } from '../domain/clients/client-logo.ts'
+import { CLIENTS_IN_TABLE, type ClientRow, readClientTable } from '../domain/clients/client-table.ts'
 import { createClientOnce } from '../domain/clients/idempotent-client.ts'
 import { rotateSecret, updateClient as storeChanges, createClient as storeClient } from '../domain/clients/manage-clients.ts'
 import { type ClientRegistration, hasSecret, registerClient } from '../domain/clients/register-client.ts'
-import { SEARCHED_AT_MOST, searchClients } from '../domain/clients/search-clients.ts'
+import { searchClients } from '../domain/clients/search-clients.ts'
 import type { ActName } from '../domain/model/audit-events.ts'
 import type { Client, ClientAuthMethod } from '../domain/model/records.ts'
 import type { NewJob } from '../domain/operators/jobs.ts'
 import { CLIENT_LOGO, type Logo, readLogoUri } from '../look/logo.ts'
 import { requireOwnerFor, requireOwnerIfOperator } from './access.ts'
 import { jobRecord, jobs } from './jobs.ts'
+import {
+  type Arrangement,
+  arranged,
+  arrangementMembers,
+  filterMember,
+  pageOfArranged,
+  type Sorted,
+  type SortPlace,
+} from './lists.ts'
 import { clientMembers } from './members/client-members.ts'
 import {
   byKey,
@@ -26,6 +36,7 @@ import {
 import {
   type Call,
   displaysOf,
+  type Listed,
   type Page,
   type RecordKind,
   type Result,
@@ -38,7 +49,7 @@ import { fieldsOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './
 import { type Service, warningsOf } from './service.ts'
 import { environmentText, type Setup, setupOf } from './setup.ts'
 import { operationsOn } from './standard.ts'
-import { capitalised, counted, utc } from './words.ts'
+import { capitalised, counted, number, utc } from './words.ts'
 
 /** Counting stops at this number, because counting more grants takes long. */
 export const COUNTED_AT_MOST = 10_000
@@ -79,7 +90,7 @@ const kind: RecordKind = {
     },
     { label: 'Secrets', print: 'secrets', shown: ({ secrets }) => secretsShown(secrets) },
     { label: 'Warnings', print: 'warning', shown: ({ warnings = [] }) => linesOf(warnings as string[]) },
-    timeDisplay('created_at', 'Registered', { print: 'created' }),
+    timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED', isPageColumn: true }),
     { label: 'State', print: 'state', column: 'STATE', shown: stateOf },
   ],
   empty: {
@@ -113,29 +124,76 @@ type CheckedRecord = ClientRecord & { warnings: readonly string[] }
 
 type Created = { client: CheckedRecord; client_secret: string | null }
 
-const listClients = list<{ search?: string }>({
-  summary: 'Lists the registered clients, sorted by id.',
+const SORTED: Sorted<ClientRow> = {
+  id: ({ id }) => id,
+  texts: ({ id, name }) => [name, id],
+  sorts: { client_id: ({ id }) => id, name: ({ name }) => name, created_at: ({ createdAt }) => createdAt },
+}
+
+type ClientFilter = Arrangement & { type?: Client['type']; state?: 'enabled' | 'disabled' }
+
+const listClients = list<ClientFilter>({
+  summary: 'Lists the registered clients.',
+  description: `Sorted by id unless \`sort\` is given. Only this order can be read if more than ${number(CLIENTS_IN_TABLE)} clients are registered.`,
   input: [
-    {
-      name: 'search',
-      shape: { kind: 'text' },
-      longest: 100,
-      words: 'Only clients whose name or id contains this text.',
-      label: 'Name or client id',
-      option: { value: 'TEXT', words: 'Only clients whose name or id contains this text.' },
-    },
+    ...arrangementMembers('client', 'name or id', ['client_id', 'name', 'created_at']),
+    filterMember('type', 'Type', ['confidential', 'public', 'native'], 'Only clients of this type.'),
+    filterMember('state', 'State', ['enabled', 'disabled'], 'Only clients in this state.'),
   ],
   isPaged: true,
   mayConflict: true,
-  async run({ service, input, page }) {
-    const { items, next } = await readPage<Client, { id: string }>(
-      page,
-      (limit, after) => readClients(service, input.search, { after: after?.id ?? '', limit }),
-      ({ id }) => ({ id }),
-    )
-    return { output: { items: items.map(clientRecord), next } }
-  },
+  run: async ({ service, input, page }) => ({ output: await listedClients(service, input, page) }),
 })
+
+async function listedClients(service: Service, filter: ClientFilter, page: Page): Promise<Listed> {
+  const { store } = service
+  const { search, type, state, sort = 'client_id', order = 'ascending' } = filter
+  const isById = sort === 'client_id' && order === 'ascending' && type === undefined && state === undefined
+  if (isById && search === undefined && page.before === undefined) return clientsById(service, page)
+  const table = await readClientTable(store)
+  if (table === null) {
+    if (!isById || search === undefined) throw tooManyClients()
+    return searchedClients(service, search, page)
+  }
+  const wanted = table.filter(
+    (row) =>
+      (type === undefined || row.type === type) && (state === undefined || (row.disabledAt === null) === (state === 'enabled')),
+  )
+  const found = pageOfArranged(arranged(wanted, filter, SORTED), page, filter, SORTED)
+  const read = await Promise.all(found.items.map(({ id }) => store.clients.readClient(id)))
+  // A client can be deleted after the table was read.
+  return { ...found, items: read.filter((client) => client !== null).map(clientRecord) }
+}
+
+/** In the order of the store, which needs no table. */
+async function clientsById({ store: { clients } }: Service, page: Page): Promise<Listed> {
+  const placeOf = ({ id }: Client): SortPlace => ({ key: id, id })
+  const read = (limit: number, after: SortPlace | undefined) => clients.readClients({ after: after?.id ?? '', limit })
+  const [{ items, next }, total] = await Promise.all([readPage(page, read, placeOf), clients.countClients()])
+  const [first] = items
+  const canGoBack = page.after !== undefined && first !== undefined && total <= CLIENTS_IN_TABLE
+  return {
+    items: items.map(clientRecord),
+    next,
+    previous: canGoBack ? placeOf(first) : null,
+    total: { number: total, kind: 'exact' },
+  }
+}
+
+/** Among more clients than a table has, a search reads one page after another. */
+async function searchedClients({ store }: Service, search: string, page: Page): Promise<Listed> {
+  const read = async (limit: number, after: SortPlace | undefined): Promise<Client[]> => {
+    const found = await searchClients(store, search, { after: after?.id ?? '', limit })
+    if (found === 'too_many') throw tooManyClients()
+    return found
+  }
+  const { items, next } = await readPage(page, read, ({ id }) => ({ key: id, id }))
+  return { items: items.map(clientRecord), next }
+}
+
+function tooManyClients(): Refusal {
+  return conflict(`More than ${number(CLIENTS_IN_TABLE)} clients are registered. Search for the whole client id.`)
+}
 
 const createClient = create<Members, Created>({
   summary: 'Registers a client.',
@@ -615,13 +673,6 @@ async function readWithGrants(service: Service, id: string) {
   const client = await readClient(service, id)
   const count = await countUnended(service, id)
   return { client, count, grants: counted(count, 'grant', COUNTED_AT_MOST), have: count === 1 ? 'has' : 'have' }
-}
-
-async function readClients({ store }: Service, search: string | undefined, page: Page & { after: string }): Promise<Client[]> {
-  if (search === undefined) return store.clients.readClients(page)
-  const found = await searchClients(store, search, page)
-  if (found !== 'too_many') return found
-  throw conflict(`The search stopped after ${SEARCHED_AT_MOST} clients. Search for the whole client id.`)
 }
 
 /** A client that begins to authenticate with a secret has none yet. */

@@ -1,18 +1,32 @@
 /** A cursor is the sealed place of the last item of a page. */
 import type { KeyRing } from '../keys/key-ring.ts'
 import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
-import type { Operation } from './operation.ts'
+import type { Listed, Operation } from './operation.ts'
 import { invalid } from './refusal.ts'
 
 const FORMAT: SealedFormat<{ list: string; place: unknown }> = sealedFormat('adminCursor')
 
 /** Null after the last page. */
-export function cursorOf(keys: KeyRing, { subject: list }: Operation, place: unknown): string | null {
+function cursorOf(keys: KeyRing, { subject: list }: Operation, place: unknown): string | null {
   return place === null || place === undefined ? null : FORMAT.seal(keys, { list, place })
 }
 
+/** The cursors of a page in both directions. */
+export function cursorsOf(keys: KeyRing, operation: Operation, { next, previous }: Pick<Listed, 'next' | 'previous'>) {
+  return {
+    next: cursorOf(keys, operation, next),
+    ...(previous !== undefined && { previous: cursorOf(keys, operation, previous) }),
+  }
+}
+
+/** The places of a request for a page. */
+export function placesIn(keys: KeyRing, operation: Operation, { after, before }: { after?: string; before?: string }) {
+  if (after !== undefined && before !== undefined) throw invalid(['after and before are both given: keep one.'])
+  return { after: placeIn(keys, operation, after), before: placeIn(keys, operation, before) }
+}
+
 /** The cursor of another list is refused. */
-export function placeIn(keys: KeyRing, { subject: list }: Operation, cursor: string | undefined): unknown {
+function placeIn(keys: KeyRing, { subject: list }: Operation, cursor: string | undefined): unknown {
   if (cursor === undefined) return undefined
   const opened = FORMAT.open(keys, cursor)
   if (opened?.list === list) return opened.place

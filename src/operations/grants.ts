@@ -1,15 +1,18 @@
 /** Grants of users: reading and ending them. */
 import { Type } from 'typebox'
 import { endOneGrant } from '../domain/consent/end-grants.ts'
-import { type GrantPlace, readGrantPage } from '../domain/consent/list-grants.ts'
+import { countMatching } from '../domain/consent/end-matching.ts'
+import { type PagePlace, readGrantPage } from '../domain/consent/list-grants.ts'
 import { openReceipt } from '../domain/consent/receipt.ts'
+import type { Order } from '../domain/model/pages.ts'
 import type { Grant, Receipt } from '../domain/model/records.ts'
+import { conditionsOf, matchingOf } from '../domain/operators/jobs.ts'
 import { type Address, parseAddress, shortenAddress } from '../wallet/address.ts'
 import { COUNTED_AT_MOST } from './clients.ts'
-import { jobRecord, jobs } from './jobs.ts'
+import { type JobRecord, jobRecord, jobs } from './jobs.ts'
 import type { Member, Members } from './members/member.ts'
 import { type Call, column, columns, type RecordKind, type Subject } from './operation.ts'
-import { invalid, notFound } from './refusal.ts'
+import { conflict, invalid, notFound } from './refusal.ts'
 import { fieldsOf, named, refTo, textOrNull, time, timeOrNull, walletSchema } from './schemas.ts'
 import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
@@ -94,9 +97,16 @@ export function walletOf(text: string): Address {
 
 /** How a grant or a session is named to an operator. */
 const CLIENT_ID: Member = { name: 'client_id', shape: { kind: 'text' } }
+/** In which order grants and sessions are listed. */
+export const ORDER: Member = {
+  name: 'order',
+  shape: { kind: 'text', choices: ['newest', 'oldest'] },
+  words: 'The first ones; `newest` unless given.',
+  option: { value: 'ORDER', words: 'newest first unless given, or oldest.' },
+}
 export const WALLET: Member = { name: 'wallet', shape: { kind: 'wallet' } }
 
-export const listGrants = list<{ wallet?: string; client_id?: string; active?: boolean }, GrantRecord>({
+export const listGrants = list<{ wallet?: string; client_id?: string; active?: boolean; order?: Order }, GrantRecord>({
   summary: 'Lists grants, newest first; the active grants of a wallet by client, and newest first within a client.',
   description:
     'A page can have fewer items than `limit`, even none, if few grants match. The list ends with the page whose `next` is null.',
@@ -109,6 +119,7 @@ export const listGrants = list<{ wallet?: string; client_id?: string; active?: b
       words: 'true: only grants that have neither ended nor expired.',
       option: { name: 'living', words: 'Only grants that have neither ended nor expired.' },
     },
+    ORDER,
   ],
   isPaged: true,
   command: {
@@ -121,10 +132,9 @@ export const listGrants = list<{ wallet?: string; client_id?: string; active?: b
   async run({ service, input, page }) {
     const at = service.now()
     const wallet = input.wallet === undefined ? undefined : walletOf(input.wallet)
-    const wanted = { wallet, clientId: input.client_id, living: input.active === true, at }
-    const { limit, after } = page
-    const { items, next } = await readGrantPage(service.store.grants, wanted, { limit, after: after as GrantPlace | undefined })
-    return { output: { items: items.map((grant) => grantRecord(grant, at)), next } }
+    const wanted = { wallet, clientId: input.client_id, living: input.active === true, order: input.order, at }
+    const { items, ...places } = await readGrantPage(service.store.grants, wanted, page as PagePlace)
+    return { output: { items: items.map((grant) => grantRecord(grant, at)), ...places } }
   },
 })
 
@@ -211,6 +221,102 @@ export const endGrantsOfWallet = act<AtClient, { grants_ended: number }>({
   },
 })
 
+type Matching = { client_id?: string; wallet?: string; scope?: string; created_before?: number }
+
+export const endMatchingGrants = act<Matching, JobRecord>({
+  id: 'endMatchingGrants',
+  verb: 'end-matching',
+  path: 'end-matching',
+  summary: 'Ends all grants of a client, of a wallet, with a scope, or from before a time.',
+  description:
+    'Several conditions must all hold, and at least one is needed. The consents stay: users sign in again. Without a client and a wallet, the job reads all grants.',
+  input: [
+    {
+      ...CLIENT_ID,
+      label: 'Client',
+      hint: 'A client id.',
+      option: { name: 'client', value: 'CLIENT_ID', words: 'Only grants to this client.' },
+    },
+    {
+      ...WALLET,
+      label: 'Wallet',
+      hint: '0x and 40 hexadecimal digits.',
+      option: { value: 'ADDRESS', words: 'Only grants of this wallet.' },
+    },
+    {
+      name: 'scope',
+      shape: { kind: 'text' },
+      longest: 64,
+      label: 'Scope',
+      option: { value: 'SCOPE', words: 'Only grants with this scope.' },
+    },
+    {
+      name: 'created_before',
+      shape: { kind: 'time' },
+      label: 'Created before (UTC)',
+      option: { value: 'TIME', words: 'Only grants from before this time: a date, a time in UTC, or how long ago, such as 90d.' },
+    },
+  ],
+  mayConflict: true,
+  answers: { started: 'The job, which goes on without the caller.' },
+  output: refTo(jobs.schemas[0]),
+  command: {
+    examples: ['--scope enhancement --created-before 90d --yes'],
+    isConfirmed: true,
+    done: ({ grants_ended: ended }: JobRecord) => `Ended ${counted(ended, 'grant')}.`,
+    json: ({ client_id, wallet, grants_ended }: JobRecord) => ({ client_id, wallet, grants_ended }),
+  },
+  page: {
+    link: 'End several grants',
+    intro: 'All conditions that are given must hold. Leave a field empty for any value.',
+    button: 'End the grants',
+    isDangerous: true,
+  },
+  async question({ service, input }) {
+    const { clientId } = conditionsIn(input)
+    const { number: count, kind: how } = await countMatchingGrants(service, input)
+    const of = clientId === '' ? 'all apps' : await nameOf(service, clientId)
+    return {
+      title: 'End these grants?',
+      effect: `It ends ${how === 'at_least' ? 'at least ' : ''}${counted(count, 'grant')} of ${of}.`,
+      notes: [
+        ...(how === 'at_least' ? ['There are too many grants to count all of them here. The job counts them.'] : []),
+        'Users sign in again to use the app. This cannot be undone.',
+      ],
+      isDangerous: true,
+    }
+  },
+  async run({ service, actor, input }) {
+    const { clientId, matching } = conditionsIn(input)
+    const job = await service.startJob({ kind: 'end_matching_grants', clientId, matching, startedBy: actor.id })
+    if (job === null) throw conflict('Too many jobs are under way. Wait until one is done.')
+    const { doneAt, grantsEnded } = job
+    const act = {
+      event: doneAt === null ? 'ending_of_grants_started' : 'grants_ended',
+      ...(clientId !== '' && { client_id: clientId }),
+      ...(matching.wallet !== null && { wallet: matching.wallet }),
+      details: { ...conditionsOf(matching), ...(doneAt !== null && { grants: grantsEnded }) },
+    } as const
+    return { output: jobRecord(job), isNew: true, act }
+  },
+})
+
+/** The grants that match and have not ended. `rows`: the most rows that are read. */
+export function countMatchingGrants({ store }: Service, input: Matching, rows?: number): ReturnType<typeof countMatching> {
+  return countMatching(store, matchingOf(conditionsIn(input)), rows)
+}
+
+function conditionsIn({ client_id: clientId = '', wallet, scope, created_before: before }: Matching) {
+  const matching = {
+    wallet: wallet === undefined ? null : walletOf(wallet),
+    scope: scope ?? null,
+    createdBefore: before ?? null,
+  }
+  if (clientId === '' && Object.values(matching).every((value) => value === null))
+    throw invalid(['At least one condition is needed.'])
+  return { clientId, matching }
+}
+
 async function readGrant({ store }: Service, id: string): Promise<Grant> {
   return existing(await store.grants.readGrant(id), id)
 }
@@ -235,4 +341,7 @@ async function nameOf({ nameOfClient }: Service, clientId: string): Promise<stri
   return (await nameOfClient(clientId)) || clientId
 }
 
-export const grants: Subject = { ...kind, operations: [listGrants, getGrant, getReceiptOfGrant, endGrant, endGrantsOfWallet] }
+export const grants: Subject = {
+  ...kind,
+  operations: [listGrants, getGrant, getReceiptOfGrant, endGrant, endGrantsOfWallet, endMatchingGrants],
+}

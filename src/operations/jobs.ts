@@ -9,9 +9,14 @@ import { operationsOn } from './standard.ts'
 
 const fields = fieldsOf<Job>()({
   job_id: [uuid, ({ id }) => id],
-  kind: [Type.Enum(['end_grants_of_client', 'delete_client', 'end_grants_of_wallet']), ({ kind }) => kind],
-  client_id: [Type.String({ description: 'Empty if the grants of a wallet at all clients end.' }), ({ clientId }) => clientId],
-  wallet: [textOrNull, ({ ofWallet }) => ofWallet?.wallet ?? null],
+  kind: [Type.Enum(['end_grants_of_client', 'delete_client', 'end_grants_of_wallet', 'end_matching_grants']), ({ kind }) => kind],
+  client_id: [Type.String({ description: 'Empty if the grants at all clients end.' }), ({ clientId }) => clientId],
+  wallet: [textOrNull, ({ ofWallet, matching }) => ofWallet?.wallet ?? matching?.wallet ?? null],
+  scope: [
+    Type.Union([Type.String(), Type.Null()], { description: 'Only grants with this scope end.' }),
+    ({ matching }) => matching?.scope ?? null,
+  ],
+  created_before: [timeOrNull, ({ matching }) => matching?.createdBefore ?? null],
   started_by: [
     Type.String({ description: 'The id of the operator, or the address of the wallet if its user started the job.' }),
     ({ startedBy }) => startedBy,

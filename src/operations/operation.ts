@@ -13,9 +13,11 @@ import type { SubjectName } from './subject-name.ts'
 /** `set` creates a record with a given id, or changes it. `act` is everything else that changes something. */
 export type Kind = 'list' | 'get' | 'create' | 'change' | 'set' | 'delete' | 'act'
 
-/** Items of a list after a place. `after` is undefined for the first page. */
-export type Page = { limit: number; after: unknown }
-export type Listed<Item = Members> = { items: Item[]; next?: unknown }
+/** Items of a list after a place, before a place, or from the first one. Not every list is read backwards. */
+export type Page = { limit: number; after: unknown; before?: unknown }
+/** How many records a list has. `at_least`: counting stopped there. */
+export type Total = { number: number; kind: 'exact' | 'at_least' }
+export type Listed<Item = Members> = { items: Item[]; next?: unknown; previous?: unknown; total?: Total }
 
 export type Call<Input = Members> = {
   service: Service
@@ -161,7 +163,11 @@ export function defineOperation<Input = Members, Output = unknown>(
 export type Display = {
   label: string
   column?: string
+  /** true if only the lists of pages have the column, and not those of a terminal */
+  isPageColumn?: true
   print?: string
+  /** the member by which a list can be sorted, if its operation takes it */
+  name?: string
   /** true for the name of the record */
   isTitle?: true
   /** true if only lists show it */
@@ -211,12 +217,12 @@ export function columns(...names: readonly string[]): Display[] {
 
 export function column(heading: string, name: string, kind: 'text' | 'time' = 'text'): Display {
   const shown = ({ [name]: value }: Members): Shown => usualShown(value, { shape: { kind } })
-  return { label: heading, column: heading, isOnlyColumn: true, shown }
+  return { label: heading, column: heading, isOnlyColumn: true, name, shown }
 }
 
 /** A time of a record, in epoch seconds. */
 export function timeDisplay(name: string, label: string, others: Partial<Display> = {}): Display {
-  return { label, ...others, shown: ({ [name]: at }) => usualShown(at, { shape: { kind: 'time' } }) }
+  return { label, name, ...others, shown: ({ [name]: at }) => usualShown(at, { shape: { kind: 'time' } }) }
 }
 
 /** How the members of a table are shown. */
@@ -267,6 +273,26 @@ export function matcher(wanted: string | undefined): (record: object) => void {
   return (record) => {
     if (wanted === undefined || wanted === '*' || wanted === etagOf(record)) return
     throw new Refusal('changed_meanwhile', 'The record was changed since it was read. Read it again.')
+  }
+}
+
+/** The same in both directions. `read` returns the rows after the place, in the order or in the opposite order. */
+export async function readBothWays<Item, Place>(
+  { limit, after, before }: Page,
+  read: (of: { limit: number; place: Place | undefined; isBackwards: boolean }) => Promise<Item[]>,
+  placeOf: (item: Item) => Place,
+): Promise<{ items: Item[]; next: Place | null; previous: Place | null }> {
+  const isBackwards = before !== undefined
+  const place = (isBackwards ? before : after) as Place | undefined
+  const rows = await read({ limit: limit + 1, place, isBackwards })
+  const page = rows.slice(0, limit)
+  const items = isBackwards ? page.toReversed() : page
+  const [first, last] = [items[0], items.at(-1)]
+  const hasMore = rows.length > limit
+  return {
+    items,
+    next: last !== undefined && (isBackwards || hasMore) ? placeOf(last) : null,
+    previous: first !== undefined && (isBackwards ? hasMore : after !== undefined) ? placeOf(first) : null,
   }
 }
 

@@ -11,6 +11,7 @@ import {
   walletOrClientOf,
 } from '../domain/operators/operators.ts'
 import { requireStillOwner } from './access.ts'
+import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
 import { type Members, membersOf } from './members/member.ts'
 import { operatorMembers, ROLE_WORDS } from './members/operator-members.ts'
 import { defineOperation, displaysOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
@@ -54,10 +55,16 @@ function operatorRecord(operator: Operator) {
   return { ...membersOf(operatorMembers, operator), created_at: operator.createdAt }
 }
 
-const listOperators = list({
+const NAMES: RecordNames = { id: 'operator', texts: ['operator'], sorts: ['created_at', 'operator', 'role'] }
+
+const listOperators = list<Arrangement>({
   summary: 'Lists the operators.',
+  input: arrangementMembers('operator', 'address or id', NAMES.sorts),
   command: { about: 'The wallets and clients that may use the admin API.', examples: [''] },
-  run: async ({ service }) => ({ output: { items: (await readOperators(service.store)).map(operatorRecord) } }),
+  async run({ service, input }) {
+    const records = (await readOperators(service.store)).map(operatorRecord)
+    return { output: { items: arrangedRecords<Members>(records, input, NAMES) } }
+  },
 })
 
 const setOperator = defineOperation<{ role: OperatorRole }>({

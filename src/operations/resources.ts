@@ -2,6 +2,7 @@
 import { RESOURCES_AT_MOST } from '../domain/model/operator-store.ts'
 import { CLIENT_KINDS, type Resource, type ResourceScope } from '../domain/model/records.ts'
 import { resourceFaults } from '../domain/resources/resource-faults.ts'
+import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
 import { byKey, changedNames, differences, givenAtChange, givenAtCreation, type Members, membersOf } from './members/member.ts'
 import { resourceMembers } from './members/resource-members.ts'
 import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
@@ -30,7 +31,7 @@ const kind: RecordKind = {
       isOnlyColumn: true,
       shown: ({ scopes }) => ({ words: (scopes as ResourceScope[]).map(({ name }) => name) }),
     },
-    timeDisplay('created_at', 'Registered', { print: 'created' }),
+    timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED', isPageColumn: true }),
   ],
   empty: {
     page: 'No resource is registered yet.',
@@ -58,9 +59,15 @@ export function resourceOf({ name = '', scopes = [], openTo = ['registered'], ..
   }
 }
 
-const listResources = list({
+const NAMES: RecordNames = { id: 'resource', texts: ['name', 'resource'], sorts: ['resource', 'name', 'created_at'] }
+
+const listResources = list<Arrangement>({
   summary: 'Lists the registered resources.',
-  run: async ({ service }) => ({ output: { items: (await service.store.resources.listResources()).map(resourceRecord) } }),
+  input: arrangementMembers('resource', 'name or URI', NAMES.sorts),
+  async run({ service, input }) {
+    const records = (await service.store.resources.listResources()).map(resourceRecord)
+    return { output: { items: arrangedRecords<Members>(records, input, NAMES) } }
+  },
 })
 
 const createResource = create<Members, ResourceRecord>({

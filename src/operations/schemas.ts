@@ -54,6 +54,18 @@ export function pageOf(item: { $id: string }): TSchema {
     next: Type.Union([Type.String(), Type.Null()], {
       description: 'The parameter `after` of the next page; null after the last page.',
     }),
+    previous: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'The parameter `before` of the previous page; null before the first page. Absent if the list has one direction.',
+      }),
+    ),
+    total: Type.Optional(
+      Type.Object(
+        { number: Type.Integer(), kind: Type.Enum(['exact', 'at_least']) },
+        { description: 'How many records match. `at_least`: counting stopped there. Absent if the records are not counted.' },
+      ),
+    ),
   })
 }
 
@@ -68,6 +80,9 @@ const pageMembers = {
     }),
   ),
   after: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'The member `next` of the previous page.' })),
+  before: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 500, description: 'The member `previous` of the next page. Not with `after`.' }),
+  ),
 }
 
 /** What a caller gives besides the id of the record; null if the operation takes nothing. */

@@ -1,10 +1,20 @@
 /** Sessions of users: the browsers in which they are signed in. */
 import { Type } from 'typebox'
+import type { Order } from '../domain/model/pages.ts'
 import type { Session } from '../domain/model/records.ts'
-import { shortenAddress } from '../wallet/address.ts'
-import { WALLET, walletOf } from './grants.ts'
+import { type Address, shortenAddress } from '../wallet/address.ts'
+import { ORDER, WALLET, walletOf } from './grants.ts'
 import type { Members } from './members/member.ts'
-import { type RecordKind, readPage, type Subject, timeDisplay } from './operation.ts'
+import {
+  column,
+  type Listed,
+  type Page,
+  type RecordKind,
+  readBothWays,
+  readPage,
+  type Subject,
+  timeDisplay,
+} from './operation.ts'
 import { fieldsOf, named, time, walletSchema } from './schemas.ts'
 import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
@@ -32,6 +42,7 @@ const kind: RecordKind = {
   idName: 'session_id',
   displays: [
     { label: 'Session', column: 'SESSION_ID', shown: ({ session_id: id }) => ({ exact: String(id) }) },
+    { ...column('WALLET', 'wallet'), label: 'Wallet' },
     { label: 'Proof', column: 'METHOD', shown: ({ method }) => String(method) },
     timeDisplay('signed_in_at', 'Signed in', { column: 'SIGNED IN' }),
     timeDisplay('last_seen_at', 'Last seen', { column: 'LAST SEEN' }),
@@ -43,21 +54,47 @@ const { list, remove, existing } = operationsOn(kind)
 
 export type SessionRecord = ReturnType<typeof fields.read>
 
-export const listSessions = list<{ wallet: string }, SessionRecord>({
-  summary: 'Lists the sessions of a wallet that have not ended, newest first.',
-  input: [{ ...WALLET, required: true, option: { value: 'ADDRESS', words: 'The wallet.' } }],
+/** Counting stops at this number. */
+const SESSIONS_COUNTED_AT_MOST = 10_000
+
+export const listSessions = list<{ wallet?: string; order?: Order }, SessionRecord>({
+  summary: 'Lists the sessions that have not ended, newest first: those of a wallet, or those of all wallets.',
+  description: 'The list of all wallets is in the order in which the sessions end, and can be read in both directions.',
+  input: [{ ...WALLET, option: { value: 'ADDRESS', words: 'Only sessions of this wallet.' } }, ORDER],
   isPaged: true,
-  command: { examples: ['--wallet 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'] },
-  async run({ service, input, page }) {
-    const wallet = walletOf(input.wallet)
-    const { items, next } = await readPage<Session, Pick<Session, 'authTime' | 'hash'>>(
-      page,
-      (limit, after) => service.store.sessions.listSessions(wallet, { at: service.now(), limit, after }),
-      ({ authTime, hash }) => ({ authTime, hash }),
-    )
-    return { output: { items: items.map(fields.read), next } }
+  command: {
+    examples: ['--wallet 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '--limit 20'],
+    stream: { json: 'array', hasAll: true },
   },
+  run: async ({ service, input: { wallet, order = 'newest' }, page }) => ({
+    output: wallet === undefined ? await allSessions(service, order, page) : await sessionsOf(service, walletOf(wallet), page),
+  }),
 })
+
+async function sessionsOf({ store, now }: Service, wallet: Address, page: Page): Promise<Listed<SessionRecord>> {
+  const { items, next } = await readPage<Session, Pick<Session, 'authTime' | 'hash'>>(
+    page,
+    (limit, after) => store.sessions.listSessions(wallet, { at: now(), limit, after }),
+    ({ authTime, hash }) => ({ authTime, hash }),
+  )
+  return { items: items.map(fields.read), next }
+}
+
+async function allSessions({ store, now }: Service, order: Order, page: Page): Promise<Listed<SessionRecord>> {
+  const at = now()
+  const opposite = order === 'newest' ? 'oldest' : 'newest'
+  const [{ items, ...places }, number] = await Promise.all([
+    readBothWays<Session, Pick<Session, 'expiresAt' | 'hash'>>(
+      page,
+      ({ limit, place: after, isBackwards }) =>
+        store.sessions.listAllSessions({ at, limit, after, order: isBackwards ? opposite : order }),
+      ({ expiresAt, hash }) => ({ expiresAt, hash }),
+    ),
+    store.sessions.countSessions(at, SESSIONS_COUNTED_AT_MOST),
+  ])
+  const kindOfCount = number >= SESSIONS_COUNTED_AT_MOST ? 'at_least' : 'exact'
+  return { items: items.map(fields.read), ...places, total: { number, kind: kindOfCount } }
+}
 
 export const endSession = remove<Members, { wallet: string }>({
   id: 'endSession',

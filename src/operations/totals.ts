@@ -10,7 +10,7 @@ import { operationsOn } from './standard.ts'
 import { number } from './words.ts'
 
 /** Counting more rows takes long on SQLite, during which no other statement runs. */
-const GRANTS_COUNTED_AT_MOST = 100_000
+const GRANTS_COUNTED_AT_MOST = 10_000
 const USUAL_DAYS = 30
 
 type Totals = ActivityTotals & { clients: number; grants: GrantCount }
@@ -64,7 +64,7 @@ const kind: RecordKind = {
 
 export type TotalsRecord = ReturnType<typeof fields.read>
 
-/** "1,204", "about 300,000,000", "100,000 or more". */
+/** "1,204", "about 300,000,000", "10,000 or more". */
 export function grantsText({ number: count, kind: how }: GrantCount): string {
   if (how === 'estimate') return `about ${number(count)}`
   return how === 'at_least' ? `${number(count)} or more` : number(count)

@@ -17,31 +17,35 @@ type Totals = {
   sign_ins: { day: string; sign_ins: number }[]
 }
 
-test('GET /v1/totals counts clients, grants, active wallets and sign-ins of two nodes on one database', async ({ grantor }) => {
-  const other = await startGrantor({ databasePath: grantor.databasePath, clock: grantor.clock })
-  try {
-    const owner = await adminCaller(grantor, 'owner')
-    const [first, second] = [await signInApp(grantor), await signInApp(other)]
-    await first.freshTokens()
-    const tokens = await second.freshTokens()
-    for (const node of [grantor, other]) await node.storeActivity()
-    const totals = (await owner.call('GET', '/v1/totals?days=3')).json() as Totals
-    // Both apps have the same wallet. The caller of the API is a client too.
-    expect(totals).toMatchObject({ clients: 3, active_wallets: { day: 1, thirty_days: 1 } })
-    expect(totals.grants).toEqual({ number: (await grantor.store.grants.listGrants({ limit: 100 })).length, kind: 'exact' })
-    expect(totals.sign_ins.map(({ sign_ins: count }) => count)).toEqual([0, 0, 2])
-    expect(totals.sign_ins.at(-1)?.day).toBe(new Date(grantor.clock.now() * 1000).toISOString().slice(0, 10))
+// The second node opens the file of the first one.
+test.skipIf(process.env.TEST_ENGINE === 'citus')(
+  'GET /v1/totals counts clients, grants, active wallets and sign-ins of two nodes on one database',
+  async ({ grantor }) => {
+    const other = await startGrantor({ databasePath: grantor.databasePath, clock: grantor.clock })
+    try {
+      const owner = await adminCaller(grantor, 'owner')
+      const [first, second] = [await signInApp(grantor), await signInApp(other)]
+      await first.freshTokens()
+      const tokens = await second.freshTokens()
+      for (const node of [grantor, other]) await node.storeActivity()
+      const totals = (await owner.call('GET', '/v1/totals?days=3')).json() as Totals
+      // Both apps have the same wallet. The caller of the API is a client too.
+      expect(totals).toMatchObject({ clients: 3, active_wallets: { day: 1, thirty_days: 1 } })
+      expect(totals.grants).toEqual({ number: (await grantor.store.grants.listGrants({ limit: 100 })).length, kind: 'exact' })
+      expect(totals.sign_ins.map(({ sign_ins: count }) => count)).toEqual([0, 0, 2])
+      expect(totals.sign_ins.at(-1)?.day).toBe(new Date(grantor.clock.now() * 1000).toISOString().slice(0, 10))
 
-    // A refresh keeps a wallet active without a sign-in.
-    grantor.clock.advance(25 * 3600)
-    await second.walk.refresh(second.client, tokens.refresh_token)
-    for (const node of [grantor, other]) await node.storeActivity()
-    const later = (await (await adminCaller(grantor, 'owner')).call('GET', '/v1/totals?days=1')).json() as Totals
-    expect(later.active_wallets).toEqual({ day: 1, thirty_days: 1 })
-  } finally {
-    await other.close()
-  }
-})
+      // A refresh keeps a wallet active without a sign-in.
+      grantor.clock.advance(25 * 3600)
+      await second.walk.refresh(second.client, tokens.refresh_token)
+      for (const node of [grantor, other]) await node.storeActivity()
+      const later = (await (await adminCaller(grantor, 'owner')).call('GET', '/v1/totals?days=1')).json() as Totals
+      expect(later.active_wallets).toEqual({ day: 1, thirty_days: 1 })
+    } finally {
+      await other.close()
+    }
+  },
+)
 
 test('The first page of the console has the totals and a chart of the sign-ins', async ({ grantor }) => {
   await addOperator(grantor, OWNER, 'owner')

@@ -18,6 +18,8 @@ const LANDED = {
   'PostgreSQL 21': '39g9FJHWxb2oeYkfB1stQrgbAgaZMZ7J9Qx1DdKKep0',
   'SQLite 22': 'U0HbmFWC0L7T7y7KdiRv3A-hX2juoGIdZ1kUw-L1sEI',
   'PostgreSQL 22': 'SI47z-EiJ4ZtfZkwcstG3Tr03XkxFaIwO8-v1KXVwSM',
+  'SQLite 23': 'u87H0O748WtqsQJW6YwnHQUHOxVYViazD1Vo9jP_7OU',
+  'PostgreSQL 23': 'u87H0O748WtqsQJW6YwnHQUHOxVYViazD1Vo9jP_7OU',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

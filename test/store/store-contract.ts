@@ -13,6 +13,7 @@ import { draftsContract } from './contract/drafts.ts'
 import { endingOrderContract } from './contract/ending-order.ts'
 import { endingsContract } from './contract/endings.ts'
 import { listsContract } from './contract/lists.ts'
+import { listsOfAllContract } from './contract/lists-of-all.ts'
 import { receiptsContract } from './contract/receipts.ts'
 import { refreshContract } from './contract/refresh.ts'
 import { resourcesContract } from './contract/resources.ts'
@@ -55,6 +56,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('The audit trail', () => auditContract(subject))
     describe('Webhooks', () => webhooksContract(subject))
     describe('Drafts of the console', () => draftsContract(subject))
+    describe('Lists over all wallets', () => listsOfAllContract(subject))
     describe('The activity of each day', () => activityContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))

@@ -272,6 +272,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     webhooks,
     workOnJobs,
     workOnEndings,
+    workOnMatching,
     endings,
   } = await composeOnStore(settings, {
     store: tracing ? traceStore(store, tracing, 'sqlite') : store,
@@ -322,7 +323,10 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     authUrl,
     loginUrl,
     adminUrl: adminUrl ?? '',
-    workOnJobs,
+    async workOnJobs() {
+      await workOnJobs()
+      await workOnMatching()
+    },
     workOnEndings,
     authServer,
     loginServer,

@@ -21,7 +21,7 @@ import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/
 import type { Job } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { consoleClient } from '../../domain/operators/console-client.ts'
-import { createJobWorker, endingsOf } from '../../domain/operators/jobs.ts'
+import { conditionsOf, createJobWorker, endingsOf } from '../../domain/operators/jobs.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
@@ -177,17 +177,22 @@ function composeLogs({ adminUrl }: AuthServiceSettings, { logger, now, logAudit,
 }
 
 function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
-  const note = ({ kind, clientId, ofWallet, startedBy, grantsEnded }: Job): Promise<void> => {
-    const details = { grants: grantsEnded }
+  const note = ({ kind, clientId, ofWallet, matching, startedBy, grantsEnded }: Job): Promise<void> => {
+    const details = { grants: grantsEnded, ...conditionsOf(matching) }
     const client = clientId === '' ? {} : { client_id: clientId }
     if (kind === 'delete_client') return audit({ event: 'client_deleted', ...client, operator: startedBy, details })
-    if (ofWallet === null) return audit({ event: 'grants_ended', ...client, operator: startedBy, details })
+    const ofMatching = matching?.wallet ? { wallet: matching.wallet } : {}
+    if (ofWallet === null) return audit({ event: 'grants_ended', ...ofMatching, ...client, operator: startedBy, details })
     const { wallet, reason } = ofWallet
     const operator = reason === 'operator' ? { operator: startedBy } : {}
     return audit({ event: 'grants_ended', reason, wallet, ...client, ...operator, details })
   }
   const work = { store, announceEnded, now, note, pause: (milliseconds: number) => pauseFor(milliseconds) }
-  return { workOnJobs: createJobWorker('jobs', work), workOnEndings: createJobWorker('endings', work) }
+  return {
+    workOnJobs: createJobWorker('jobs', work),
+    workOnEndings: createJobWorker('endings', work),
+    workOnMatching: createJobWorker('matching', work),
+  }
 }
 
 type ServerParts = {

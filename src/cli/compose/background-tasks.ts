@@ -30,6 +30,7 @@ type BackgroundParts = {
   metrics: Metrics | undefined
   workOnJobs: Task
   workOnEndings: Task
+  workOnMatching: Task
 }
 
 export function startBackground({
@@ -47,6 +48,7 @@ export function startBackground({
   metrics,
   workOnJobs,
   workOnEndings,
+  workOnMatching,
 }: BackgroundParts): Background[] {
   const sweep = createSweeper({
     cleaning: store.cleaning,
@@ -71,6 +73,7 @@ export function startBackground({
     repeat(SWEEP_EVERY, 'cleaning', sweep),
     repeat(1, 'working on jobs', workOnJobs),
     repeat(1, 'working on endings', workOnEndings),
+    repeat(1, 'working on matching grants', workOnMatching),
     repeat(1, 'delivering webhooks', webhooks.deliver),
     repeat(60, 'keeping the audit trail', keepTrail),
     repeat(60, 'counting activity', () => activity.store()),

@@ -9,7 +9,7 @@ import { combineCalls } from '../../domain/model/combine-calls.ts'
 import { sumOf } from '../../domain/model/pages.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
-import { stepsOfClient } from '../../domain/operators/jobs.ts'
+import { stepsOfJob } from '../../domain/operators/jobs.ts'
 import { ADMIN_SCOPES } from '../../domain/operators/roles.ts'
 import type { TextFacts } from '../../domain/resources/longest-text.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
@@ -93,7 +93,7 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
     record: async (_actor, act) => record({ ...act, at: now() }),
     async startJob(job) {
       const at = now()
-      const grantsEnded = await sumOf(stepsOfClient(store, job, at))
+      const grantsEnded = await sumOf(stepsOfJob(store, job, at))
       return { ...job, id: '', ofWallet: null, createdAt: at, grantsEnded, doneAt: now() }
     },
     endGrantsOfWallet: async ({ wallet, clientId }) => ({

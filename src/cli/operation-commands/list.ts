@@ -64,7 +64,7 @@ async function* pagesOf(
 
 async function* tableLines(pages: AsyncGenerator<Members[]>, { subject }: Operation): AsyncGenerator<string[]> {
   const { displays = [], empty } = subjectOf(subject)
-  const shown = displays.filter(({ column }) => column !== undefined)
+  const shown = displays.filter(({ column, isPageColumn }) => column !== undefined && !isPageColumn)
   const table = growingColumns(shown.map(({ column }) => column ?? ''))
   let isEmpty = true
   for await (const page of pages) {

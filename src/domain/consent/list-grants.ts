@@ -1,6 +1,7 @@
 /** Lists of grants for operators, page by page. */
 import type { Address } from '../../wallet/address.ts'
 import type { GrantLists } from '../model/operator-store.ts'
+import type { Order } from '../model/pages.ts'
 import type { Grant } from '../model/records.ts'
 import type { GrantStore } from '../model/request-store.ts'
 
@@ -10,31 +11,57 @@ export type GrantQuery = {
   /** true: only grants that have neither ended nor expired at `at` */
   living: boolean
   at: number
+  /** `newest` unless given */
+  order?: Order | undefined
 }
 
 /** The last row that a page has read. */
 export type GrantPlace = Pick<Grant, 'id' | 'clientId' | 'createdAt'>
 
-/** `next` is null on the last page. */
-export type GrantPage = { items: Grant[]; next: GrantPlace | null }
+/** `next` is null on the last page, and `previous` on the first one. */
+export type GrantPage = { items: Grant[]; next: GrantPlace | null; previous: GrantPlace | null }
+
+/** A page after a place, before a place, or the first page. */
+export type PagePlace = { limit: number; after?: GrantPlace | undefined; before?: GrantPlace | undefined }
 
 /** The most rows that are read for one page. */
 const READ_AT_MOST = 1000
 /** The fewest rows that are read at once. */
 const STEP = 50
 
+type Lists = GrantLists & Pick<GrantStore, 'listUnendedGrants'>
+
 /**
- * A page of grants: newest first; the active grants of a wallet by client, and newest first within a client.
+ * A page of grants, in the order of their creation; the active grants of a wallet by client, and newest first within a client. Only that list
+ * cannot be read backwards.
  *
  * No index has the time at which a refresh token expires, because each refresh changes it, and none has a wallet's ended grants at one
  * client. So the rows are selected here. A page reads at most `READ_AT_MOST` rows, and has fewer items than `limit`, even none, if few of
  * them match. Otherwise the request would read all rows of a client whose grants have expired.
  */
-export async function readGrantPage(
-  grants: GrantLists & Pick<GrantStore, 'listUnendedGrants'>,
-  query: GrantQuery,
-  { limit, after }: { limit: number; after?: GrantPlace | undefined },
-): Promise<GrantPage> {
+export async function readGrantPage(grants: Lists, query: GrantQuery, { limit, after, before }: PagePlace): Promise<GrantPage> {
+  const { order = 'newest' } = query
+  if (before === undefined) {
+    const { items, next } = await readOneWay(grants, { ...query, order }, { limit, after })
+    const [first] = items
+    const canGoBack = after !== undefined && first !== undefined && !isByClient(query)
+    return { items, next, previous: canGoBack ? placeOf(first) : null }
+  }
+  const opposite = order === 'newest' ? 'oldest' : 'newest'
+  const { items, next: previous } = await readOneWay(grants, { ...query, order: opposite }, { limit, after: before })
+  return { items: items.toReversed(), next: placeOf(items[0] ?? before), previous }
+}
+
+/** Whether the rows come from the index of a wallet's active grants. */
+function isByClient({ wallet, living }: GrantQuery): boolean {
+  return wallet !== undefined && living
+}
+
+async function readOneWay(
+  grants: Lists,
+  query: GrantQuery & { order: Order },
+  { limit, after }: Pick<PagePlace, 'limit' | 'after'>,
+): Promise<Pick<GrantPage, 'items' | 'next'>> {
   const items: Grant[] = []
   const step = Math.max(STEP, limit + 1)
   let last = after
@@ -53,14 +80,14 @@ export async function readGrantPage(
 type Rows = { limit: number; after: GrantPlace | undefined }
 
 function readRows(
-  grants: GrantLists & Pick<GrantStore, 'listUnendedGrants'>,
-  { wallet, clientId, living }: GrantQuery,
+  grants: Lists,
+  { wallet, clientId, living, order }: GrantQuery & { order: Order },
   page: Rows,
 ): Promise<Grant[]> {
   if (wallet !== undefined)
-    return living ? grants.listUnendedGrants({ wallet, clientId, ...page }) : grants.listGrants({ wallet, ...page })
-  if (clientId === undefined) return grants.listGrants(page)
-  return living ? grants.listGrants({ clientId, unended: true, ...page }) : grants.listGrants({ clientId, ...page })
+    return living ? grants.listUnendedGrants({ wallet, clientId, ...page }) : grants.listGrants({ wallet, order, ...page })
+  if (clientId === undefined) return grants.listGrants({ order, ...page })
+  return grants.listGrants({ clientId, unended: living, order, ...page })
 }
 
 function matches(grant: Grant, { clientId, living, at }: GrantQuery): boolean {

@@ -7,8 +7,8 @@ import type { ActivityStore } from './activity-store.ts'
 import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
 import type { DraftStore } from './draft-store.ts'
-import type { GrantFilter, GrantOwner } from './pages.ts'
-import type { Client, Grant, Job, Operator, Resource } from './records.ts'
+import type { AllSessionsPage, GrantFilter, GrantOwner } from './pages.ts'
+import type { Client, Grant, Job, Operator, Resource, Session } from './records.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
 export type { KeyRecord }
@@ -28,6 +28,13 @@ export interface GrantLists {
 
 /** `estimate`: what the database assumes for its plans. `at_least`: there are more, and no estimate. */
 export type GrantCount = { number: number; kind: 'exact' | 'estimate' | 'at_least' }
+
+export interface SessionLists {
+  /** A page of the sessions of all wallets that have neither ended nor reached their absolute end, in the order of this end. */
+  listAllSessions(page: AllSessionsPage): Promise<Session[]>
+  /** The number of these sessions; `atMost` if there are more. */
+  countSessions(at: number, atMost: number): Promise<number>
+}
 
 /** `bytes` is null if the client has no logo. */
 export type ClientWithLogo = { client: Client; bytes: Uint8Array | null }
@@ -113,7 +120,7 @@ export interface RestorationStore {
 }
 
 /** Lists of few items that rarely change. Each is one record of the store. */
-export type SmallLists = { operators: Operator; jobs: Job; endings: Job }
+export type SmallLists = { operators: Operator; jobs: Job; endings: Job; matching: Job }
 
 export interface ListStore {
   readList<Name extends keyof SmallLists>(name: Name): Promise<SmallLists[Name][]>
@@ -129,6 +136,7 @@ export interface ListStore {
 
 export interface OperatorStore {
   readonly grants: GrantLists
+  readonly sessions: SessionLists
   readonly clients: ClientStore
   readonly resources: ResourceStore
   readonly keys: KeyStore

@@ -4,11 +4,12 @@ import type { Grant, Receipt, Session } from './records.ts'
 
 // In each of these types, `after` is the last row of the previous page.
 
+export type Order = 'newest' | 'oldest'
+
 /** A page of all grants, of the grants of a wallet, or of those of a client; of a client also only those that have not ended. */
-export type GrantFilter = { limit: number; after?: Pick<Grant, 'id' | 'createdAt'> | undefined } & (
-  | { wallet?: Address; clientId?: never; unended?: never; order?: never }
-  | { wallet?: never; clientId: string; unended?: false; order?: never }
-  | { wallet?: never; clientId: string; unended: true; order?: 'newest' | 'oldest' }
+export type GrantFilter = { limit: number; after?: Pick<Grant, 'id' | 'createdAt'> | undefined; order?: Order } & (
+  | { wallet?: Address; clientId?: never; unended?: never }
+  | { wallet?: never; clientId: string; unended?: boolean }
 )
 
 /** Whose grants: those of a wallet, or those of a client. */
@@ -30,6 +31,9 @@ export type ReceiptPage = {
 }
 
 export type SessionPage = { at: number; limit: number; after?: Pick<Session, 'authTime' | 'hash'> | undefined }
+
+/** Of all wallets. Sessions of one lifetime that began later end later, so the order is that of their ends. */
+export type AllSessionsPage = { at: number; limit: number; order: Order; after?: Pick<Session, 'expiresAt' | 'hash'> | undefined }
 
 /** Rows that are read and changed in one step. SQLite ends this many grants in 2 ms, and runs no other statement meanwhile. */
 export const PAGE = 50

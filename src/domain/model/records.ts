@@ -128,11 +128,13 @@ export type Operator = {
 export type Job = {
   /** a UUID */
   id: string
-  kind: 'end_grants_of_client' | 'delete_client' | 'end_grants_of_wallet'
+  kind: 'end_grants_of_client' | 'delete_client' | 'end_grants_of_wallet' | 'end_matching_grants'
   /** empty if the grants of a wallet at all clients end */
   clientId: string
   /** the grants of this wallet end that are older than the epoch; null for the jobs of a client */
   ofWallet: { wallet: Address; epoch: number; reason: 'user' | 'operator' } | null
+  /** of `end_matching_grants`: the other conditions, besides the client */
+  matching?: { wallet: Address | null; scope: string | null; createdBefore: number | null } | undefined
   /** the id of the operator; the address of the wallet if its user started the job */
   startedBy: string
   createdAt: number

@@ -3,10 +3,12 @@
  * the work ends the grants that have not ended yet, so it can be repeated.
  *
  * The jobs of operators and those that end the grants of a wallet are two lists with a lease each. Users can start the latter, so these
- * use up no place of an operator's job and wait for none.
+ * use up no place of an operator's job and wait for none. Jobs with further conditions are a third list: an earlier version that runs beside this
+ * one does not read it, and would otherwise end all grants of the client.
  */
 import { randomUUID } from 'node:crypto'
 import { deleteClient, endGrantsOfClient, endOlderGrants } from '../consent/end-grants.ts'
+import { endMatching, type GrantsMatching } from '../consent/end-matching.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Job } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
@@ -17,19 +19,24 @@ const JOBS_AT_MOST = 100
  * An operator who has to end the grants of more clients at once can disable these clients first. If there is no place for the ending of a
  * wallet, the request itself ends all grants.
  */
-const UNDER_WAY_AT_MOST = { jobs: 20, endings: 50 } as const
+const UNDER_WAY_AT_MOST = { jobs: 20, endings: 50, matching: 20 } as const
 
 type ListName = keyof typeof UNDER_WAY_AT_MOST
 
-export type NewJob = Pick<Job, 'clientId' | 'startedBy'> & { kind: 'end_grants_of_client' | 'delete_client' }
+export type NewJob = Pick<Job, 'clientId' | 'startedBy' | 'matching'> & {
+  kind: 'end_grants_of_client' | 'delete_client' | 'end_matching_grants'
+}
 
 /** Stores a job. A job of the same kind for the same client that is under way is returned instead. Null if too many are under way. */
 export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: number): Promise<Job | null> {
   const added: Job = { ...job, ofWallet: null, id: randomUUID(), createdAt: at, grantsEnded: 0, doneAt: null }
   let result: Job | null = null
-  await lists.changeList('jobs', (jobs) => {
-    const present = jobs.find(({ kind, clientId, doneAt }) => doneAt === null && kind === job.kind && clientId === job.clientId)
-    result = present ?? (isFull('jobs', jobs) ? null : added)
+  const list = job.kind === 'end_matching_grants' ? 'matching' : 'jobs'
+  const isSame = ({ kind, clientId, matching, doneAt }: Job): boolean =>
+    doneAt === null && kind === job.kind && clientId === job.clientId && JSON.stringify(matching) === JSON.stringify(job.matching)
+  await lists.changeList(list, (jobs) => {
+    const present = jobs.find(isSame)
+    result = present ?? (isFull(list, jobs) ? null : added)
     return result === added ? [...withoutOldest(jobs), added] : jobs
   })
   return result
@@ -68,10 +75,10 @@ async function addEnding(
   return result
 }
 
-/** The jobs of both lists, in the order in which they were started. */
+/** The jobs of all lists, in the order in which they were started. */
 export async function readJobs({ lists }: Pick<Store, 'lists'>): Promise<Job[]> {
-  const both = await Promise.all([lists.readList('jobs'), lists.readList('endings')])
-  return both.flat().toSorted((a, b) => a.createdAt - b.createdAt)
+  const all = await Promise.all([lists.readList('jobs'), lists.readList('endings'), lists.readList('matching')])
+  return all.flat().toSorted((a, b) => a.createdAt - b.createdAt)
 }
 
 export async function readJob(store: Pick<Store, 'lists'>, id: string): Promise<Job | null> {
@@ -153,24 +160,39 @@ export function createJobWorker(list: ListName, work: Work): (stopping?: AbortSi
   }
 }
 
-function stepsOf(
-  { store, announceEnded }: Work,
-  { kind, clientId, ofWallet, createdAt }: Job,
-  at: number,
-): AsyncGenerator<number> {
-  if (!ofWallet) return stepsOfClient(store, { kind, clientId }, at)
+function stepsOf({ store, announceEnded }: Work, job: Job, at: number): AsyncGenerator<number> {
+  const { clientId, ofWallet, createdAt } = job
+  if (!ofWallet) return stepsOfJob(store, job, at)
   return endOlderGrants({ store, announceEnded }, { ...ofWallet, clientId: clientId || undefined, at, since: createdAt })
 }
 
 /** Carries out the work of a job. Yields how many grants ended after each step. The caller may stop, and repeat the call. */
-export function stepsOfClient(
+export function stepsOfJob(
   store: Store,
-  { kind, clientId }: Pick<Job, 'kind' | 'clientId'>,
+  { kind, clientId, matching }: Pick<Job, 'kind' | 'clientId' | 'matching'>,
   at: number,
 ): AsyncGenerator<number> {
+  if (kind === 'end_matching_grants') return endMatching(store, matchingOf({ clientId, matching }), at)
   return kind === 'delete_client'
     ? deleteClient(store, clientId, at)
     : endGrantsOfClient(store, clientId, { reason: 'operator', at })
+}
+
+/** For the audit trail. */
+export function conditionsOf(matching: Job['matching']): Record<string, string | number> {
+  const { scope = null, createdBefore = null } = matching ?? {}
+  return { ...(scope !== null && { scope }), ...(createdBefore !== null && { created_before: createdBefore }) }
+}
+
+/** The conditions of a job. A job without any ends nothing: it was not started by `addJob`. */
+export function matchingOf({ clientId, matching }: Pick<Job, 'clientId' | 'matching'>): GrantsMatching {
+  const { wallet, scope, createdBefore } = matching ?? { wallet: null, scope: null, createdBefore: 0 }
+  return {
+    clientId: clientId || undefined,
+    wallet: wallet ?? undefined,
+    scope: scope ?? undefined,
+    createdBefore: createdBefore ?? undefined,
+  }
 }
 
 async function noteProgress(

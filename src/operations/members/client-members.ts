@@ -24,6 +24,8 @@ function lifetime(
   return integer(name, label, {
     ...range,
     nullable: true,
+    // As in "The lifetime of unused refresh tokens must not be longer …".
+    faults: [`The ${label.charAt(0).toLowerCase()}${label.slice(1)} `],
     hint: `In seconds. ${setting} unless given.`,
     isRare: true,
     shown: (value) => (value === null ? null : `${value as number} seconds`),

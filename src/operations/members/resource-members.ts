@@ -4,6 +4,7 @@ import { type RecordMembers, text, texts } from './member.ts'
 
 export const resourceMembers = {
   uri: text('resource', 'URI', {
+    faults: ['Resource '],
     required: true,
     isFixed: true,
     hint: 'The value of the parameter “resource”, and the audience of the tokens.',

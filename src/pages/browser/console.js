@@ -1,6 +1,7 @@
 /*
  * A page that shows live numbers or a job refreshes its main part every few seconds, while the page is visible. Without script a
- * <meta http-equiv="refresh"> in <noscript> does the same. Values that are often copied get a button.
+ * <meta http-equiv="refresh"> in <noscript> does the same. Values that are often copied get a button. A list follows its search form while
+ * the operator types; without script the form has a button.
  */
 const main = /** @type {HTMLElement} */ (document.querySelector('main'))
 
@@ -45,3 +46,35 @@ async function copy(value, done) {
 }
 
 addCopyButtons()
+
+/** @param {HTMLFormElement} form */
+function follow(form) {
+  let timer = 0
+  let asked = new AbortController()
+  const show = async () => {
+    asked.abort()
+    asked = new AbortController()
+    const { signal } = asked
+    const given = [...new FormData(form)].filter(([, value]) => typeof value === 'string' && value !== '')
+    const address = `${form.action}?${new URLSearchParams(/** @type {[string, string][]} */ (given))}`
+    const answer = await fetch(address, { headers: { accept: 'text/html' }, signal })
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    if (signal.aborted) return
+    const [count, results] = ['count', 'results'].map((id) => page.getElementById(id))
+    // The session has ended.
+    if (answer.status === 401) return location.assign(address)
+    // A value that is not complete yet, such as half of an address.
+    if (!answer.ok || !count || !results) return
+    const [shownCount, shown] = ['count', 'results'].map((id) => /** @type {HTMLElement} */ (document.getElementById(id)))
+    if (!shownCount || !shown) return
+    shownCount.textContent = count.textContent
+    shown.innerHTML = results.innerHTML
+    history.replaceState(null, '', address)
+  }
+  form.addEventListener('input', () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => show().catch(() => {}), 200)
+  })
+}
+
+for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll('form[data-live]'))) follow(form)

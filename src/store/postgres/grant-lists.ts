@@ -4,7 +4,7 @@ import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { GrantFilter } from '../../domain/model/pages.ts'
 import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
-import { newestOf } from '../newest-of.ts'
+import { firstOf } from '../first-of.ts'
 import { paced } from '../paced.ts'
 import { changeOfRows } from './change-of-rows.ts'
 import type { Connection } from './connection/connection.ts'
@@ -74,7 +74,8 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       if (filter.clientId === undefined || filter.unended) return unended
       // Read last: a grant that ends in between is in both lists, and never in none.
       const ended = await list(filter, 1)
-      return newestOf({ unended, ended }, filter.limit, (a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+      const newest = (a: Grant, b: Grant): number => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
+      return firstOf({ unended, ended }, filter.limit, filter.order === 'oldest' ? (a, b) => newest(b, a) : newest)
     },
     async countUnendedGrants(of, atMost) {
       const unended = 'wallet' in of ? IS_UNENDED : `${IS_ENDED} = 0`

@@ -257,6 +257,12 @@ export const MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    number: 23,
+    name: 'jobs that end matching grants',
+    oldest: 17,
+    sql: "INSERT INTO lists (name, items) VALUES ('matching', '[]')",
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

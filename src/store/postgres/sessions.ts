@@ -1,5 +1,7 @@
 /** Sessions on PostgreSQL. */
 
+import type { SessionLists } from '../../domain/model/operator-store.ts'
+import type { Order } from '../../domain/model/pages.ts'
 import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
 import { changeOfRows } from './change-of-rows.ts'
@@ -46,7 +48,28 @@ const END = changeOfRows({
 /** A cursor before the youngest session. */
 const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
 
-export function createSessionStore(connection: Connection): SessionStore {
+/** As in the index `sessions_by_end`. */
+const ENDS_AT = 'coalesce(ended_at, expires_at)'
+/** Before the first row of each order. */
+const FIRST_ENDING = {
+  newest: { expiresAt: Number.MAX_SAFE_INTEGER, hash: '' },
+  oldest: { expiresAt: 0, hash: '' },
+}
+
+const SESSIONS = { table: 'sessions' } as const
+const COUNT = `
+  SELECT count(*) AS number FROM (SELECT hash FROM sessions WHERE ${ENDS_AT} > :at AND ended_at IS NULL LIMIT :mostRows) AS counted`
+
+function listOfAll(order: Order): string {
+  const [direction, beyond] = order === 'newest' ? ['DESC', '<'] : ['ASC', '>']
+  return `
+    SELECT ${COLUMNS} FROM sessions
+    WHERE ${ENDS_AT} > :at AND ended_at IS NULL AND ${ENDS_AT} ${beyond}= :expiresAt::bigint
+      AND (${ENDS_AT}, hash) ${beyond} (:expiresAt::bigint, :hash)
+    ORDER BY ${ENDS_AT} ${direction}, hash ${direction} LIMIT :limit`
+}
+
+export function createSessionStore(connection: Connection): SessionStore & SessionLists {
   const insert = connection.prepare('move', INSERT, SESSION)
   const attempt = connection.prepare<{ attempt_id: string }>(
     'read',
@@ -71,7 +94,7 @@ export function createSessionStore(connection: Connection): SessionStore {
     `SELECT ${COLUMNS} FROM sessions
      WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at AND (auth_time, hash) < (:authTime::bigint, :hash)
      ORDER BY auth_time DESC, hash DESC LIMIT :limit`,
-    { table: 'sessions' },
+    SESSIONS,
   )
   async function endAll(hashes: readonly string[], attemptId: string, at: number): Promise<string[]> {
     const instance = await connection.readInstance()
@@ -98,7 +121,22 @@ export function createSessionStore(connection: Connection): SessionStore {
       if ((await replace({ hash, by, at })).length === 0) await confirm({ hash })
     },
     endSessions: endAll,
+    ...listingSessions(connection),
     listSessions: async (wallet, { after = FIRST, ...page }) => (await list({ wallet, ...page, ...after })).map(sessionOf),
+  }
+}
+
+/** The lists of all wallets. */
+function listingSessions(connection: Connection): SessionLists {
+  return {
+    async listAllSessions({ order, after = FIRST_ENDING[order], ...page }) {
+      const rows = connection.prepare<SessionRow>('read', listOfAll(order), SESSIONS)
+      return (await rows({ ...page, expiresAt: after.expiresAt, hash: after.hash })).map(sessionOf)
+    },
+    async countSessions(at, mostRows) {
+      const count = connection.prepare<{ number: number }>('read', COUNT, SESSIONS)
+      return (await count({ at, mostRows }))[0]?.number ?? 0
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { GrantFilter, UnendedPage } from '../../domain/model/pages.ts'
 import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
-import { newestOf } from '../newest-of.ts'
+import { firstOf } from '../first-of.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
@@ -35,7 +35,8 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       if (filter.clientId === undefined || filter.unended) return list(listOf(filter, 0))
       // Requested in one turn, so both lists are of the same moment.
       const [unended, ended] = await Promise.all([list(listOf(filter, 0)), list(listOf(filter, 1))])
-      return newestOf({ unended, ended }, filter.limit, (a, b) => (a.id < b.id ? 1 : -1))
+      const newest = (a: Grant, b: Grant): number => (a.id < b.id ? 1 : -1)
+      return firstOf({ unended, ended }, filter.limit, filter.order === 'oldest' ? (a, b) => newest(b, a) : newest)
     },
     countUnendedGrants: (of, atMost) =>
       connection.read(() => {

@@ -264,6 +264,12 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    number: 23,
+    name: 'jobs that end matching grants',
+    oldest: 17,
+    sql: "INSERT INTO lists (name, items) VALUES ('matching', '[]')",
+  },
 ]
 
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'

@@ -1,5 +1,7 @@
 /** Sessions on SQLite. */
 
+import type { SessionLists } from '../../domain/model/operator-store.ts'
+import type { Order } from '../../domain/model/pages.ts'
 import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
@@ -24,7 +26,26 @@ type SessionRow = {
 const COLUMNS =
   'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
 
-export function createSessionStore(connection: Connection): SessionStore {
+/** As in the index `sessions_by_end`. */
+const ENDS_AT = 'coalesce(ended_at, expires_at)'
+/** Before the first row of each order. */
+const FIRST = {
+  newest: { expiresAt: Number.MAX_SAFE_INTEGER, hash: '' },
+  oldest: { expiresAt: 0, hash: '' },
+}
+
+const COUNT = `
+  SELECT count(*) AS number FROM (SELECT 1 FROM sessions WHERE ${ENDS_AT} > :at AND ended_at IS NULL LIMIT :mostRows)`
+
+function listOfAll(order: Order): string {
+  const [direction, beyond] = order === 'newest' ? ['DESC', '<'] : ['ASC', '>']
+  return `
+    SELECT ${COLUMNS} FROM sessions
+    WHERE ${ENDS_AT} > :at AND ended_at IS NULL AND ${ENDS_AT} ${beyond}= :expiresAt AND (${ENDS_AT}, hash) ${beyond} (:expiresAt, :hash)
+    ORDER BY ${ENDS_AT} ${direction}, hash ${direction} LIMIT :limit`
+}
+
+export function createSessionStore(connection: Connection): SessionStore & SessionLists {
   const insert = connection.prepareWrite(`
     INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
                           elsewhere, browser, attempt_id, ended_at, replaced_by)
@@ -49,6 +70,13 @@ export function createSessionStore(connection: Connection): SessionStore {
   const listFirst = list('')
   const listNext = list(' AND (auth_time, hash) < (:authTime, :hash)')
   return {
+    listAllSessions: ({ order, at, limit, after: { expiresAt, hash } = FIRST[order] }) =>
+      connection.read(() => {
+        const rows = connection.prepareRead(listOfAll(order)).all({ at, limit, expiresAt, hash })
+        return rows.map((row) => sessionOf(row as SessionRow))
+      }),
+    countSessions: (at, mostRows) =>
+      connection.read(() => (connection.prepareRead(COUNT).get({ at, mostRows }) as { number: number }).number),
     startSession: (session, attemptId) =>
       connection.write(() => {
         if (insert.run({ ...session, elsewhere: session.elsewhere ? 1 : 0, attemptId }).changes > 0) return 'started'

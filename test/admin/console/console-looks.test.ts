@@ -1,5 +1,6 @@
 /** Pictures of the console's pages, with records in them. */
 import { expect } from 'vitest'
+import { ActivityCounter } from '../../../src/domain/activity/activity-counter.ts'
 import { addJob } from '../../../src/domain/operators/jobs.ts'
 import { connectApp } from '../../flows/account-visit.ts'
 import { expectGoodLooks, LOOKS, TWO_LOOKS } from '../../flows/looks.ts'
@@ -42,12 +43,24 @@ async function furnish(grantor: Grantor): Promise<{ clientId: string; jobId: str
   for (const kind of ['sign', 'seal']) await caller.call('POST', '/v1/keys', { kind })
   await caller.call('POST', '/v1/webhooks', { url: 'https://siem.example.com/grantor', events: ['grant_ended'] })
   await load(grantor)
+  await signInsOfAMonth(grantor)
   const job = await addJob(
     grantor.store,
     { kind: 'end_grants_of_client', clientId: second.id, startedBy: OWNER.address },
     grantor.clock.now(),
   )
   return { clientId: client.id, jobId: job?.id ?? '' }
+}
+
+/** Sign-ins on each day of a month, so that the chart has bars. */
+async function signInsOfAMonth({ store, clock }: Grantor): Promise<void> {
+  const now = clock.now()
+  for (let day = 29; day >= 0; day--) {
+    const counter = new ActivityCounter(store.activity, () => now - day * 86_400)
+    const count = 140 - 4 * day + Math.round(30 * Math.sin(day))
+    for (let n = 0; n < count; n++) counter.noteSignIn(`0x${(day * 37 + n) % 900}`)
+    await counter.store()
+  }
 }
 
 /** Half an hour of requests, so that the plots have a line. */
@@ -92,6 +105,9 @@ test('Each page of the console is accessible at 320 px and on a desktop, light a
     ['audit', '/audit'],
     ['webhooks', '/webhooks'],
     ['webhook', `/webhooks/${webhook?.id}`],
+    ['clients-sorted', '/clients?sort=name&order=descending&search=e'],
+    ['grants', '/grants'],
+    ['sessions', '/sessions'],
     ['settings', '/settings'],
     ['refused', '/clients/unknown'],
   ]
@@ -117,6 +133,7 @@ test('Each form of the console and the question before a deletion are accessible
     ['client-logo', `/clients/${clientId}/set-logo`],
     ['resource-form', '/resources/new'],
     ['operator-form', '/operators/new'],
+    ['grants-end', `/grants/end?client_id=${clientId}`],
     ['webhook-form', '/webhooks/new'],
     ['webhook-replay', `/webhooks/${webhook?.id}/replay`],
   ] as const) {

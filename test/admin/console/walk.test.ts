@@ -229,7 +229,7 @@ test('With the keyboard only, an operator searches for a client, disables it, an
   await reach(page, /^Clients$/)
   await page.keyboard.press('Enter')
   await heading(page, 'Clients')
-  await reach(page, /^Name or client id$/)
+  await reach(page, /^Search by name or id$/)
   await page.keyboard.type('keyboard')
   await page.keyboard.press('Enter')
   await page.waitForURL(/search=keyboard/)

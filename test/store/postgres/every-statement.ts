@@ -39,10 +39,12 @@ export async function everyStatement(address: PostgresAddress): Promise<{ statem
   }
   const store = storeOn(new Recording(address, 'given'))
   const [wallet, clientId] = [someWallet(), 'c']
-  for (const of of [{ wallet }, { clientId }, {}]) await store.grants.listGrants({ ...of, limit: 1 })
-  for (const order of ['newest', 'oldest'] as const) await store.grants.listGrants({ clientId, unended: true, order, limit: 1 })
+  for (const order of ['newest', 'oldest'] as const)
+    for (const of of [{ wallet }, { clientId }, {}]) await store.grants.listGrants({ ...of, order, limit: 1 })
   for (const of of [{ wallet }, { clientId }]) await store.grants.countUnendedGrants(of, 1)
   await store.grants.countGrants(0)
+  for (const order of ['newest', 'oldest'] as const) await store.sessions.listAllSessions({ order, at: 1, limit: 1 })
+  await store.sessions.countSessions(1, 1)
   for (const of of [{}, { clientId }]) {
     await store.grants.listUnendedGrants({ wallet, ...of, limit: 1 })
     await store.receipts.listReceipts(wallet, { ...of, limit: 1 })

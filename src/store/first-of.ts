@@ -4,7 +4,7 @@
  * The first `limit` rows of both lists. `compare` is the order of both. If a grant ended between the two reads, both lists have it, and the
  * row of `ended`, which was read last, counts.
  */
-export function newestOf<Row extends { id: string }>(
+export function firstOf<Row extends { id: string }>(
   { unended, ended }: Record<'unended' | 'ended', Row[]>,
   limit: number,
   compare: (a: Row, b: Row) => number,

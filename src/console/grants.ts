@@ -1,0 +1,141 @@
+/** The pages of the grants and of the sessions of all wallets. */
+import { COUNTED_AT_MOST } from '../operations/clients.ts'
+import { endMatchingGrants, type GrantRecord, listGrants, walletOf } from '../operations/grants.ts'
+import type { Member } from '../operations/members/member.ts'
+import { listSessions, type SessionRecord } from '../operations/sessions.ts'
+import { grantsText } from '../operations/totals.ts'
+import { counted } from '../operations/words.ts'
+import { type Html, html } from '../pages/html.ts'
+import { shortAddress } from '../pages/words.ts'
+import { addChange } from './change.ts'
+import { countLine, type ListView, listForm, pageLinks, viewOfList } from './list-view.ts'
+import { buttonLink, type Column, link, named, pathTo, table, tag, titleRow } from './parts.ts'
+import { fromNow } from './times.ts'
+import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
+
+/** The fields of the form. The members of the operations have no labels, because no other form has them. */
+const FIELDS: Readonly<Record<string, Partial<Member>>> = {
+  wallet: { label: 'Wallet', hint: '0x…', longest: 100 },
+  client_id: { label: 'Client', hint: 'client id' },
+  active: { label: 'State', usual: 'every state', choices: { true: 'neither ended nor expired' } },
+  order: {
+    label: 'Order',
+    usual: 'newest first',
+    shape: { kind: 'text', choices: ['oldest'] },
+    choices: { oldest: 'oldest first' },
+  },
+}
+
+function fieldsOf(members: readonly Member[] = []): Member[] {
+  return members.map((member) => ({ ...member, ...FIELDS[member.name] }))
+}
+
+export function grantPages(console: Console): void {
+  addEnding(console)
+  addPage(console, '/console/grants', async (visit) => {
+    const view = viewOfList(visit, { input: fieldsOf(listGrants.input) }, '/console/grants')
+    const { items, next, previous } = await readList(console, visit, listGrants, view.given)
+    return {
+      title: 'Grants',
+      content: html`${titleRow('Grants', endAction(visit, view))}
+<p class="lead">What wallets allowed to apps.</p>
+${listForm(view)}
+<p class="fine" id="count" role="status">${await countWords(console, view)}</p>
+<div id="results">
+${await grantsTable(console, visit, items)}
+${pageLinks(view, { next, previous })}
+</div>`,
+    }
+  })
+  addPage(console, '/console/sessions', async (visit) => {
+    const view = viewOfList(visit, { input: fieldsOf(listSessions.input) }, '/console/sessions')
+    const { items, next, previous, total } = await readList(console, visit, listSessions, view.given)
+    return {
+      title: 'Sessions',
+      content: html`${titleRow('Sessions')}
+<p class="lead">The browsers in which wallets are signed in.</p>
+${listForm(view)}
+${total ? countLine(total, 'session') : html`<p class="fine" id="count" role="status"></p>`}
+<div id="results">
+${sessionsTable(items, visit)}
+${pageLinks(view, { next, previous })}
+</div>`,
+    }
+  })
+}
+
+/** No index counts the ended grants of a wallet or of a client. */
+async function countWords(
+  { service: { store } }: Console,
+  { entered: { wallet, client_id: clientId } }: ListView,
+): Promise<string> {
+  if (wallet === undefined && clientId === undefined)
+    return `${grantsText(await store.grants.countGrants(COUNTED_AT_MOST))} grants, with those that ended in the last day`
+  const of = wallet === undefined ? { clientId: clientId ?? '' } : { wallet: walletOf(wallet) }
+  const count = await store.grants.countUnendedGrants(of, COUNTED_AT_MOST)
+  return `${counted(count, 'grant', COUNTED_AT_MOST)} of the ${wallet === undefined ? 'client' : 'wallet'} ${count === 1 ? 'has' : 'have'} not ended`
+}
+
+function addEnding(console: Console): void {
+  const { title = '', intro } = endMatchingGrants.page ?? {}
+  addChange(console, {
+    operation: endMatchingGrants,
+    path: '/console/grants/end',
+    form: { title: title || 'End several grants', ...(intro && { intro }), prefilled: ['client_id', 'wallet'] },
+    hasRecord: false,
+    crumbs: () => [['/console/grants', 'Grants']],
+    home: () => '/console/grants',
+  })
+}
+
+function endAction({ may }: Visit, { entered }: ListView): Html | false {
+  const { client_id, wallet } = entered
+  return may('admin.grants') && buttonLink(`/console/grants/end${queryOf({ client_id, wallet })}`, 'End several grants', 'danger')
+}
+
+type Row = GrantRecord & { clientName: string }
+
+async function grantsTable({ service }: Console, { now }: Visit, grants: GrantRecord[]): Promise<Html> {
+  const rows = await Promise.all(
+    grants.map(async (grant) => ({ ...grant, clientName: await service.nameOfClient(grant.client_id) })),
+  )
+  const columns: Column<Row>[] = [
+    {
+      name: 'Grant',
+      cell: ({ grant_id: id, clientName, client_id: to }) => link(pathTo('grants', id), named(clientName, to)),
+      kind: 'main',
+    },
+    { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet) },
+    { name: 'Scopes', cell: ({ scopes }) => html`<code>${scopes.join(' ')}</code>` },
+    { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
+    { name: 'State', cell: stateOf },
+  ]
+  return table('Grants', columns, rows, 'No grant matches.')
+}
+
+function stateOf({ state, end_reason: endReason }: GrantRecord): Html {
+  if (state === 'active') return tag('active', 'good')
+  return html`${tag(state, state === 'ended' ? 'plain' : 'warn')}${endReason !== null && html` <code>${endReason}</code>`}`
+}
+
+function sessionsTable(sessions: SessionRecord[], { may, now }: Visit): Html {
+  const endLink = ({ session_id: id, wallet }: SessionRecord): Html =>
+    buttonLink(`${pathTo('sessions', id, 'end')}${queryOf({ wallet })}`, 'End', 'danger')
+  return table(
+    'Sessions',
+    [
+      { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet), kind: 'main' },
+      { name: 'Signed in', cell: ({ signed_in_at: at }) => fromNow(at, now) },
+      { name: 'Proof', cell: ({ method }) => (method === 'signature' ? 'signature' : 'the login server vouched') },
+      { name: 'Last seen', cell: ({ last_seen_at: at }) => fromNow(at, now) },
+      { name: 'Ends', cell: ({ expires_at: at }) => fromNow(at, now) },
+      may('admin.grants') && { name: 'End', cell: endLink },
+    ],
+    sessions,
+    'No wallet is signed in.',
+  )
+}
+
+function walletLink(wallet: string): Html {
+  return link(`/console/wallet${queryOf({ wallet })}`, html`<code class="short">${shortAddress(wallet)}</code>`)
+}
