@@ -6,7 +6,7 @@ import type { FeedReaders } from '../domain/endings/feed-readers.ts'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
-import type { ServiceSetting } from '../operations/service.ts'
+import type { Service, ServiceSetting } from '../operations/service.ts'
 import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { LiveState } from '../ops/metrics/live-state.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
@@ -35,6 +35,8 @@ export type Admin = {
   tracing?: Tracing | undefined
   /** the feed of endings of this process */
   endings: { feed: Pick<EndingFeed, 'facts'>; readers: Pick<FeedReaders, 'count'> }
+  /** sends a test to a webhook */
+  testWebhook: Service['testWebhook']
   /** what the console's overview shows of the auth service of this process */
   live: LiveState
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */

@@ -5,7 +5,7 @@ import { addJob } from '../domain/operators/jobs.ts'
 import type { Service } from '../operations/service.ts'
 import type { Admin } from './admin.ts'
 
-export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment, settings }: Admin): Service {
+export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment, settings, testWebhook }: Admin): Service {
   return {
     store,
     now: deps.now,
@@ -18,6 +18,7 @@ export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment, se
     endGrantsOfWallet: async (of) => endAllowed(deps, of, 'operator', deps.now()),
     textFacts: async () => deps,
     nameOfClient: async (clientId) => (await deps.clients.find(clientId))?.name ?? '',
+    testWebhook,
     endSession: async (session) => endSession(deps, session),
   }
 }

@@ -134,6 +134,8 @@ function addRecordPage(console: Console, subject: Subject): void {
       isId(value, id) ? copied(html`${shownFact(value)}`, `the ${noun} id`) : shownFact(value),
     ]
     const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
+    const parts = subjects.filter(({ part }) => part?.of === name)
+    const tables = await Promise.all(parts.map((part) => partSection(console, visit, part, { [idName]: id })))
     const hasAudit = visit.frame.mayReadAudit && searchAudit.input?.some((member) => member.name === idName) === true
     const more = name === 'clients' && (await clientSections(visit, id))
     return {
@@ -146,10 +148,27 @@ ${section(
 ${others.length > 0 && html`<p class="page-actions">${others.map(actionLink)}</p>`}
 ${hasAudit && html`<p class="fine">${link(`/console/audit${queryOf({ [idName]: id })}`, `What happened to this ${noun}`)}</p>`}`,
 )}
+${tables}
 ${list.length < values.length && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}
 ${more}`,
     }
   })
+}
+
+/** A table of the records that are parts of the record with this id. */
+async function partSection(console: Console, visit: Visit, subject: Subject, of: Members): Promise<Html> {
+  const list = operationOf(subject, 'list') as Operation<never, Listed>
+  const { items } = await readList(console, visit, list, { input: of })
+  const { part, displays = [], empty } = subject
+  const title = part?.title ?? subject.name
+  const shown = displays.filter(({ column }) => column !== undefined)
+  const columns = shown.map(
+    (display): Column<Members> => ({
+      name: display.label,
+      cell: (record) => shownCell(display.shown(record), visit.now),
+    }),
+  )
+  return section(title, table(title, columns, [...items], empty?.page ?? 'There is nothing here.'))
 }
 
 function isId(value: Shown, id: string): boolean {

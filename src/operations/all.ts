@@ -1,6 +1,7 @@
 /** Every operation. The order is that of the OpenAPI document. */
 import { audit } from './audit.ts'
 import { clients } from './clients.ts'
+import { deliveries } from './deliveries.ts'
 import { grants } from './grants.ts'
 import { jobs } from './jobs.ts'
 import { keys } from './keys.ts'
@@ -23,6 +24,7 @@ export const subjects: readonly Subject[] = [
   jobs,
   audit,
   webhooks,
+  deliveries,
   settings,
   totals,
 ]

@@ -202,6 +202,8 @@ export type RecordKind = {
   displays?: readonly Display[]
   /** the sentences of an empty list, on a page and in a terminal */
   empty?: { page: string; terminal: string }
+  /** if the records are parts of a record of another kind: their title on its page */
+  part?: { of: SubjectName; title: string }
   /** the page with all records; absent if the console has a page of its own for them */
   page?: { title: string; lead?: string; readOnly?: string }
 }

@@ -4,6 +4,7 @@ import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { ActName, AwaitedEvent } from '../domain/model/audit-events.ts'
 import type { Client, Job, OperatorRole, Session } from '../domain/model/records.ts'
 import type { Store } from '../domain/model/store.ts'
+import type { Attempt, StoredWebhook } from '../domain/model/webhook-store.ts'
 import type { NewJob } from '../domain/operators/jobs.ts'
 import { type AdminScope, roleAllows } from '../domain/operators/roles.ts'
 import { clientWarnings } from '../domain/resources/client-warnings.ts'
@@ -59,6 +60,8 @@ export type Service = {
   textFacts(): Promise<TextFacts | null>
   /** Empty for a client that was deleted, or that is no longer published. */
   nameOfClient(clientId: string): Promise<string>
+  /** Sends a signed test to a webhook, and waits for the response. On the command line it needs the secret, as `keys` does. */
+  testWebhook(webhook: StoredWebhook): Promise<Attempt>
   /** Signs a browser out, and notifies the apps that want it. */
   endSession(session: Session): Promise<void>
 }

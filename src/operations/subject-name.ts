@@ -9,6 +9,7 @@ export type SubjectName =
   | 'jobs'
   | 'audit'
   | 'webhooks'
+  | 'deliveries'
   | 'settings'
   | 'totals'
   | 'receipts'

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { calledUriFault } from '../domain/clients/client-called-uri.ts'
 import { recordedEvents } from '../domain/model/audit-events.ts'
-import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook } from '../domain/model/webhook-store.ts'
+import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook, type WebhookProgress } from '../domain/model/webhook-store.ts'
 import { newStandardSecret, standardSecretText } from '../keys/standard-webhook.ts'
 import { nearest } from '../oauth/nearest.ts'
+import { type DeliveryRecord, deliverySchema, testRecord } from './deliveries.ts'
 import {
   byKey,
   changedNames,
@@ -17,16 +18,29 @@ import {
   type Shown,
 } from './members/member.ts'
 import { webhookMembers } from './members/webhook-members.ts'
-import { displaysOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
+import { displaysOf, type RecordKind, type Result, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { fieldsOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
 import type { Act, Service } from './service.ts'
 import { operationsOn } from './standard.ts'
-import { counted, utc } from './words.ts'
+import { counted, number } from './words.ts'
 
 const EXAMPLE = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
 
-const fields = fieldsOf<StoredWebhook & { lastLine: number }>()({
+/** Lines that are counted at most: the count reads them one by one. */
+const COUNTED_WITHIN = 10_000
+
+/** What was not delivered yet. */
+type Waiting = {
+  /** the last line of the trail */
+  lastLine: number
+  /** the first line that the trail still has; null if no line waits */
+  firstWaiting: number | null
+  waiting: number
+  deleted: number
+}
+
+const fields = fieldsOf<StoredWebhook & Waiting>()({
   webhook_id: [uuid, ({ id }) => id],
   created_at: [time, ({ createdAt }) => createdAt],
   delivered_through: [
@@ -34,6 +48,20 @@ const fields = fieldsOf<StoredWebhook & { lastLine: number }>()({
     ({ cursor }) => cursor,
   ],
   last_line: [Type.Integer({ description: 'The last line of the trail.' }), ({ lastLine }) => lastLine],
+  first_waiting_line: [
+    Type.Union([Type.Integer(), Type.Null()], { description: 'The first line that was not delivered. Null if no line waits.' }),
+    ({ firstWaiting }) => firstWaiting,
+  ],
+  waiting_lines: [
+    Type.Integer({
+      description: `The lines of its events after \`delivered_through\`, counted within the next ${COUNTED_WITHIN} lines of the trail.`,
+    }),
+    ({ waiting }) => waiting,
+  ],
+  deleted_lines: [
+    Type.Integer({ description: 'The lines of the trail that were deleted because of their age before they were delivered.' }),
+    ({ deleted }) => deleted,
+  ],
   failing_since: [timeOrNull, ({ failingSince }) => failingSince],
   paused_at: [timeOrNull, ({ pausedAt }) => pausedAt],
 })
@@ -49,11 +77,18 @@ const kind: RecordKind = {
   displays: [
     ...displaysOf(webhookMembers),
     { label: 'State', column: 'STATE', print: 'state', shown: stateOf },
+    // Of a webhook that is not paused, the state has this time.
     {
-      label: 'Lines to go',
-      column: 'LINES TO GO',
-      print: 'lines to go',
-      shown: ({ last_line: last, delivered_through: through }) => (last as number) - (through as number),
+      label: 'Failed since',
+      print: 'failed since',
+      shown: ({ paused_at: paused, failing_since: at }) => (paused === null || at === null ? null : { time: at as number }),
+    },
+    { label: 'Lines to go', column: 'LINES TO GO', isOnlyColumn: true, shown: ({ waiting_lines: waiting }) => waiting as number },
+    { label: 'Not delivered', print: 'not delivered', shown: waitingWords },
+    {
+      label: 'Deleted before delivery',
+      print: 'deleted before delivery',
+      shown: ({ deleted_lines: deleted }) => (deleted === 0 ? null : counted(deleted as number, 'line')),
     },
     {
       label: 'Events',
@@ -72,8 +107,23 @@ const { list, get, create, change, act, remove, existing } = operationsOn(kind)
 type WebhookRecord = Members & ReturnType<typeof fields.read>
 type Created = { webhook: WebhookRecord; secret: string }
 
-function webhookRecord(webhook: StoredWebhook, lastLine: number): WebhookRecord {
-  return { ...membersOf(webhookMembers, webhook), ...fields.read({ ...webhook, lastLine }) }
+async function webhookRecord({ store }: Service, webhook: StoredWebhook): Promise<WebhookRecord> {
+  const { seq } = await store.audit.readHead()
+  const waiting = await readWaiting(store, webhook, seq)
+  return { ...membersOf(webhookMembers, webhook), ...fields.read({ ...webhook, ...waiting }) }
+}
+
+async function readWaiting(
+  { audit }: Pick<Service['store'], 'audit'>,
+  { cursor, events }: StoredWebhook,
+  lastLine: number,
+): Promise<Waiting> {
+  const [first] = cursor < lastLine ? await audit.readLines({ after: cursor, limit: 1 }) : []
+  const deleted = (first?.seq ?? cursor + 1) - cursor - 1
+  const all = first ? lastLine - first.seq + 1 : 0
+  const isCounted = events.length > 0 && all > 0
+  const waiting = isCounted ? await audit.countLines({ after: cursor, events, within: COUNTED_WITHIN }) : all
+  return { lastLine, firstWaiting: waiting > 0 ? (first?.seq ?? null) : null, waiting, deleted }
 }
 
 /** The webhook as it is stored: no event twice. */
@@ -120,10 +170,9 @@ export function detailsOf({ id, url, events }: Pick<Webhook, 'id' | 'url' | 'eve
 
 const listWebhooks = list({
   summary: 'Lists the webhooks, how far each one is, and whether it fails.',
-  async run({ service: { store } }) {
-    const webhooks = await store.webhooks.listWebhooks()
-    const { seq } = await store.audit.readHead()
-    return { output: { items: webhooks.map((webhook) => webhookRecord(webhook, seq)) } }
+  async run({ service }) {
+    const webhooks = await service.store.webhooks.listWebhooks()
+    return { output: { items: await Promise.all(webhooks.map((webhook) => webhookRecord(service, webhook))) } }
   },
 })
 
@@ -168,7 +217,7 @@ const createWebhook = create<{ url: string; events?: string[] }, Created>({
     const { webhook, secret } = await newWebhook(service, given)
     if ((await service.store.webhooks.insertWebhook(webhook)) === 'full')
       throw conflict(`${WEBHOOKS_AT_MOST} webhooks exist, which is the most.`)
-    const record = webhookRecord(webhook, webhook.cursor)
+    const record = await webhookRecord(service, webhook)
     return { output: { webhook: record, secret }, isNew: true, act: { event: 'webhook_created', details: detailsOf(webhook) } }
   },
 })
@@ -177,8 +226,7 @@ const getWebhook = get({
   command: { examples: [EXAMPLE] },
   async run({ service, id }) {
     const webhook = await readWebhook(service, id)
-    const { seq } = await service.store.audit.readHead()
-    return { output: webhookRecord(webhook, seq), record: membersOf(webhookMembers, webhook) }
+    return { output: await webhookRecord(service, webhook), record: membersOf(webhookMembers, webhook) }
   },
 })
 
@@ -203,12 +251,74 @@ const updateWebhook = change<WebhookRecord>({
       return changedWebhook(service, present, input)
     })
     const webhook = existing(changed, id)
-    const { seq } = await service.store.audit.readHead()
     const changes = differences(webhookMembers, before ?? webhook, webhook)
     const act = { event: 'webhook_changed', details: { ...detailsOf(webhook), ...changedNames(changes) } } as const
     const record = membersOf(webhookMembers, webhook)
-    return { output: webhookRecord(webhook, seq), record, ...(changes.length > 0 && { act }) }
+    return { output: await webhookRecord(service, webhook), record, ...(changes.length > 0 && { act }) }
   },
+})
+
+const testWebhook = act<Members, DeliveryRecord>({
+  id: 'testWebhook',
+  verb: 'test',
+  summary: 'Sends a signed test to a webhook, and waits for the response.',
+  description:
+    'The message has the type `webhook_test`. It is no line of the trail, and is sent once, also if the webhook is paused. The delivery log has the response.',
+  mayConflict: true,
+  answers: { done: 'The test was sent. The result is that of the receiver.' },
+  output: refTo(deliverySchema),
+  command: {
+    examples: [EXAMPLE],
+    settings: 'keys',
+    done: ({ failure, status, milliseconds }: DeliveryRecord) =>
+      failure === null
+        ? `Accepted with status ${status} after ${milliseconds} ms.`
+        : `Not accepted after ${milliseconds} ms: ${failure}.`,
+  },
+  page: {
+    link: 'Send a test',
+    title: 'Send a test',
+    button: 'Send the test',
+    done: 'The test was sent. Its result is the first line below.',
+  },
+  async question({ service, id }) {
+    const { url } = await readWebhook(service, id)
+    return {
+      title: 'Send a test?',
+      effect: `It sends 1 message of the type webhook_test to ${new URL(url).host} now, and waits for the response for at most 10 seconds.`,
+    }
+  },
+  async run({ service, id }) {
+    const webhook = await readWebhook(service, id)
+    const attempt = await service.testWebhook(webhook)
+    if (attempt.failure === 'busy') throw conflict('Other tests wait for their responses. Try again in ten seconds.')
+    await service.store.webhooks.logAttempts(id, [attempt])
+    const details = { webhook_id: id, host: new URL(webhook.url).host, result: attempt.failure ?? 'accepted' }
+    return { output: testRecord(attempt), act: { event: 'webhook_tested', details } }
+  },
+})
+
+const pauseWebhook = act({
+  id: 'pauseWebhook',
+  verb: 'pause',
+  summary: 'Sends no lines to a webhook until it is resumed.',
+  description: 'No line is lost while the trail has the line. An attempt that is under way ends.',
+  answers: { done: 'The webhook is paused.' },
+  output: null,
+  command: { examples: [EXAMPLE], done: () => 'Paused.' },
+  page: { link: 'Pause', done: 'The webhook is paused.', isOffered: ({ paused_at: paused }) => paused === null },
+  async question({ service, id }) {
+    const { url } = await readWebhook(service, id)
+    return {
+      effect: `It sends no lines to ${new URL(url).host} until the webhook is resumed.`,
+      notes: ['Resuming it sends the lines of the meantime, as long as the trail has them.'],
+    }
+  },
+  run: async ({ service, id }) =>
+    changeProgress(service, id, ({ pausedAt }) => (pausedAt === null ? { pausedAt: service.now() } : null), {
+      event: 'webhook_paused_by_operator',
+      details: { webhook_id: id },
+    }),
 })
 
 const resumeWebhook = act({
@@ -221,14 +331,19 @@ const resumeWebhook = act({
   command: { examples: [EXAMPLE], done: () => 'Resumed.' },
   page: { link: 'Resume', done: 'The webhook was resumed.', isOffered: isFailing },
   async question({ service, id }) {
-    const { url, cursor } = await readWebhook(service, id)
-    const { seq } = await service.store.audit.readHead()
-    return { effect: `It sends ${counted(seq - cursor, 'line')} to ${new URL(url).host} now.` }
+    const webhook = await readWebhook(service, id)
+    const { waiting_lines: waiting, deleted_lines: deleted } = await webhookRecord(service, webhook)
+    return {
+      effect: `It sends ${counted(waiting, 'line')} to ${new URL(webhook.url).host} now.`,
+      notes:
+        deleted === 0 ? [] : [`${counted(deleted, 'line')} before them cannot be sent: the trail does not have them any more.`],
+    }
   },
-  async run({ service, id }) {
-    await send(service, id, ({ cursor }) => cursor)
-    return { output: undefined, act: { event: 'webhook_resumed', details: { webhook_id: id } } }
-  },
+  run: async ({ service, id }) =>
+    changeProgress(service, id, ({ pausedAt, failingSince }) => ((pausedAt ?? failingSince) === null ? null : DUE), {
+      event: 'webhook_resumed',
+      details: { webhook_id: id },
+    }),
 })
 
 const replayWebhook = act<{ line: number }>({
@@ -257,8 +372,8 @@ const replayWebhook = act<{ line: number }>({
   },
   async run({ service, id, input: { line } }) {
     await lastLine(service, line)
-    await send(service, id, () => line - 1)
-    return { output: undefined, act: { event: 'webhook_replayed', details: { webhook_id: id, line } } }
+    const act = { event: 'webhook_replayed', details: { webhook_id: id, line } } as const
+    return changeProgress(service, id, () => ({ ...DUE, cursor: line - 1 }), act)
   },
 })
 
@@ -292,12 +407,24 @@ function changedWebhook(service: Service, present: StoredWebhook, input: Members
   return webhook
 }
 
-/** Sends lines from now on, also if the webhook was paused. `cursorOf` returns the last line that is not sent again. */
-async function send({ store }: Service, id: string, cursorOf: (webhook: StoredWebhook) => number): Promise<void> {
-  const changed = await store.webhooks.changeWebhook(id, (webhook) => {
-    return { ...webhook, cursor: cursorOf(webhook), failingSince: null, nextAt: 0, pausedAt: null }
+/** An attempt is made at once, also if the webhook was paused. */
+const DUE = { failingSince: null, nextAt: 0, pausedAt: null }
+
+/** `change` returns null if there is nothing to change: then nothing is written and no act is recorded. */
+async function changeProgress(
+  service: Service,
+  id: string,
+  change: (webhook: StoredWebhook) => Partial<WebhookProgress> | null,
+  act: Act,
+): Promise<Result<undefined>> {
+  let isKnown = false
+  const changed = await service.store.webhooks.changeWebhook(id, (webhook) => {
+    isKnown = true
+    const progress = change(webhook)
+    return progress && { ...webhook, ...progress }
   })
-  existing(changed, id)
+  if (!isKnown) existing(null, id)
+  return { output: undefined, ...(changed && { act }) }
 }
 
 /** Throws if the trail does not have the line yet. */
@@ -311,12 +438,28 @@ function isFailing({ failing_since: failing, paused_at: paused }: Members): bool
   return failing !== null || paused !== null
 }
 
+/** "12 lines, from line 1,204 to line 1,310". */
+function waitingWords({ waiting_lines: waiting, first_waiting_line: first, last_line: last }: Members): string {
+  if (first === null) return 'nothing'
+  return `${counted(waiting as number, 'line')}, from line ${number(first as number)} to line ${number(last as number)}`
+}
+
 function stateOf({ paused_at: paused, failing_since: failing }: Members): Shown {
-  if (paused !== null) return `paused since ${utc(paused as number)}`
-  return failing === null ? 'delivers' : `fails since ${utc(failing as number)}`
+  if (paused !== null) return { state: 'paused', tone: 'warn', since: paused as number }
+  return failing === null ? { state: 'delivers', tone: 'good' } : { state: 'fails', tone: 'warn', since: failing as number }
 }
 
 export const webhooks: Subject = {
   ...kind,
-  operations: [listWebhooks, createWebhook, getWebhook, updateWebhook, resumeWebhook, replayWebhook, deleteWebhook],
+  operations: [
+    listWebhooks,
+    createWebhook,
+    getWebhook,
+    updateWebhook,
+    testWebhook,
+    pauseWebhook,
+    resumeWebhook,
+    replayWebhook,
+    deleteWebhook,
+  ],
 }

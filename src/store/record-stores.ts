@@ -4,12 +4,13 @@ import type { DraftStore } from '../domain/model/draft-store.ts'
 import { endsTokens, hashOfClient } from '../domain/model/ending-store.ts'
 import type { ClientStore, KeyStore, ListStore, ResourceStore, SmallLists } from '../domain/model/operator-store.ts'
 import type { Client } from '../domain/model/records.ts'
-import type { WebhookStore } from '../domain/model/webhook-store.ts'
+import { type WebhookStore, withAttempts } from '../domain/model/webhook-store.ts'
 import {
   ACTIVITY,
   ACTIVITY_ENTRIES,
   CLIENT_LOGOS,
   CLIENTS,
+  DELIVERY_LOGS,
   DRAFT_ENTRIES,
   DRAFTS,
   KEYS,
@@ -142,19 +143,30 @@ function createKeyStore(records: Records): KeyStore {
 
 function createWebhookStore(records: Records): WebhookStore {
   const change = records.change(WEBHOOKS)
+  const [readLog, changeLog] = [records.read(DELIVERY_LOGS), records.change(DELIVERY_LOGS)]
   return {
     insertWebhook: records.insertBounded(WEBHOOKS),
     listWebhooks: records.list(WEBHOOKS),
     changeWebhook: change,
     async moveWebhook(id, before, progress) {
-      const moved = await change(id, (webhook) => (webhook.cursor === before ? { ...webhook, ...progress } : null))
-      return moved ? 'moved' : 'changed'
+      let isPaused = false
+      const moved = await change(id, (webhook) => {
+        isPaused = webhook.pausedAt !== null
+        if (webhook.cursor !== before) return null
+        return { ...webhook, ...progress, pausedAt: webhook.pausedAt ?? progress.pausedAt }
+      })
+      if (!moved) return 'changed'
+      return isPaused ? 'paused' : 'moved'
     },
     async rewrapWebhook(id, before, after) {
       const changed = await change(id, (webhook) => (webhook.secret === before ? { ...webhook, secret: after } : null))
       return changed ? 'rewrapped' : 'changed'
     },
     deleteWebhook: records.remove(WEBHOOKS),
+    async logAttempts(id, attempts) {
+      await changeLog(id, ({ deliveries }) => ({ id, deliveries: withAttempts(deliveries, attempts) }))
+    },
+    readAttempts: async (id) => (await readLog(id))?.deliveries ?? null,
   }
 }
 

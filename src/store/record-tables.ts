@@ -8,7 +8,7 @@ import { parseClientRecord } from '../domain/model/client-record.ts'
 import { DRAFTS_AT_MOST, type Draft, type DraftEntry } from '../domain/model/draft-store.ts'
 import { type ClientWithLogo, type KeyRecord, RESOURCES_AT_MOST, type SmallLists } from '../domain/model/operator-store.ts'
 import type { Client, Resource } from '../domain/model/records.ts'
-import { type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
+import { type LoggedAttempt, type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
 
 /** The values of a row, by the names of the columns in camel case. */
 export type Row = Readonly<Record<string, unknown>>
@@ -118,6 +118,16 @@ export const WEBHOOKS = recordTable<StoredWebhook, Omit<StoredWebhook, 'events'>
     events: typeof events === 'string' ? (JSON.parse(events) as string[]) : events,
   }),
   atMost: WEBHOOKS_AT_MOST,
+})
+
+/** The delivery log of the same rows, which neither the deliveries nor the list read. */
+type DeliveryLog = { id: string; deliveries: LoggedAttempt[] }
+export const DELIVERY_LOGS = recordTable<DeliveryLog, { id: string; deliveries: string }>({
+  name: WEBHOOKS.name,
+  columns: { id: 'key', deliveries: 'value' },
+  order: WEBHOOKS.order,
+  rowOf: ({ id, deliveries }) => ({ id, deliveries: JSON.stringify(deliveries) }),
+  itemOf: ({ id, deliveries }) => ({ id, deliveries: JSON.parse(deliveries) as LoggedAttempt[] }),
 })
 
 export const DRAFTS = recordTable<Draft, Draft>({

@@ -130,6 +130,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'audit export': COMMANDS,
     'webhooks create': COMMANDS,
     'webhooks update': COMMANDS,
+    'deliveries list': COMMANDS,
     'audit verify': COMMANDS,
   },
   'operating/branding.md': { whole: by('docs/branding') },

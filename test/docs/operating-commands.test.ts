@@ -91,6 +91,7 @@ describe('docs/operating/audit.md', () => {
     const created = await paste(block('webhooks create'))
     expect(created).toContain('https://siem.example.com/grantor')
     const [id = ''] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(created) ?? []
+    expect(await paste(block('deliveries list').replace('WEBHOOK_ID', id))).toBe('Nothing was sent yet.\n')
     await paste(block('webhooks update').replaceAll('WEBHOOK_ID', id).replace('1204', '1'))
     expect(await paste('grantor webhooks list')).not.toContain(id)
   })

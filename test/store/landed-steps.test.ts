@@ -20,6 +20,8 @@ const LANDED = {
   'PostgreSQL 22': 'SI47z-EiJ4ZtfZkwcstG3Tr03XkxFaIwO8-v1KXVwSM',
   'SQLite 23': 'u87H0O748WtqsQJW6YwnHQUHOxVYViazD1Vo9jP_7OU',
   'PostgreSQL 23': 'u87H0O748WtqsQJW6YwnHQUHOxVYViazD1Vo9jP_7OU',
+  'SQLite 24': 'tM3kPq-CIBJmfkeYIlmf_sNnaEPceu7PyDAUDTIF67g',
+  'PostgreSQL 24': 'f2vdOF9ah-5lAoLaHsQzGmAHgUPd3lJNn9V_EbCseo4',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

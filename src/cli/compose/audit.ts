@@ -6,7 +6,7 @@ import { EventCounts } from '../../domain/audit/event-counts.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail } from '../../domain/audit/trail.ts'
-import { createWebhookSender, type WebhookSender } from '../../domain/audit/webhooks.ts'
+import { createWebhookSender } from '../../domain/audit/webhooks.ts'
 import {
   type AuditEvent,
   type AuditEventName,
@@ -20,14 +20,13 @@ import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/service.ts'
 import { signAuditHead } from '../../keys/audit-head.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
-import type { KeyWrap } from '../../keys/key-wrap.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import { currentNetwork, currentRequestId, noteClient } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
-import { createFetchFromClient, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
 import { shortenAddress } from '../../wallet/address.ts'
 import { hasOwnLine } from './line-limits.ts'
+import { type ReceiverParts, webhookCalls, webhookTests } from './webhook-calls.ts'
 
 /** Milliseconds for which a response waits for a line at most. */
 const AWAITED_AT_MOST = 2000
@@ -156,23 +155,17 @@ export function composeTrailKeeping({ store, keys, trail, recordCounts, issuer, 
   }
 }
 
-type WebhookParts = Pick<AuditParts, 'now' | 'log'> & {
-  store: Pick<Store, 'audit' | 'webhooks' | 'cleaning'>
-  wrap: KeyWrap
-  outbound: Pick<OutboundOptions, 'allowLoopback' | 'ca'>
-}
+type WebhookParts = Pick<AuditParts, 'log'> & ReceiverParts & { store: Pick<Store, 'audit' | 'webhooks' | 'cleaning'> }
 
-/** Receivers have a client of their own, so that slow ones do not delay calls to the apps. */
-export function composeWebhooks({ store, wrap, outbound, now, log }: WebhookParts): WebhookSender {
-  return createWebhookSender({
+export function composeWebhooks({ store, log, ...receivers }: WebhookParts) {
+  const webhooks = createWebhookSender({
+    ...webhookCalls(receivers),
     store: store.webhooks,
     lines: store.audit,
     cleaning: store.cleaning,
     holder: randomUUID(),
-    openSecret: ({ id, secret }) => wrap.unwrap(Buffer.from(secret, 'base64url'), id, 'webhook'),
-    post: createFetchFromClient({ ...outbound, timeoutMs: 10_000 }),
     note: (event, { id }, why) => log({ event, webhook_id: id, ...(why && { reason: why }) }),
-    now,
     pause: (milliseconds) => pauseFor(milliseconds, undefined, { ref: false }),
   })
+  return { webhooks, testWebhook: webhookTests(receivers) }
 }

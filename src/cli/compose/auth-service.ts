@@ -112,8 +112,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
   const calls = composeClientCalls(outbound, tracing)
   const counts = fetchCounts(limits)
-  const { adminUrl } = settings
-  const resources = new RegisteredResources(store, ownResources(adminUrl))
+  const resources = new RegisteredResources(store, ownResources(settings.adminUrl))
   const clients = composeClients(settings, { store, keys, fetch: calls.documents, resources, counts, now })
   const { clock = now, logger } = runtime
   const endings = composeEndings({ store, keys, settings: settings.service, clock, logger, metrics })
@@ -156,10 +155,11 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     activity,
     audit,
   }
-  const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
+  const { webhooks, testWebhook } = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keeping = { store, keys, trail, recordCounts, issuer: settings.service.authUrl, now, log: logAudit }
   const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays, metrics })
-  const { server, admin } = await composeServers(settings, runtime, { deps, endings, keyKeeping, live, storeOutage })
+  const serverParts = { deps, endings, keyKeeping, live, storeOutage, testWebhook }
+  const { server, admin } = await composeServers(settings, runtime, serverParts)
   const workers = composeJobWorkers(store, deps)
   const tasks = { activity, endings, upkeep, bounds, keepTrail, webhooks, ...workers }
   return { server, admin, deps, deliveries, trail, storeOutage, ...tasks }
@@ -202,12 +202,13 @@ type ServerParts = {
   storeOutage: OutageLog
   /** null if the admin API is off */
   live: LiveState | null
+  testWebhook: Admin['testWebhook']
 }
 
 async function composeServers(
   settings: AuthServiceSettings,
   runtime: AuthServiceRuntime,
-  { deps, endings, keyKeeping, live, storeOutage }: ServerParts,
+  { deps, endings, keyKeeping, live, storeOutage, testWebhook }: ServerParts,
 ) {
   const { loginSecrets, trustedProxies, adminUrl, inForce } = settings
   const { store, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
@@ -225,6 +226,7 @@ async function composeServers(
       adminUrl,
       metrics,
       live,
+      testWebhook,
       isDevelopment: settings.allowLoopback,
       settings: inForce,
       version: version(),

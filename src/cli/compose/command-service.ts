@@ -21,6 +21,7 @@ import { ownResources } from './own-resources.ts'
 import { operatorName, recordActs } from './record-act.ts'
 import { lifetimes } from './service-settings.ts'
 import { settingsFor } from './settings.ts'
+import { webhookTests } from './webhook-calls.ts'
 import { keyKeeping, withStore } from './with-store.ts'
 
 type CommandSettings = {
@@ -80,16 +81,18 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
       return acts.map(() => undefined)
     },
   )
+  const keysOf = (): Keys => {
+    if (!keys) throw new Error('the command does not read the secret')
+    return keys
+  }
+  const isDevelopment = data !== undefined
   return {
     store,
     now,
     adminResource: settings.adminUrl === undefined ? null : adminResourceOf(settings.adminUrl),
-    isDevelopment: data !== undefined,
+    isDevelopment,
     settings: settings.inForce,
-    keys() {
-      if (!keys) throw new Error('the command does not read the secret')
-      return keys
-    },
+    keys: keysOf,
     record: async (_actor, act) => record({ ...act, at: now() }),
     async startJob(job) {
       const at = now()
@@ -102,6 +105,10 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
     }),
     textFacts: () => (facts ??= textFactsOf(store, settings)),
     nameOfClient: async (clientId) => (await store.clients.readClient(clientId))?.name ?? '',
+    testWebhook: async (webhook) => {
+      const { wrap } = keysOf().keeping
+      return webhookTests({ wrap, outbound: { allowLoopback: isDevelopment }, now })(webhook)
+    },
     async endSession() {
       throw new Error('only a server can notify the apps of the session')
     },

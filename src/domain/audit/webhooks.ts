@@ -6,8 +6,14 @@
  */
 import type { AuditLine, AuditStore } from '../model/audit-store.ts'
 import type { CleaningStore } from '../model/operator-store.ts'
-import type { StoredWebhook, WebhookProgress, WebhookStore } from '../model/webhook-store.ts'
-import { webhookMessage } from './webhook-message.ts'
+import {
+  ATTEMPTS_AT_MOST,
+  type Attempt,
+  type StoredWebhook,
+  type WebhookProgress,
+  type WebhookStore,
+} from '../model/webhook-store.ts'
+import { lineMessage, TEST_EVENT, testMessage } from './webhook-message.ts'
 
 /** Lines of one read, and lines that one run sends to an endpoint at most. */
 const PAGE = 100
@@ -16,6 +22,8 @@ const SENT_AT_MOST = 500
 const LEASE = 60
 /** Seconds before the next attempt: half of the time for which attempts have failed, within these bounds. */
 const RETRY = { least: 5, most: 3600 }
+/** Seconds between two writes to the delivery log during one run. */
+const LOGGED_EVERY = 5
 /** Seconds of failing attempts after which an endpoint is paused. */
 const GIVEN_UP_AFTER = 86_400 + 3600
 /** Milliseconds for which `stop` waits: a process must end within six seconds. */
@@ -23,18 +31,25 @@ const STOP_WITHIN = 3000
 
 export type WebhookAnswer = { kind: 'answered'; status: number } | { kind: 'unavailable'; why: string }
 
-export type WebhookDelivery = {
+/** How one message is sent. */
+export type WebhookCalls = {
+  /** null if the secret cannot be unwrapped */
+  openSecret: (webhook: StoredWebhook) => Uint8Array | null
+  /** one POST, with its duration; does not throw */
+  post: (call: {
+    url: string
+    json: { text: string; headers: Readonly<Record<string, string>> }
+  }) => Promise<{ answer: WebhookAnswer; milliseconds: number }>
+  now: () => number
+}
+
+export type WebhookDelivery = WebhookCalls & {
   store: WebhookStore
   lines: Pick<AuditStore, 'readLines'>
   cleaning: Pick<CleaningStore, 'takeLease'>
   holder: string
-  /** null if the secret cannot be unwrapped */
-  openSecret: (webhook: StoredWebhook) => Uint8Array | null
-  /** one POST; does not throw */
-  post: (call: { url: string; json: { text: string; headers: Readonly<Record<string, string>> } }) => Promise<WebhookAnswer>
   /** reports that an endpoint begins to fail, works again, or was paused */
   note: (event: 'webhook_failing' | 'webhook_works_again' | 'webhook_paused', webhook: StoredWebhook, why: string) => void
-  now: () => number
   pause: (milliseconds: number) => Promise<void>
 }
 
@@ -90,6 +105,8 @@ class DeliveryRun {
   #cursor: number
   #leasedAt = Number.NEGATIVE_INFINITY
   #failingSince: number | null
+  #attempts: Attempt[] = []
+  #loggedAt: number
 
   constructor(delivery: WebhookDelivery, webhook: StoredWebhook, stopping: AbortSignal) {
     this.#delivery = delivery
@@ -97,10 +114,19 @@ class DeliveryRun {
     this.#stopping = stopping
     this.#cursor = webhook.cursor
     this.#failingSince = webhook.failingSince
+    this.#loggedAt = delivery.now()
   }
 
   async deliver(): Promise<void> {
     if (!(await this.#holdsLease())) return
+    try {
+      await this.#deliverLines()
+    } finally {
+      await this.#writeLog()
+    }
+  }
+
+  async #deliverLines(): Promise<void> {
     for (let sent = 0; sent < SENT_AT_MOST; ) {
       const page = await this.#delivery.lines.readLines({ after: this.#cursor, limit: PAGE })
       let skipped = this.#cursor
@@ -131,17 +157,15 @@ class DeliveryRun {
 
   /** False if the run ends here. */
   async #deliverLine(line: AuditLine): Promise<boolean> {
-    const { openSecret, post, now, note } = this.#delivery
+    const { now, note } = this.#delivery
     if (this.#stopping.aborted || !(await this.#holdsLease())) return false
-    const secret = openSecret(this.#webhook)
-    const failure =
-      secret === null
-        ? 'secret_not_readable'
-        : failureOf(await post({ url: this.#webhook.url, json: webhookMessage(line, secret, now()) }))
-    if (failure !== null) {
-      await this.#noteFailure(failure)
+    const attempt = await sendToWebhook(this.#delivery, this.#webhook, line)
+    this.#attempts.push(attempt)
+    if (attempt.failure !== null) {
+      await this.#noteFailure(attempt.failure)
       return false
     }
+    if (now() - this.#loggedAt >= LOGGED_EVERY) await this.#writeLog()
     if (this.#failingSince !== null) note('webhook_works_again', this.#webhook, '')
     this.#failingSince = null
     return this.#move(line.seq)
@@ -160,7 +184,15 @@ class DeliveryRun {
     if (isGivenUp && outcome === 'moved') note('webhook_paused', this.#webhook, why)
   }
 
-  /** False if an operator moved the cursor meanwhile, or another node delivers. */
+  /** The attempts of a run are written together: a write for each line would double the writes of a delivery. */
+  async #writeLog(): Promise<void> {
+    const attempts = this.#attempts.slice(-ATTEMPTS_AT_MOST)
+    this.#attempts = []
+    this.#loggedAt = this.#delivery.now()
+    if (attempts.length > 0) await this.#delivery.store.logAttempts(this.#webhook.id, attempts)
+  }
+
+  /** False if an operator moved the cursor or paused the webhook meanwhile, or another node delivers. */
   async #move(cursor: number): Promise<boolean> {
     const { store, now } = this.#delivery
     const progress: WebhookProgress = { cursor, failingSince: this.#failingSince, nextAt: now(), pausedAt: null }
@@ -169,6 +201,28 @@ class DeliveryRun {
     return outcome === 'moved'
   }
 }
+
+/** Sends the line, or a test that is no line. */
+export async function sendToWebhook(
+  { openSecret, post, now }: WebhookCalls,
+  webhook: StoredWebhook,
+  line: AuditLine | null,
+): Promise<Attempt> {
+  const at = now()
+  const secret = openSecret(webhook)
+  const made = secret && (line ? lineMessage(line, secret, at) : testMessage(webhook, secret, at))
+  const { answer, milliseconds } = made ? await post({ url: webhook.url, json: made }) : UNREADABLE
+  return {
+    at,
+    line: line?.seq ?? null,
+    event: line?.event ?? TEST_EVENT,
+    status: answer.kind === 'answered' ? answer.status : null,
+    failure: failureOf(answer),
+    milliseconds,
+  }
+}
+
+const UNREADABLE = { answer: { kind: 'unavailable', why: 'secret_not_readable' }, milliseconds: 0 } as const
 
 function failureOf(answer: WebhookAnswer): string | null {
   if (answer.kind === 'unavailable') return answer.why

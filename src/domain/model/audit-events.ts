@@ -119,6 +119,8 @@ const TABLE = {
   webhook_created: { ...ACT, means: 'A webhook was created.' },
   webhook_changed: { ...ACT, means: 'The address or the events of a webhook were changed.' },
   webhook_deleted: { ...ACT, means: 'A webhook was deleted.' },
+  webhook_tested: { ...ACT, means: 'An operator sent a test to a webhook. `result` is that of the receiver.' },
+  webhook_paused_by_operator: { ...ACT, means: 'An operator paused a webhook.' },
   webhook_resumed: { ...ACT, means: 'A paused webhook was resumed.' },
   webhook_replayed: { ...ACT, means: 'A webhook sends earlier lines again.' },
 

@@ -69,6 +69,8 @@ export interface AuditStore {
   append(batch: AuditBatch): Promise<void>
   /** The lines after the line with number `after`, in the order of the chain. */
   readLines(page: { after: number; limit: number }): Promise<AuditLine[]>
+  /** How many of the next lines after the line `after` have one of the events. At most `within` lines are read. */
+  countLines(of: { after: number; events: readonly string[]; within: number }): Promise<number>
   /** A page of the lines that match, newest first. */
   searchLines(filter: AuditFilter, page: AuditPage): Promise<AuditLine[]>
   /** Deletes the oldest lines, at most `limit`, none after the line with number `through`. Returns the number of deleted lines. */

@@ -36,6 +36,11 @@ export function createAuditStore(connection: Connection, coordinator: Coordinato
     'read',
     `SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :limit`,
   )
+  const count = connection.prepare<{ lines: number }>(
+    'read',
+    `SELECT count(*)::integer AS lines FROM (SELECT event FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :within) AS next
+     WHERE event IN (SELECT jsonb_array_elements_text(:events::jsonb))`,
+  )
   const remove = connection.prepare<{ rows: number }>('move', DELETE)
   return {
     async readHead() {
@@ -47,6 +52,10 @@ export function createAuditStore(connection: Connection, coordinator: Coordinato
       await append({ ...batch, lines })
     },
     readLines: async (page) => (await read(page)).map(lineOf),
+    async countLines(of) {
+      const [counted] = await count(of)
+      return counted?.lines ?? 0
+    },
     async searchLines(filter, page) {
       const { sql, named } = searchOf(filter, page)
       return (await connection.prepare<LineRow>('read', sql)(named)).map(lineOf)

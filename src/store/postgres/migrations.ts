@@ -263,6 +263,12 @@ export const MIGRATIONS: readonly Migration[] = [
     oldest: 17,
     sql: "INSERT INTO lists (name, items) VALUES ('matching', '[]')",
   },
+  {
+    number: 24,
+    name: 'the delivery logs of webhooks',
+    oldest: 17,
+    sql: `ALTER TABLE webhooks ADD COLUMN deliveries text COLLATE "C" NOT NULL DEFAULT '[]'`,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

@@ -30,6 +30,9 @@ export function createAuditStore(connection: Connection): AuditStore {
     INSERT INTO audit_lines (${LINE_COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const read = connection.prepareRead(`SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > ? ORDER BY seq LIMIT ?`)
+  const count = connection.prepareRead(`
+    SELECT count(*) AS lines FROM (SELECT event FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :within)
+    WHERE event IN (SELECT value FROM json_each(:events))`)
   const remove = connection.prepareWrite(`
     DELETE FROM audit_lines WHERE seq IN (SELECT seq FROM audit_lines WHERE seq <= ? ORDER BY seq LIMIT ?)`)
   return {
@@ -45,6 +48,8 @@ export function createAuditStore(connection: Connection): AuditStore {
           insert.run(seq, at, event, reason, clientId, grantId, wallet, operator, line, hash)
       }),
     readLines: ({ after, limit }) => connection.read(() => (read.all(after, limit) as unknown as LineRow[]).map(lineOf)),
+    countLines: ({ events, ...within }) =>
+      connection.read(() => Number(count.get({ ...within, events: JSON.stringify(events) })?.lines)),
     searchLines(filter, page) {
       const { sql, named } = searchOf(filter, page)
       return connection.read(() => (connection.prepareRead(sql).all(named) as unknown as LineRow[]).map(lineOf))

@@ -270,6 +270,12 @@ export const MIGRATIONS: readonly Migration[] = [
     oldest: 17,
     sql: "INSERT INTO lists (name, items) VALUES ('matching', '[]')",
   },
+  {
+    number: 24,
+    name: 'the delivery logs of webhooks',
+    oldest: 17,
+    sql: `ALTER TABLE webhooks ADD COLUMN deliveries TEXT NOT NULL DEFAULT '[]'`,
+  },
 ]
 
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'

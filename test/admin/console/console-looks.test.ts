@@ -13,7 +13,7 @@ import { addOperator, OTHER, OWNER, signInToConsole } from './visit.ts'
 
 const USER = testWallet(2)
 /** These pages are also shown narrow in the documentation. */
-const NARROW = ['overview', 'wallet']
+const NARROW = ['overview', 'wallet', 'webhook']
 
 /** A service with clients, grants, refusals, a resource, keys and a job. */
 async function furnish(grantor: Grantor): Promise<{ clientId: string; jobId: string }> {
@@ -42,6 +42,7 @@ async function furnish(grantor: Grantor): Promise<{ clientId: string; jobId: str
   const caller = await adminCaller(grantor, 'owner')
   for (const kind of ['sign', 'seal']) await caller.call('POST', '/v1/keys', { kind })
   await caller.call('POST', '/v1/webhooks', { url: 'https://siem.example.com/grantor', events: ['grant_ended'] })
+  await failDeliveries(grantor)
   await load(grantor)
   await signInsOfAMonth(grantor)
   const job = await addJob(
@@ -61,6 +62,29 @@ async function signInsOfAMonth({ store, clock }: Grantor): Promise<void> {
     for (let n = 0; n < count; n++) counter.noteSignIn(`0x${(day * 37 + n) % 900}`)
     await counter.store()
   }
+}
+
+/** Lines of a webhook that were accepted, a line whose attempts fail, and a test. */
+async function failDeliveries({ store, clock }: Grantor): Promise<void> {
+  const [webhook] = await store.webhooks.listWebhooks()
+  if (!webhook) throw new Error('there is no webhook')
+  const at = clock.now()
+  const attempt = { event: 'grant_ended', status: 204, failure: null, milliseconds: 48 }
+  const failing = { ...attempt, line: webhook.cursor + 1, status: null, failure: 'timed_out', milliseconds: 10_003 }
+  await store.webhooks.logAttempts(webhook.id, [
+    { ...attempt, at: at - 7200, line: 12 },
+    { ...failing, at: at - 95 },
+    { ...failing, at: at - 90 },
+    { ...attempt, at: at - 40, line: null, event: 'webhook_test', status: 503, failure: 'status_503' },
+    { ...failing, at: at - 30 },
+  ])
+  await store.webhooks.changeWebhook(webhook.id, (present) => ({
+    ...present,
+    events: ['grant_ended', 'key_made'],
+    cursor: 2,
+    failingSince: at - 95,
+    nextAt: at + 3600,
+  }))
 }
 
 /** Half an hour of requests, so that the plots have a line. */

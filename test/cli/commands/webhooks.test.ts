@@ -39,7 +39,7 @@ test('webhooks create prints the secret once, and the database has it wrapped on
   const opened = createKeyWrap(SECRET).unwrap(Buffer.from(webhook?.secret ?? '', 'base64url'), created.webhook_id, 'webhook')
   expect(`whsec_${Buffer.from(opened ?? []).toString('base64')}`).toBe(created.secret)
   expect((await run(['webhooks', 'list'], env)).out).toMatch(
-    /^WEBHOOK_ID +STATE +LINES TO GO +EVENTS +URL\n\S+ +delivers +1 +grant_ended +https/,
+    /^WEBHOOK_ID +STATE +LINES TO GO +EVENTS +URL\n\S+ +delivers +0 +grant_ended +https/,
   )
   expect((await run(['webhooks', 'list', '--json'], env)).out).not.toContain('secret')
 })
@@ -61,12 +61,16 @@ test('webhooks update changes the address and the events that are named, and kee
   })
 })
 
-test('webhooks replay and resume move the cursor, delete removes the webhook, and each command writes a line without the query of the address', async () => {
+test('webhooks replay moves the cursor, pause and resume change the state once, delete removes the webhook, and each command writes a line without the query of the address', async () => {
   const { webhook_id: id } = await create()
   await create()
   expect((await run(['webhooks', 'replay', id, '--line', '1'], env)).exit).toBe(0)
   expect((await stored()).find((each) => each.id === id)?.cursor).toBe(0)
-  expect((await run(['webhooks', 'resume', id], env)).exit).toBe(0)
+  for (const verb of ['pause', 'pause']) expect((await run(['webhooks', verb, id], env)).out).toBe('Paused.\n')
+  expect((await run(['webhooks', 'show', id], env)).out).toMatch(
+    /state +paused since .*\n[^]*not delivered +4 lines, from line 1 to line 4/,
+  )
+  for (const verb of ['resume', 'resume']) expect((await run(['webhooks', verb, id], env)).out).toBe('Resumed.\n')
   // A change to the present value is no change, and writes no line.
   expect((await run(['webhooks', 'update', id, '--url', URL_OF_RECEIVER], env)).exit).toBe(0)
   expect((await run(['webhooks', 'delete', id], env)).exit).toBe(0)
@@ -76,10 +80,19 @@ test('webhooks replay and resume move the cursor, delete removes the webhook, an
     .trimEnd()
     .split('\n')
     .map((line) => (JSON.parse(line) as { event: string }).event)
-  expect(events).toEqual(['webhook_deleted', 'webhook_resumed', 'webhook_replayed', 'webhook_created', 'webhook_created'])
+  expect(events).toEqual([
+    'webhook_deleted',
+    'webhook_resumed',
+    'webhook_paused_by_operator',
+    'webhook_replayed',
+    'webhook_created',
+    'webhook_created',
+  ])
   expect(out).toContain('siem.example.com')
   expect(out).not.toContain('token=abc')
   for (const argv of [
+    ['pause', id],
+    ['test', id],
     ['resume', id],
     ['delete', id],
     ['replay', id, '--line', '1'],
@@ -121,4 +134,24 @@ test('webhooks create refuses plain http, because grantor serve sends to https a
   expect(exit).toBe(2)
   expect(err).toContain('URL is plain http; grantor serve sends to https addresses only.')
   expect(await stored()).toEqual([])
+})
+
+test('webhooks test prints the result and writes a line and the delivery log, which deliveries list prints without the secret', async () => {
+  const { webhook_id: id, secret } = await create()
+  await run(['webhooks', 'update', id, '--url', 'https://127.0.0.1/hook?token=abc'], env)
+  const log = ['deliveries', 'list', '--webhook', id]
+  expect((await run(log, env)).out).toBe('Nothing was sent yet.\n')
+  // The address is not public, so no request is sent.
+  expect((await run(['webhooks', 'test', id], env)).out).toMatch(/^Not accepted after \d+ ms: address_not_public\.\n$/)
+  expect((await run(log, env)).out).toMatch(
+    /^TIME +LINE +EVENT +ATTEMPT +RESPONSE +TOOK +NEXT ATTEMPT\n\S+ +test +webhook_test +1 +address_not_public +\d+ ms +-\n$/,
+  )
+  const json = (await run([...log, '--json'], env)).out
+  expect(JSON.parse(json)).toMatchObject([{ line: null, event: 'webhook_test', attempt: 1, result: 'failed', status: null }])
+  const trail = (await run(['audit', 'list', '--json'], env)).out
+  expect(trail).toContain('"event":"webhook_tested"')
+  expect(trail + json).not.toMatch(/token=abc|whsec_/)
+  expect(trail + json).not.toContain(secret)
+  expect((await run(['deliveries', 'list', '--webhook', 'unknown'], env)).exit).toBe(1)
+  expect((await run(['deliveries', 'list'], env)).exit).toBe(2)
 })

@@ -1,6 +1,6 @@
 /** Webhooks against real receivers, which may be slow, dead, redirecting, or within the network. */
 import { createHmac } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { type App, startApp } from '../../support/app.ts'
 import { aClientHost, type ClientHost } from '../../support/client-host.ts'
@@ -125,7 +125,8 @@ test('After a day of failures an endpoint is paused with an alarm, and so is one
   expect(dead.requests).toHaveLength(length)
   dead.answer = (_, response) => response.end()
   const cursor = paused?.cursor ?? 0
-  await app.grantor.store.webhooks.moveWebhook(ids[0] ?? '', cursor, { cursor, failingSince: null, nextAt: 0, pausedAt: null })
+  const due = { failingSince: null, nextAt: 0, pausedAt: null }
+  await app.grantor.store.webhooks.changeWebhook(ids[0] ?? '', (webhook) => ({ ...webhook, ...due }))
   await deliver(app)
   expect(typesOf(dead).at(-1)).toBe('grant_ended')
   expect(await stored(app, ids[0] ?? '')).toMatchObject({ cursor: cursor + 1, pausedAt: null })
@@ -197,4 +198,66 @@ test('If an operator moves the cursor during a delivery, the lines are sent agai
   await deliver(app)
   await deliver(app)
   expect(typesOf(host)).toEqual(['grant_ended', 'session_started', 'grant_ended', 'grant_ended'])
+})
+
+const logOf = async ({ grantor }: App, id: string) => (await grantor.store.webhooks.readAttempts(id)) ?? []
+
+test('The log of a webhook has each attempt with its number, its time, and its status or failure', async () => {
+  const app = await start()
+  const host = await aClientHost((_, response) => response.writeHead(503).end())
+  const id = await subscribe(app, host.origin)
+  await endGrant(app)
+  await deliver(app)
+  const at = app.grantor.clock.at
+  app.grantor.clock.advance(5)
+  await deliver(app)
+  await host.close()
+  app.grantor.clock.advance(5)
+  await deliver(app)
+  const { seq: line } = await app.grantor.store.audit.readHead()
+  const attempts = await logOf(app, id)
+  expect(attempts).toMatchObject([
+    { at: at + 10, line, attempt: 3, status: null, failure: 'unreachable' },
+    { at: at + 5, line, attempt: 2, status: 503, failure: 'status_503' },
+    { at, line, attempt: 1, event: 'grant_ended', status: 503, failure: 'status_503' },
+  ])
+  expect(attempts.every(({ milliseconds }) => milliseconds >= 0 && milliseconds < 10_000)).toBe(true)
+})
+
+test('The lines of one run are written to the log together, and a run without a line writes nothing', async () => {
+  const app = await start()
+  const host = await aClientHost((_, response) => response.writeHead(204).end())
+  const id = await subscribe(app, host.origin)
+  for (let count = 0; count < 3; count++) await endGrant(app)
+  const write = vi.spyOn(app.grantor.store.webhooks, 'logAttempts')
+  await deliver(app)
+  await deliver(app)
+  expect(host.requests).toHaveLength(3)
+  expect(write).toHaveBeenCalledTimes(1)
+  expect(await logOf(app, id)).toMatchObject(host.requests.map(() => ({ attempt: 1, status: 204, failure: null })))
+})
+
+test('A webhook that is paused or deleted during a delivery gets no further line; resumed, it continues with the next line', async () => {
+  const app = await start()
+  const { webhooks } = app.grantor.store
+  const pausing = await aClientHost((_, response) => response.end())
+  const deleting = await aClientHost((_, response) => response.end())
+  const paused = await subscribe(app, pausing.origin)
+  const deleted = await subscribe(app, deleting.origin)
+  await endGrant(app)
+  await endGrant(app)
+  pausing.answer = (_, response) => {
+    const change = webhooks.changeWebhook(paused, (webhook) => ({ ...webhook, pausedAt: app.grantor.clock.at }))
+    void change.then(() => response.end())
+  }
+  deleting.answer = (_, response) => void webhooks.deleteWebhook(deleted).then(() => response.end())
+  await deliver(app)
+  await deliver(app)
+  expect([pausing.requests.length, deleting.requests.length]).toEqual([1, 1])
+  expect(await stored(app, paused)).toMatchObject({ pausedAt: app.grantor.clock.at, failingSince: null })
+  expect(await logOf(app, paused)).toMatchObject([{ status: 200 }])
+  expect(await webhooks.readAttempts(deleted)).toBeNull()
+  await webhooks.changeWebhook(paused, (webhook) => ({ ...webhook, pausedAt: null }))
+  await deliver(app)
+  expect(new Set(idsOf(pausing)).size).toBe(2)
 })

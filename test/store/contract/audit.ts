@@ -44,6 +44,21 @@ export function auditContract(subject: Subject): void {
     expect(await other.audit.readLines({ after: 1, limit: 1 })).toEqual([lines[1]])
   })
 
+  test('Lines with one of several events are counted after a line, within a bounded number of lines', async () => {
+    const [store, other] = subject().nodes
+    const events = ['grant_ended', 'key_made', 'grant_ended', 'session_started', 'grant_ended'] as const
+    await append(
+      store,
+      events.map((event) => some({ event })),
+    )
+    const count = (after: number, of: string[], within = 100) => other.audit.countLines({ after, events: of, within })
+    expect(await count(0, ['grant_ended'])).toBe(3)
+    expect(await count(1, ['grant_ended', 'key_made'])).toBe(3)
+    expect(await count(0, ['grant_ended'], 2)).toBe(1)
+    expect(await count(5, ['grant_ended'])).toBe(0)
+    expect(await count(0, ['no_event'])).toBe(0)
+  })
+
   test('Text and hash of a line have the format of all earlier versions, so that earlier lines and noted heads can be checked', async () => {
     const [store] = subject().nodes
     const entry = {

@@ -1,7 +1,7 @@
 /** Webhook endpoints: their number is bounded, and their cursors change only from the place where the caller saw them. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type StoredWebhook, WEBHOOKS_AT_MOST } from '../../../src/domain/model/webhook-store.ts'
+import { ATTEMPTS_AT_MOST, type Attempt, type StoredWebhook, WEBHOOKS_AT_MOST } from '../../../src/domain/model/webhook-store.ts'
 import { NOW, race, type Subject } from './subject.ts'
 
 function someWebhook(webhook: Partial<StoredWebhook> = {}): StoredWebhook {
@@ -15,6 +15,11 @@ function someWebhook(webhook: Partial<StoredWebhook> = {}): StoredWebhook {
     ...progress,
     ...webhook,
   }
+}
+
+function someAttempt(line: number | null, failure: string | null = null): Attempt {
+  const status = failure === null ? 204 : null
+  return { at: NOW, line, event: 'grant_ended', status, failure, milliseconds: 12 }
 }
 
 export function webhooksContract(subject: Subject): void {
@@ -75,6 +80,63 @@ export function webhooksContract(subject: Subject): void {
     await store.webhooks.insertWebhook(webhook)
     expect(await other.webhooks.insertWebhook({ ...webhook, url: 'https://b.example/' })).toBe('taken')
     expect(await other.webhooks.changeWebhook(randomUUID(), (present) => present)).toBeNull()
+    expect(await store.webhooks.listWebhooks()).toEqual([webhook])
+  })
+
+  test('A webhook that an operator pauses while a node delivers stays paused, and the next move of the node returns that', async () => {
+    const [store, other] = subject().nodes
+    const webhook = someWebhook()
+    await store.webhooks.insertWebhook(webhook)
+    await other.webhooks.changeWebhook(webhook.id, (present) => ({ ...present, pausedAt: NOW + 1 }))
+    const progress = { cursor: 5, failingSince: null, nextAt: NOW + 2, pausedAt: null }
+    expect(await store.webhooks.moveWebhook(webhook.id, 4, progress)).toBe('paused')
+    expect(await other.webhooks.listWebhooks()).toEqual([{ ...webhook, ...progress, pausedAt: NOW + 1 }])
+  })
+
+  test('A change of a webhook that returns null changes nothing', async () => {
+    const [store, other] = subject().nodes
+    const webhook = someWebhook()
+    await store.webhooks.insertWebhook(webhook)
+    expect(await store.webhooks.changeWebhook(webhook.id, () => null)).toBeNull()
+    expect(await other.webhooks.listWebhooks()).toEqual([webhook])
+  })
+
+  test('The log of a webhook counts the attempts for each line, and has the newest attempts of all nodes, until the webhook is deleted', async () => {
+    const [store, other] = subject().nodes
+    const [{ id }, { id: silent }] = [someWebhook(), someWebhook()]
+    for (const webhook of [someWebhook({ id }), someWebhook({ id: silent })]) await store.webhooks.insertWebhook(webhook)
+    await store.webhooks.logAttempts(id, [someAttempt(5, 'timed_out')])
+    await other.webhooks.logAttempts(id, [someAttempt(5, 'status_500'), someAttempt(null), someAttempt(5), someAttempt(6)])
+    const log = (await store.webhooks.readAttempts(id)) ?? []
+    expect(log.map(({ line, attempt, failure }) => [line, attempt, failure])).toEqual([
+      [6, 1, null],
+      [5, 3, null],
+      [null, 1, null],
+      [5, 2, 'status_500'],
+      [5, 1, 'timed_out'],
+    ])
+    expect(log.at(-1)).toEqual({ ...someAttempt(5, 'timed_out'), attempt: 1 })
+    // A line that was accepted before is sent again: its attempts are counted anew.
+    await store.webhooks.logAttempts(id, [someAttempt(5)])
+    expect((await other.webhooks.readAttempts(id))?.[0]).toMatchObject({ line: 5, attempt: 1 })
+    expect(await other.webhooks.readAttempts(silent)).toEqual([])
+    await store.webhooks.deleteWebhook(id)
+    await other.webhooks.logAttempts(id, [someAttempt(7)])
+    expect(await store.webhooks.readAttempts(id)).toBeNull()
+  })
+
+  test('The log of a webhook has a bounded number of attempts, also if nodes write at once, and a write to the log does not change the progress', async () => {
+    const [store] = subject().nodes
+    const webhook = someWebhook()
+    await store.webhooks.insertWebhook(webhook)
+    const lines = Array.from({ length: 30 }, (_, n) => n)
+    await race(subject(), 5, async (node, n) => {
+      const attempts = lines.map((line) => someAttempt(n * 100 + line))
+      return node.webhooks.logAttempts(webhook.id, attempts)
+    })
+    const log = (await store.webhooks.readAttempts(webhook.id)) ?? []
+    expect(log).toHaveLength(ATTEMPTS_AT_MOST)
+    expect(new Set(log.map(({ line }) => line)).size).toBe(ATTEMPTS_AT_MOST)
     expect(await store.webhooks.listWebhooks()).toEqual([webhook])
   })
 }
