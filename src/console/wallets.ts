@@ -93,9 +93,14 @@ function endedOf(visit: Visit): string | undefined {
 
 async function walletContent(console: Console, visit: Visit, wallet: `0x${string}`): Promise<Html> {
   const { query, frame, now } = visit
-  const given = (after: string) => ({ input: { wallet }, limit: ROWS, after: query.text(after) })
+  const given = (after: string, before = '') => ({
+    input: { wallet },
+    limit: ROWS,
+    after: query.text(after),
+    before: query.text(before),
+  })
   const [grants, sessions, unended] = await Promise.all([
-    readList(console, visit, listGrants, given('grants')),
+    readList(console, visit, listGrants, given('grants', 'newer')),
     readList(console, visit, listSessions, given('sessions')),
     console.admin.store.grants.countUnendedGrants({ wallet }, COUNTED_AT_MOST),
   ])
@@ -109,6 +114,7 @@ ${section(
   html`${views.length > 0 && html`<p>${counted(unended, 'grant', COUNTED_AT_MOST)} of this wallet ${unended === 1 ? 'has' : 'have'} not ended.</p>`}
 ${mayEnd && unended > 0 && html`<p class="page-actions">${buttonLink(pathTo('wallet', wallet, 'end'), 'End all grants of this wallet', 'danger')}</p>`}
 ${grantsTable(views, mayEnd, now)}
+${nextLink(more('newer', grants.previous), 'Newer grants')}
 ${nextLink(more('grants', grants.next), 'Older grants')}`,
   'grants',
 )}

@@ -7,6 +7,7 @@ import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook, type WebhookProgres
 import { newStandardSecret, standardSecretText } from '../keys/standard-webhook.ts'
 import { nearest } from '../oauth/nearest.ts'
 import { type DeliveryRecord, deliverySchema, testRecord } from './deliveries.ts'
+import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
 import {
   byKey,
   changedNames,
@@ -96,8 +97,8 @@ const kind: RecordKind = {
       isOnlyColumn: true,
       shown: ({ events }) => ({ words: events as string[], none: 'every event' }),
     },
-    { label: 'URL', column: 'URL', isTitle: true, isOnlyColumn: true, shown: ({ url }) => ({ exact: String(url) }) },
-    timeDisplay('created_at', 'Added', { print: 'created' }),
+    { label: 'URL', name: 'url', column: 'URL', isTitle: true, isOnlyColumn: true, shown: ({ url }) => ({ exact: String(url) }) },
+    timeDisplay('created_at', 'Added', { print: 'created', column: 'CREATED', isPageColumn: true }),
   ],
   empty: { page: 'There is no webhook.', terminal: 'There is no webhook.' },
   page: { title: 'Webhooks', lead: 'The receivers of the audit trail. Each gets every new line, or those of some events.' },
@@ -168,11 +169,15 @@ export function detailsOf({ id, url, events }: Pick<Webhook, 'id' | 'url' | 'eve
   return { webhook_id: id, host: new URL(url).host, ...(events.length > 0 && { events: events.join(' ') }) }
 }
 
-const listWebhooks = list({
+const NAMES: RecordNames = { id: 'webhook_id', texts: ['url', 'webhook_id'], sorts: ['created_at', 'url'] }
+
+const listWebhooks = list<Arrangement>({
   summary: 'Lists the webhooks, how far each one is, and whether it fails.',
-  async run({ service }) {
+  input: arrangementMembers('webhook', 'URL or id', NAMES.sorts),
+  async run({ service, input }) {
     const webhooks = await service.store.webhooks.listWebhooks()
-    return { output: { items: await Promise.all(webhooks.map((webhook) => webhookRecord(service, webhook))) } }
+    const records: Members[] = await Promise.all(webhooks.map((webhook) => webhookRecord(service, webhook)))
+    return { output: { items: arrangedRecords(records, input, NAMES) } }
   },
 })
 

@@ -54,7 +54,7 @@ test('GET /v1/clients sorts, filters and searches clients, counts them, and page
   expect((await list(`limit=3&before=${next.previous}`)).items).toEqual(byId.items)
 })
 
-test('GET /v1/resources and /v1/operators are sorted and searched', async ({ owner }) => {
+test('GET /v1/resources, /v1/webhooks and /v1/operators are sorted and searched', async ({ owner }) => {
   for (const name of ['Zeta', 'alpha'])
     await owner.call('POST', '/v1/resources', {
       resource: `https://${name.toLowerCase()}.example.com/`,
@@ -66,6 +66,9 @@ test('GET /v1/resources and /v1/operators are sorted and searched', async ({ own
   expect(await names('sort=name')).toEqual(['alpha', 'Zeta'])
   expect(await names('sort=name&order=descending')).toEqual(['Zeta', 'alpha'])
   expect(await names('search=ZETA')).toEqual(['Zeta'])
+  for (const host of ['b', 'a']) await owner.call('POST', '/v1/webhooks', { url: `https://${host}.example.com/` })
+  const webhooks = (await owner.call('GET', '/v1/webhooks?sort=url&search=example')).json() as Listed
+  expect(webhooks.items.map(({ url }) => url)).toEqual(['https://a.example.com/', 'https://b.example.com/'])
   const operators = (await owner.call('GET', `/v1/operators?search=${owner.client.id}`)).json() as Listed
   expect(operators.items).toHaveLength(1)
 })

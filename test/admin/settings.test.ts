@@ -99,3 +99,8 @@ test('The audit search offers the recorded events as choices, and finds lines by
   expect(await events('result=refused')).toEqual([])
   expect((await owner.call('GET', '/v1/audit?result=other')).status).toBe(422)
 })
+
+test('The hint of a field names the value of the setting that applies if the field stays empty', async ({ visitor }) => {
+  const { body } = await visitor.get('/console/clients/new')
+  expect(body).toContain('In seconds. GRANTOR_CODE_LIFETIME (now 45) unless given.')
+})

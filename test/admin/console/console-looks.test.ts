@@ -1,5 +1,6 @@
 /** Pictures of the console's pages, with records in them. */
 import { expect } from 'vitest'
+import { releaseVersion } from '../../../src/cli/terminal/version.ts'
 import { ActivityCounter } from '../../../src/domain/activity/activity-counter.ts'
 import { addJob } from '../../../src/domain/operators/jobs.ts'
 import { connectApp } from '../../flows/account-visit.ts'
@@ -12,8 +13,8 @@ import { testWallet } from '../../support/wallet.ts'
 import { addOperator, OTHER, OWNER, signInToConsole } from './visit.ts'
 
 const USER = testWallet(2)
-/** These pages are also shown narrow in the documentation. */
-const NARROW = ['overview', 'wallet', 'webhook']
+/** Of these pages, a narrow picture is taken too. */
+const NARROW = ['overview', 'wallet', 'webhook', 'clients-sorted', 'settings']
 
 /** A service with clients, grants, refusals, a resource, keys and a job. */
 async function furnish(grantor: Grantor): Promise<{ clientId: string; jobId: string }> {
@@ -100,6 +101,9 @@ async function load(grantor: Grantor): Promise<void> {
     grantor.clock.advance(60)
   }
 }
+
+// The foot of the pictures names the release, and not a commit.
+process.env.RELEASE_VERSION ??= releaseVersion()
 
 const test = base.extend('options', { admin: true }).extend('furnished', FILE, ({ grantor }) => furnish(grantor))
 
