@@ -59,13 +59,8 @@ type Present = Owned & { is_revoked: boolean }
 export function createGrantStore(connection: Connection): GrantStore & GrantLists {
   const revokeToken = preparingRevocation(connection)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
-  const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)
   const read = preparingRead(connection)
   const readValidity = preparingReadOfValidity(connection)
-  const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
-    table: 'grants',
-    key: 'id',
-  })
   const present = preparingPresent(connection)
   const confirm = preparingConfirmation(connection)
 
@@ -73,15 +68,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
     ...redeemingCodes(connection),
     ...rotatingTokens(connection),
     ...listingGrants(connection),
-
-    async endGrant(grantId, reason, at, clientId) {
-      if ((await end({ grantId, reason, at, clientId: clientId ?? null })).length > 0) return 'ended'
-      const [row] = await owner({ id: grantId })
-      if (!row) return 'unknown'
-      if (clientId !== undefined && row.client_id !== clientId) return 'foreign'
-      await confirm({ grantId })
-      return 'ended_before'
-    },
+    ...endingOneGrant(connection),
 
     async revokeAccessToken(token) {
       const { grantId, clientId, jti, at } = token
@@ -109,6 +96,30 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
       const [row] = await readValidity({ id: grantId })
       if (!row || isReserved(row)) return null
       return { clientId: row.client_id, expiresAt: row.expires_at, endedAt: row.ended_at, revokedTokens: row.revoked_tokens }
+    },
+  }
+}
+
+function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
+  const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)
+  const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
+    table: 'grants',
+    key: 'id',
+  })
+  const confirm = preparingConfirmation(connection)
+  return {
+    async endGrant(grantId, reason, at, clientId) {
+      for (let left = TRIES_AT_MOST; left > 0; left--) {
+        if ((await end({ grantId, reason, at, clientId: clientId ?? null })).length > 0) return 'ended'
+        const [row] = await owner({ id: grantId })
+        if (!row) return 'unknown'
+        if (clientId !== undefined && row.client_id !== clientId) return 'foreign'
+        // A standby was promoted meanwhile, and lacks the ending that the first statement found.
+        if (row.ended_at === null) continue
+        await confirm({ grantId })
+        return 'ended_before'
+      }
+      throw new StoreUnavailable('the grant is moved by too many at once')
     },
   }
 }

@@ -65,7 +65,11 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
       }
       const { id: grantId, refreshKeyId, dpopJkt } = grant
       const [claimed] = await claim({ grantId, attemptId, refreshKeyId, dpopJkt })
-      return claimed ? { kind: 'redeemed', grant: grantOf(claimed) } : redeemedBefore(await readPresent(grant.id), attemptId)
+      if (claimed) return { kind: 'redeemed', grant: grantOf(claimed) }
+      const present = await readPresent(grant.id)
+      // A standby was promoted meanwhile, and lacks the claim that the statement above found. A repeated request can claim the row.
+      if (isReserved(present)) throw new StoreUnavailable('another server took over, and the code is not redeemed there')
+      return redeemedBefore(present, attemptId)
     },
 
     async spendCode(grant, attemptId, at) {

@@ -9,14 +9,15 @@ import { endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { Connection } from '../../../src/store/postgres/connection/connection.ts'
+import { type Ask, type Batched, Connection } from '../../../src/store/postgres/connection/connection.ts'
+import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { administrator } from '../../support/administrator.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
-import { livingGrant, NOW } from '../contract/subject.ts'
+import { livingGrant, NOW, newGrant } from '../contract/subject.ts'
 
 let primary: PostgresServer
 let standby: PostgresServer
@@ -70,6 +71,72 @@ test('An ending that found nothing left is not acknowledged if a standby was pro
   await expect(end({ ...store, grants: { ...store.grants, listGrants: listing } })).rejects.toThrow(StoreUnavailable)
   expect(pages).toBe(2)
   expect(await end(store)).toBe(1)
+})
+
+/** Stops the standby. From then on the primary commits alone. */
+async function leavePrimaryAlone(store: Store): Promise<void> {
+  await standby.stop('immediate')
+  await setOnPrimary('synchronous_standby_names', '')
+  await expect
+    .poll(
+      () =>
+        store.checkWritable().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(true)
+}
+
+/** The grants of a connection that performs each action once, before the first statement that matches the pattern of the action. */
+function grantsWith(actions: readonly (readonly [RegExp, () => Promise<void>])[]): Store['grants'] {
+  const connection = new Connection(addressOf(pair, 'statement_timeout=2000'), 'given')
+  onTestFinished(() => connection.close())
+  const left = new Set(actions)
+  const actingBefore = <Row>(sql: string, ask: Ask<Row>): Ask<Row> => {
+    const action = actions.find(([pattern]) => pattern.test(sql))
+    if (!action) return ask
+    return async (...named) => {
+      if (left.delete(action)) await action[1]()
+      return ask(...named)
+    }
+  }
+  const [prepare, prepareBatched] = [connection.prepare.bind(connection), connection.prepareBatched.bind(connection)]
+  connection.prepare = <Row>(...statement: Parameters<typeof prepare>) => actingBefore(statement[1], prepare<Row>(...statement))
+  connection.prepareBatched = <Row>(batched: Batched) => actingBefore(batched.one, prepareBatched<Row>(batched))
+  return createGrantStore(connection)
+}
+
+test('An ending that one statement found is not acknowledged if the next statement finds the grant active on a promoted standby', {
+  timeout: 120_000,
+}, async () => {
+  const store = await open(pair)
+  const grant = await livingGrant(store)
+  await leavePrimaryAlone(store)
+  await store.grants.endGrant(grant.id, 'revoked', NOW)
+  const grants = grantsWith([[/^SELECT client_id, ended_at FROM grants/, () => takeOver(store)]])
+  expect(await grants.endGrant(grant.id, 'revoked', NOW)).toBe('ended')
+  expect((await store.grants.readGrantValidity(grant.id))?.endedAt).toBe(NOW)
+})
+
+test('A code whose claim was lost by a promotion is not a used code: the request gets 503, and a repeated request redeems the code', {
+  timeout: 120_000,
+}, async () => {
+  const store = await open(pair)
+  const grant = newGrant()
+  // Both servers have the reserved row. The primary alone has the claim of another attempt.
+  const claimByAnother = async () => {
+    await leavePrimaryAlone(store)
+    expect((await store.grants.redeemCode(grant, 'another', NOW)).kind).toBe('redeemed')
+  }
+  const grants = grantsWith([
+    [/ FROM wallets WHERE address = :wallet$/, claimByAnother],
+    [/generation.* FROM grants WHERE id = :id$/, () => takeOver(store)],
+  ])
+  await expect(grants.redeemCode(grant, 'attempt', NOW)).rejects.toThrow(StoreUnavailable)
+  const redeemAgain = () => grants.redeemCode(grant, 'repeated', NOW).catch(() => ({ kind: null }))
+  await expect.poll(async () => (await redeemAgain()).kind, { timeout: 30_000 }).toBe('redeemed')
 })
 
 /** The standby takes over, without what the primary committed alone. Resolves when the store uses the standby. */
