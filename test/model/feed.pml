@@ -1,0 +1,372 @@
+/*
+ * The feed of endings on PostgreSQL: endings become visible in another order than that of their times, a node reads them, and a reader
+ * decides about tokens. docs/evidence/model.md explains the model. scripts/test-model.ts runs it.
+ *
+ * Each macro WITHOUT_… removes one rule. Each scene (SCENE_…) chooses the processes: all of them at once have too many states.
+ */
+
+#ifdef SCENE_READER
+#define ENDINGS 1
+#else
+#define ENDINGS 2
+#endif
+#define TIME_AT_MOST 3
+/* From the beginning of a statement to its transaction id, at most: PostgreSQL ends a statement that waits longer. */
+#define BEGUN_BEFORE 1
+#ifdef SCENE_FAILOVER
+#define READS_AT_MOST 2
+#else
+#define READS_AT_MOST 3
+#endif
+/* How old the feed may be for a reader that decides with it. */
+#define LIMIT 1
+
+byte now = 0;
+
+/* The endings. `isAlone`: visible on the primary, and not on the standby. */
+byte begunAt[ENDINGS];
+byte id[ENDINGS];
+bit hasBegun[ENDINGS];
+bit isVisible[ENDINGS];
+bit isAlone[ENDINGS];
+bit isDead[ENDINGS];
+bit isAcknowledged[ENDINGS];
+byte acknowledgedAt[ENDINGS];
+byte nextId = 1;
+bit hasFailedOver = 0;
+
+/* The node: the look before its last scan, and the marks. Every id from mark[t] on was assigned at the time t or later. */
+bit hasHistory = 0;
+bit instance = 0;
+byte xmax = 0;
+bit wasRunning[ENDINGS];
+byte mark[TIME_AT_MOST + 1];
+bit isInFeed[ENDINGS];
+/*
+ * The last message: what was added before `until` and after the message before. `from` and `until` of the real messages are in milliseconds and
+ * differ for each read. Here `until` has the unit of the model's time, and `number` has the order.
+ */
+byte number = 0;
+byte until = 0;
+bit isAdded[ENDINGS];
+bit feed = 0;
+bit isOfPresentServer = 0;
+bit hasFeed = 0;
+
+/* The reader. */
+bit hasSnapshot = 0;
+bit isKnown[ENDINGS];
+byte knownNumber = 0;
+byte knownUntil = 0;
+bit knownFeed = 0;
+bit knowsPresentServer = 0;
+
+/* The properties. Each becomes 1 when it is violated. */
+bit incomplete = 0;
+bit accepted_after_ending = 0;
+bit refused_without_ending = 0;
+
+inline violate(property) {
+  property = 1;
+  assert(!property)
+}
+
+#define WAITS_TOO_LONG(e) (hasBegun[e] && id[e] == 0 && !isDead[e] && now >= begunAt[e] + BEGUN_BEFORE)
+
+#ifdef SCENE_READER
+#define GOES_ON true
+#else
+#define GOES_ON (number < READS_AT_MOST)
+#endif
+
+proctype Clock() {
+  do
+#if ENDINGS == 1
+  :: atomic { GOES_ON && now < TIME_AT_MOST && !WAITS_TOO_LONG(0) -> now++ }
+#else
+  :: atomic { GOES_ON && now < TIME_AT_MOST && !WAITS_TOO_LONG(0) && !WAITS_TOO_LONG(1) -> now++ }
+#endif
+  :: atomic { now == TIME_AT_MOST -> break }
+  od
+}
+
+/* The row has the time at which the statement began. The transaction may be held open for any time before its commit. */
+proctype Ending(byte e) {
+  /* The endings are alike, so the first one begins first. After the last read nothing more is of interest. */
+  atomic { (e == 0 || hasBegun[0]) && GOES_ON -> hasBegun[e] = 1; begunAt[e] = now };
+  atomic { !isDead[e] && GOES_ON -> id[e] = nextId; nextId++ };
+  atomic {
+    !isDead[e] && GOES_ON -> isVisible[e] = 1;
+    if
+    :: true -> skip
+#ifndef SCENE_ORDER
+    /* The wait for the standby was cancelled. */
+    :: !hasFailedOver -> isAlone[e] = 1
+#endif
+    fi
+  };
+  /* Acknowledged, if necessary after the request was repeated and the commit was confirmed. */
+  atomic { isVisible[e] && GOES_ON -> isAlone[e] = 0; isAcknowledged[e] = 1; acknowledgedAt[e] = now }
+}
+
+/* The standby is promoted. It lacks what the primary showed alone, ends the open transactions, and assigns their ids again. */
+proctype Failover() {
+  byte e;
+  d_step {
+    hasFailedOver = 1;
+    isOfPresentServer = 0;
+    knowsPresentServer = 0;
+    nextId = 1;
+    e = 0;
+    do
+    :: e < ENDINGS && isVisible[e] && !isAlone[e] ->
+      if
+      :: id[e] >= nextId -> nextId = id[e] + 1
+      :: else -> skip
+      fi;
+      e++
+    :: e < ENDINGS && (!isVisible[e] || isAlone[e]) -> isVisible[e] = 0; isDead[e] = hasBegun[e]; e++
+    :: e == ENDINGS -> break
+    od;
+    e = 0
+  }
+}
+
+/* A look at the server: which transactions are finished, which are not, and the next id. */
+inline look() {
+  d_step {
+    lookAt = now;
+    lookNext = nextId;
+    lookInstance = hasFailedOver;
+    lookXmax = 1;
+    e = 0;
+    do
+    :: e < ENDINGS && isVisible[e] && id[e] >= lookXmax -> lookXmax = id[e] + 1; e++
+    :: e < ENDINGS && !(isVisible[e] && id[e] >= lookXmax) -> e++
+    :: e == ENDINGS -> break
+    od;
+    e = 0;
+    do
+    :: e < ENDINGS -> isRunning[e] = (id[e] != 0 && !isVisible[e] && !isDead[e] && id[e] < lookXmax); e++
+    :: e == ENDINGS -> break
+    od;
+    e = 0
+  }
+}
+
+/* The first transaction that the look before did not see, and that this look sees; 0 if there is none. Then where the scan begins. */
+inline beginScan() {
+  d_step {
+    first = 0;
+    e = 0;
+    do
+    :: e < ENDINGS ->
+      if
+      :: isVisible[e] && id[e] < lookXmax && !isRunning[e] && (wasRunning[e] || id[e] >= xmax) && (first == 0 || id[e] < first) ->
+        first = id[e]
+      :: else -> skip
+      fi;
+      e++
+    :: e == ENDINGS -> break
+    od;
+    e = 0;
+    begin = 0;
+    t = 0;
+    do
+    :: t <= TIME_AT_MOST && hasHistory && !isNew ->
+      if
+#ifndef WITHOUT_THE_HISTORY_OF_LOOKS
+      :: mark[t] != 0 && (first == 0 || mark[t] <= first) -> begin = t
+#else
+      :: mark[t] != 0 -> begin = t
+#endif
+      :: else -> skip
+      fi;
+      t++
+    :: t <= TIME_AT_MOST && (!hasHistory || isNew) -> break
+    :: t > TIME_AT_MOST -> break
+    od;
+    t = 0;
+#ifndef WITHOUT_THE_TIME_BEFORE_THE_ID
+    if
+    :: begin >= BEGUN_BEFORE -> begin = begin - BEGUN_BEFORE
+    :: else -> begin = 0
+    fi
+#endif
+  }
+}
+
+/* The statement fails on another server than that of the look. */
+inline scan() {
+  d_step {
+    isFailed = (lookInstance != hasFailedOver);
+    e = 0;
+    do
+    :: e < ENDINGS ->
+      isFound[e] = (!isFailed && isVisible[e] && begunAt[e] >= begin && (isNew || !isInFeed[e]));
+      e++
+    :: e == ENDINGS -> break
+    od;
+    e = 0
+  }
+}
+
+/* The message of this read. */
+inline publish() {
+  d_step {
+    number++;
+    until = readAt;
+    feed = lookInstance;
+    isOfPresentServer = (lookInstance == hasFailedOver);
+    hasFeed = 1;
+    e = 0;
+    do
+    :: e < ENDINGS ->
+      isAdded[e] = isFound[e];
+      isInFeed[e] = (isInFeed[e] && !isNew) || isFound[e];
+      wasRunning[e] = isRunning[e];
+      isFound[e] = 0;
+      isRunning[e] = 0;
+      if
+      :: isAcknowledged[e] && acknowledgedAt[e] < until && !isInFeed[e] && isOfPresentServer -> violate(incomplete)
+      :: else -> skip
+      fi;
+      e++
+    :: e == ENDINGS -> break
+    od;
+    e = 0;
+    xmax = lookXmax;
+    hasHistory = 1;
+    instance = lookInstance;
+    t = 0;
+    do
+    :: t <= TIME_AT_MOST && isNew -> mark[t] = 0; t++
+    :: t > TIME_AT_MOST || !isNew -> break
+    od;
+    t = 0;
+    isNew = 0;
+    if
+#ifndef WITHOUT_THE_NEXT_ID
+    :: mark[lookAt] == 0 -> mark[lookAt] = lookNext
+#else
+    :: mark[lookAt] == 0 -> mark[lookAt] = lookXmax
+#endif
+    :: else -> skip
+    fi;
+    lookAt = 0;
+    lookNext = 0;
+    lookXmax = 0;
+    lookInstance = 0;
+    readAt = 0;
+    first = 0;
+    begin = 0
+  }
+}
+
+proctype Node() {
+  byte e;
+  byte t;
+  byte readAt;
+  byte lookAt;
+  byte lookNext;
+  byte lookXmax;
+  bit lookInstance;
+  byte first;
+  byte begin;
+  bit isRunning[ENDINGS];
+  bit isFound[ENDINGS];
+  bit isFailed;
+  bit isNew;
+  do
+  :: number < READS_AT_MOST ->
+    atomic { readAt = now };
+#ifdef WITHOUT_THE_LOOK_BEFORE_THE_SCAN
+    atomic { lookXmax = xmax; lookInstance = hasFailedOver; beginScan(); scan() };
+    look();
+#else
+    atomic {
+      look();
+#ifndef WITHOUT_A_NEW_RUN_AFTER_A_FAILOVER
+      /* Another server: everything is read again, and every reader gets a snapshot. */
+      isNew = (hasHistory && instance != lookInstance);
+#endif
+      beginScan()
+    };
+    scan();
+#endif
+    if
+    :: isFailed -> isFailed = 0; isNew = 0
+    :: else ->
+#ifdef WITHOUT_THE_TIME_BEFORE_THE_READ
+      atomic { readAt = now; publish() }
+#else
+      publish()
+#endif
+    fi
+  od
+}
+
+/* Receives the last message, or misses it. Decides at any time about a token of each ending. */
+proctype Reader() {
+  byte e;
+  do
+  :: d_step {
+      hasFeed -> e = 0;
+      do
+      :: e < ENDINGS ->
+        if
+#ifndef WITHOUT_THE_BEGINNING_OF_A_MESSAGE
+        :: hasSnapshot && knownFeed == feed && number <= knownNumber + 1 -> isKnown[e] = isKnown[e] || isAdded[e]
+#else
+        :: hasSnapshot && knownFeed == feed -> isKnown[e] = isKnown[e] || isAdded[e]
+#endif
+        :: else -> isKnown[e] = isInFeed[e]
+        fi;
+        e++
+      :: e == ENDINGS -> break
+      od;
+      e = 0;
+      hasSnapshot = 1;
+      knownNumber = number;
+      knownUntil = until;
+      knownFeed = feed;
+      knowsPresentServer = isOfPresentServer
+    }
+  :: d_step {
+#ifndef WITHOUT_THE_AGE_OF_THE_FEED
+      hasSnapshot && now <= knownUntil + LIMIT ->
+#else
+      hasSnapshot ->
+#endif
+      e = 0;
+      do
+      :: e < ENDINGS ->
+        if
+        :: !isKnown[e] && isAcknowledged[e] && acknowledgedAt[e] + LIMIT < now -> violate(accepted_after_ending)
+        :: isKnown[e] && !isVisible[e] && knowsPresentServer -> violate(refused_without_ending)
+        :: else -> skip
+        fi;
+        e++
+      :: e == ENDINGS -> break
+      od;
+      e = 0
+    }
+  od
+}
+
+init {
+  atomic {
+    run Clock();
+    run Ending(0);
+#if ENDINGS == 2
+    run Ending(1);
+#endif
+#ifndef SCENE_ORDER
+    run Failover();
+#endif
+#ifdef SCENE_READER
+    run Reader();
+#endif
+    run Node()
+  }
+}
