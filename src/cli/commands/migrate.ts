@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import { isTakenWhileServing } from '../../domain/model/schema-steps.ts'
-import { type DatabaseStatus, databaseStatus, isThere, migrateDatabase, placeOf } from '../compose/database.ts'
+import { type DatabaseStatus, databaseStatus, findOtherVersions, isThere, migrateDatabase, placeOf } from '../compose/database.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { failureOf, keyKeeping, withStore } from '../compose/with-store.ts'
 import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -11,7 +11,7 @@ export const migrate = defineCommand({
   name: 'migrate',
   words: 'Migrates the database to the schema of this version, and creates it if it does not exist.',
   about:
-    'Run it once before the first grantor serve, and after every update. All steps run in one transaction. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so.',
+    'Run it once before the first grantor serve, and after every update. All steps run in one transaction. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so. The command warns about servers of other versions that are connected to the database.',
   options: {
     status: { words: 'Changes nothing; lists the applied and the pending steps. The exit code is 1 if steps are pending.' },
     restored: {
@@ -32,6 +32,7 @@ export const migrate = defineCommand({
     const restoring = options.restored ? settingsFor('keys', environment, options.data) : null
     try {
       if (restoring) return await restored(restoring, environment, options)
+      await warnOfOtherVersions(databaseUrl, environment)
       if (options.status) return await status(databaseUrl, options.json, environment.print)
       const taken = await migrateDatabase(databaseUrl, environment.now())
       if (options.json) environment.print(JSON.stringify({ taken: taken.map(({ number, name }) => ({ number, name })) }))
@@ -43,6 +44,22 @@ export const migrate = defineCommand({
     }
   },
 })
+
+/** A server of another version keeps its connections while the schema changes. Warns only if steps are pending. */
+async function warnOfOtherVersions(
+  databaseUrl: Settings<'migrate'>['databaseUrl'],
+  { printError }: Pick<CommandEnvironment, 'printError'>,
+): Promise<void> {
+  const { applied, pending } = (await databaseStatus(databaseUrl)) ?? { applied: [], pending: [] }
+  if (pending.length === 0) return
+  const others = await findOtherVersions(databaseUrl)
+  if (others.length === 0) return
+  const step = pending.find((each) => !isTakenWhileServing(each, applied))
+  const advice = step
+    ? `Stop these servers before step ${step.number} (${step.name}) is taken`
+    : 'Servers of the previous version may keep running; an older one must be stopped'
+  printError(`Warning: the database is in use by ${others.join(', ')}. ${advice}.`)
+}
 
 /** The restored database may have an older schema, so it is migrated first. */
 async function restored(settings: Settings<'keys'>, environment: CommandEnvironment, confirming: Confirming): Promise<number> {

@@ -5,6 +5,7 @@ import type { SchemaStep, TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
 import { CommandError } from '../terminal/command.ts'
+import { version } from '../terminal/version.ts'
 
 type DatabaseUrl = Settings<'migrate'>['databaseUrl']
 type Step = Pick<SchemaStep, 'number' | 'name'>
@@ -19,7 +20,7 @@ const postgres = () => import('../../store/postgres/index.ts')
  * the errors.
  */
 export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): Promise<Store> {
-  if (url.kind === 'postgres') return (await postgres()).openPostgresStore(url, { storeClock })
+  if (url.kind === 'postgres') return (await postgres()).openPostgresStore(withVersion(url), { storeClock })
   // Opening would create the file, and a mistyped path would then look like an empty database.
   if (!existsSync(url.path)) throw new CommandError(`there is no database at ${url.path}; grantor migrate creates one`)
   return (await sqlite()).openSqliteStore(url.path, storeClock && { now: storeClock.now })
@@ -27,22 +28,40 @@ export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): P
 
 /** Migrates the database to this version's schema; a missing SQLite file is created. Returns the steps taken. */
 export async function migrateDatabase(url: DatabaseUrl, at: number): Promise<Step[]> {
-  return url.kind === 'postgres' ? (await postgres()).migratePostgres(url, at) : (await sqlite()).migrateSqlite(url.path, at)
+  return url.kind === 'postgres'
+    ? (await postgres()).migratePostgres(withVersion(url), at)
+    : (await sqlite()).migrateSqlite(url.path, at)
 }
 
 /** The applied and the pending steps; null if the file does not exist. The file is not created. */
 export async function databaseStatus(url: DatabaseUrl): Promise<DatabaseStatus | null> {
-  if (url.kind === 'postgres') return (await postgres()).postgresMigrationStatus(url)
+  if (url.kind === 'postgres') return (await postgres()).postgresMigrationStatus(withVersion(url))
   return existsSync(url.path) ? (await sqlite()).sqliteMigrationStatus(url.path) : null
 }
 
+/**
+ * The processes of other versions that use the database: `grantor 0.1.0 at 192.0.2.7`. On SQLite, the version of a process is unknown, so
+ * every process counts.
+ */
+export async function findOtherVersions(url: DatabaseUrl): Promise<string[]> {
+  if (url.kind === 'postgres') return (await postgres()).otherVersionsOnPostgres(withVersion(url))
+  return (await sqlite()).isOpenElsewhere(url.path) ? ['another process on this machine'] : []
+}
+
+type PostgresUrl = Extract<DatabaseUrl, { kind: 'postgres' }>
+
+/** `pg_stat_activity` shows the version of each server, unless the operator chose another name. */
+function withVersion(url: PostgresUrl): PostgresUrl {
+  return url.applicationName === 'grantor' ? { ...url, applicationName: `grantor ${version()}` } : url
+}
+
 /** What each PostgreSQL server of the settings reports about itself, also if the store would refuse it. */
-export async function inspectServers(url: Extract<DatabaseUrl, { kind: 'postgres' }>) {
+export async function inspectServers(url: PostgresUrl) {
   return (await postgres()).inspectPostgres(url)
 }
 
 /** Why a node cannot use the coordinator of its Citus cluster directly; null if it can, and without Citus. */
-export async function findCoordinatorProblem(url: Extract<DatabaseUrl, { kind: 'postgres' }>) {
+export async function findCoordinatorProblem(url: PostgresUrl) {
   return (await postgres()).coordinatorProblem(url)
 }
 

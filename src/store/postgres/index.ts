@@ -95,6 +95,22 @@ export async function postgresMigrationStatus(address: PostgresAddress): Promise
   return { applied, pending: pendingSteps(MIGRATIONS, applied) }
 }
 
+const OTHERS_AT_MOST = 20
+
+/** The other names of this program in the connections to the database, each with the address of its machine. */
+export async function otherVersionsOnPostgres(address: PostgresAddress): Promise<string[]> {
+  const rows = await using(address, 'store', (session) =>
+    session.query<{ other: string }>(
+      `SELECT DISTINCT application_name || ' at ' || coalesce(host(client_addr), 'a local socket') AS other
+       FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name ~ '^grantor( |$)' AND application_name <> $1
+       ORDER BY other LIMIT ${OTHERS_AT_MOST}`,
+      [address.applicationName],
+    ),
+  )
+  return rows.map(({ other }) => other)
+}
+
 async function openMigrated(address: PostgresAddress): Promise<Server> {
   const server = await findServer(address).catch((error: unknown) => {
     throw toStoreError(error)

@@ -1,5 +1,6 @@
 /** The store on SQLite: one file, one machine, any number of processes. */
-
+import { resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { createRecordStores } from '../record-stores.ts'
@@ -61,6 +62,24 @@ export async function migrateSqlite(path: string, at: number): Promise<Migration
     return await migrate(connection, at)
   } finally {
     await connection.close()
+  }
+}
+
+/** The primary result code of SQLite. */
+const SQLITE_BUSY = 5
+
+/** Whether a connection to the file is open. A connection that has read the file keeps a lock as long as it is open (SQLite, WAL mode). */
+export function isOpenElsewhere(path: string): boolean {
+  const probe = new DatabaseSync(resolve(path), { timeout: 0 })
+  try {
+    probe.exec('PRAGMA locking_mode = EXCLUSIVE')
+    probe.prepare('SELECT 1 FROM sqlite_schema').get()
+    return false
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return true
+    throw error
+  } finally {
+    probe.close()
   }
 }
 

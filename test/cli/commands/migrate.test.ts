@@ -1,7 +1,8 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts'
 import { newFolder, run } from '../run.ts'
 
@@ -77,4 +78,22 @@ test('A file that is not a database is refused by migrate, with one error line',
     exit: 1,
     err: expect.stringMatching(/^grantor: the database cannot be used: .*\n$/),
   })
+})
+
+test('While another process has the database open and steps are pending, migrate warns about it; otherwise migrate does not', async () => {
+  await run(['migrate'], env)
+  const server = openSqliteStore(path)
+  onTestFinished(() => server.close())
+  await server.readRevision()
+  expect((await run(['migrate', '--status'], env)).err).toBe('')
+  const database = new DatabaseSync(path)
+  database.exec('DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)')
+  database.close()
+  const { number } = MIGRATIONS.at(-1) ?? { number: 0 }
+  const { exit, err } = await run(['migrate', '--status'], env)
+  expect(exit).toBe(1)
+  expect(err).toMatch(/^Warning: the database is in use by another process on this machine\. .*\n$/)
+  await server.close()
+  const alone = await run(['migrate', '--status'], env)
+  expect(alone).toMatchObject({ err: '', out: expect.stringContaining(`${number} `) })
 })

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import postgres from 'postgres'
+import { expect, onTestFinished, test } from 'vitest'
+import { version } from '../../../src/cli/terminal/version.ts'
 import { newGrantId } from '../../../src/domain/model/grant-id.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
@@ -31,6 +33,26 @@ test('On PostgreSQL, migrate takes each step once, and migrate --status --json l
     applied: steps.map((step) => ({ ...step, applied_at: 1_800_000_000 })),
     pending: [],
   })
+})
+
+test('On PostgreSQL, migrate warns about a connected server of another version if steps are pending, and not about one of this version', async () => {
+  const { url } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  await run(['migrate'], env)
+  const connect = async (applicationName: string) => {
+    const sql = postgres(url, { connection: { application_name: applicationName }, max: 1 })
+    onTestFinished(() => sql.end())
+    await sql`SELECT 1`
+    return sql
+  }
+  const sql = await connect(`grantor ${version()}`)
+  await connect('psql')
+  await sql`DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)`
+  expect(await run(['migrate', '--status'], env)).toMatchObject({ exit: 1, err: '' })
+  await connect('grantor 0.0.9')
+  const { exit, err } = await run(['migrate', '--status'], env)
+  expect(exit).toBe(1)
+  expect(err).toMatch(/^Warning: the database is in use by grantor 0\.0\.9 at \S+\. .*\n$/)
 })
 
 test('On PostgreSQL, clients list prints a client that clients create registered', async () => {
