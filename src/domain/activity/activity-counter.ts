@@ -19,11 +19,15 @@ export const dayOf = (at: number): ActivityPeriod => `d${writeTime('period', at)
 export const hourOf = (at: number): ActivityPeriod => `h${writeTime('period', at).slice(0, 13)}`
 
 type Counted = { signIns: number; sketch: Sketch }
+/** The counts of the present hour and day. */
+type Present = { hour: number; counts: Counted[]; sketches: Sketch[] }
 
 export class ActivityCounter {
   readonly #store: ActivityStore
   readonly #now: () => number
   readonly #periods = new Map<ActivityPeriod, Counted>()
+  /** null if one of its periods is being stored */
+  #present: Present | null = null
 
   constructor(store: ActivityStore, now: () => number) {
     this.#store = store
@@ -32,15 +36,14 @@ export class ActivityCounter {
 
   /** A session began. */
   noteSignIn(wallet: string): void {
-    for (const counted of this.#present()) {
-      counted.signIns++
-      addValue(counted.sketch, wallet)
-    }
+    const { counts, sketches } = this.#open()
+    for (const counted of counts) counted.signIns++
+    addValue(sketches, wallet)
   }
 
   /** An app got tokens for the wallet. */
   noteTokens(wallet: string): void {
-    for (const counted of this.#present()) addValue(counted.sketch, wallet)
+    addValue(this.#open().sketches, wallet)
   }
 
   /** If the store fails, the counts that were not stored are kept for the next call. */
@@ -49,6 +52,7 @@ export class ActivityCounter {
     const counts = Array.from(this.#periods)
     for (const [period, counted] of counts) {
       this.#periods.delete(period)
+      this.#present = null
       try {
         await this.#add(period, counted)
       } catch (error) {
@@ -58,13 +62,18 @@ export class ActivityCounter {
     }
   }
 
-  #present(): Counted[] {
+  /** Two periods. Their names are made once an hour, because every response with tokens is counted. */
+  #open(): Present {
     const at = this.#now()
-    return [hourOf(at), dayOf(at)].map((period) => {
+    const hour = Math.floor(at / HOUR)
+    if (this.#present?.hour === hour) return this.#present
+    const counts = [hourOf(at), dayOf(at)].map((period) => {
       const present = this.#periods.get(period) ?? { signIns: 0, sketch: emptySketch() }
       this.#periods.set(period, present)
       return present
     })
+    this.#present = { hour, counts, sketches: counts.map(({ sketch }) => sketch) }
+    return this.#present
   }
 
   async #add(period: ActivityPeriod, { signIns, sketch }: Counted): Promise<void> {
@@ -87,6 +96,7 @@ export class ActivityCounter {
       signIns: signIns + (later?.signIns ?? 0),
       sketch: later ? mergedSketch(sketch, later.sketch) : sketch,
     })
+    this.#present = null
     // If the store fails for days, only the latest hours are kept.
     const oldest = hourOf(this.#now() - KEPT.hours * HOUR)
     for (const each of this.#periods.keys()) if (each.startsWith('h') && each <= oldest) this.#periods.delete(each)

@@ -19,12 +19,13 @@ export function emptySketch(): Sketch {
   return new Uint8Array(SKETCH_BYTES)
 }
 
-export function addValue(sketch: Sketch, value: string): void {
+/** Adds the value to each of the sketches. */
+export function addValue(sketches: readonly Sketch[], value: string): void {
   const digest = hash('sha256', value, 'buffer')
   const index = digest.readUInt16BE(0) >>> (16 - INDEX_BITS)
   // `clz32` is 32 if all bits are zero.
   const rank = Math.clz32(digest.readUInt32BE(2)) + 1
-  if (rank > (sketch[index] ?? 0)) sketch[index] = rank
+  for (const sketch of sketches) if (rank > (sketch[index] ?? 0)) sketch[index] = rank
 }
 
 /** The sketch of the values of both. A sketch of another length, of a version that does not exist yet, counts nothing. */

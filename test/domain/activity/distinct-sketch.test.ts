@@ -9,7 +9,7 @@ import {
 
 function sketchOf(count: number, prefix: string) {
   const sketch = emptySketch()
-  for (let n = 0; n < count; n++) addValue(sketch, `${prefix}${n}`)
+  for (let n = 0; n < count; n++) addValue([sketch], `${prefix}${n}`)
   return sketch
 }
 
@@ -33,10 +33,10 @@ test('Over ten sets each, the error of the estimate has the size that HyperLogLo
 test('A value that is added again changes nothing, and merged sketches count the values of both once', () => {
   const sketch = sketchOf(500, 'a')
   const again = sketch.slice()
-  addValue(again, 'a7')
+  addValue([again], 'a7')
   expect(again).toEqual(sketch)
   const both = emptySketch()
-  for (const prefix of ['a', 'b']) for (let n = 0; n < 500; n++) addValue(both, `${prefix}${n}`)
+  for (const prefix of ['a', 'b']) for (let n = 0; n < 500; n++) addValue([both], `${prefix}${n}`)
   expect(mergedSketch(sketch, sketchOf(500, 'b'))).toEqual(both)
   expect(mergedSketch(sketch, sketch)).toEqual(sketch)
 })

@@ -67,6 +67,29 @@ export function activityContract(subject: Subject): void {
     expect(days).not.toContain('d2020-01-02')
   })
 
+  test('What is counted while the counts are being stored is counted once, by that call or by the next one', async () => {
+    const [store, other] = subject().nodes
+    const someWallet = walletsOf('0xe')
+    const counter = new ActivityCounter(store.activity, () => NOW)
+    let noted = 0
+    const note = (): number => {
+      counter.noteSignIn(someWallet())
+      return ++noted
+    }
+    for (let round = 0; round < 3; round++) {
+      note()
+      const progress = { isOver: false }
+      const storing = counter.store().finally(() => (progress.isOver = true))
+      // In between the rows of the hour and of the day.
+      while (!progress.isOver && note() < 60) await new Promise((resolve) => setImmediate(resolve))
+      await storing
+    }
+    await counter.store()
+    const { signIns } = await readActivityTotals(other.activity, { at: NOW, days: 1 })
+    const [hour] = await other.activity.readActivity({ after: 'h', limit: 1 })
+    expect([signIns[0]?.signIns, hour?.signIns]).toEqual([noted, noted])
+  })
+
   test('Counts that could not be stored are stored by the next call', async () => {
     const [store, other] = subject().nodes
     const someWallet = walletsOf('0xd')

@@ -95,6 +95,7 @@ export const MORE_VALUES: Record<string, unknown> = {
   events: [], cursor: 0, failingSince: null, nextAt: 0, pausedAt: null, listedAs: 'c1', before_record: '{}', before_createdAt: 1,
   before_kind: 'sign', before_number: 1, before_algorithm: 'EdDSA', before_wrapped: null, before_startsAt: 1, before_retiredAt: 1,
   before_url: 'u', before_secret: 's', before_events: [], before_cursor: 0, before_failingSince: null, before_nextAt: 0, before_pausedAt: 1,
+  period: 'd2026-11-26', signIns: 1, sketch: Buffer.from('s'), before_signIns: 1, before_sketch: Buffer.from('s'), table: 'grants',
   before_items: '[]', before_attempts: '', logo: null, before_logo: null, path: '/', content: '', keys: '[]', rows: '[]', before: '[]',
   deliveries: '[]', before_deliveries: '[]', within: 1,
 } // biome-ignore format: a list of values
