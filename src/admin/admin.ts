@@ -35,6 +35,8 @@ export type Admin = {
   tracing?: Tracing | undefined
   /** the feed of endings of this process */
   endings: { feed: Pick<EndingFeed, 'facts'>; readers: Pick<FeedReaders, 'count'> }
+  /** resolves an ENS name; null if names are off */
+  findName: Service['findName'] | null
   /** sends a test to a webhook */
   testWebhook: Service['testWebhook']
   /** what the console's overview shows of the auth service of this process */

@@ -5,7 +5,17 @@ import { addJob } from '../domain/operators/jobs.ts'
 import type { Service } from '../operations/service.ts'
 import type { Admin } from './admin.ts'
 
-export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment, settings, testWebhook }: Admin): Service {
+export function serviceOf({
+  deps,
+  store,
+  keyKeeping,
+  adminUrl,
+  isDevelopment,
+  settings,
+  testWebhook,
+  live,
+  findName,
+}: Admin): Service {
   return {
     store,
     now: deps.now,
@@ -18,6 +28,8 @@ export function serviceOf({ deps, store, keyKeeping, adminUrl, isDevelopment, se
     endGrantsOfWallet: async (of) => endAllowed(deps, of, 'operator', deps.now()),
     textFacts: async () => deps,
     nameOfClient: async (clientId) => (await deps.clients.find(clientId))?.name ?? '',
+    refusedSignIns: (wallet) => ({ refusals: live.refusedSignIns.read(wallet), since: live.read().startedAt }),
+    findName: findName ?? (async () => ({ kind: 'off' })),
     testWebhook,
     endSession: async (session) => endSession(deps, session),
   }

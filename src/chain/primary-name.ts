@@ -4,7 +4,7 @@
  * Any account can claim any name in its reverse record. A name counts only if the name also resolves to the address (ENSIP-3). A name that
  * is not shown is not resolved, so no text of a contract leaves this file unchecked.
  */
-import type { Address } from '../wallet/address.ts'
+import { type Address, parseAddress } from '../wallet/address.ts'
 import type { ChainReader } from '../wallet/contract-signature.ts'
 import { hashName, hashOfReverseName, isShownName } from '../wallet/ens-name.ts'
 import { encodeBytes, writeWord } from '../wallet/wrapped-signature.ts'
@@ -45,6 +45,24 @@ async function readThrough(reader: ChainReader, address: Address): Promise<Prima
     const node = hashName(name)
     const [owner, avatar] = await Promise.all([ask(reader, node, SELECTORS.addr), ask(reader, node, SELECTORS.text, AVATAR_KEY)])
     return owner === encodeAddress(address) ? { kind: 'name', name, avatar: decodeText(avatar) || null } : { kind: 'none' }
+  } catch (error) {
+    if (error instanceof Unavailable) return { kind: 'unavailable', why: error.message }
+    throw error
+  }
+}
+
+export type NamedAddress = { kind: 'address'; address: Address } | { kind: 'none' } | { kind: 'unavailable'; why: string }
+
+/** The address that a name resolves to. All readers must agree. A name that is not shown is not resolved. */
+export async function readAddressOf(readers: readonly ChainReader[], name: string): Promise<NamedAddress> {
+  if (!isShownName(name)) return { kind: 'none' }
+  try {
+    const answers = await Promise.all(readers.map((reader) => ask(reader, hashName(name), SELECTORS.addr)))
+    const [first] = answers
+    if (answers.some((answer) => answer !== first)) return { kind: 'unavailable', why: 'chains_disagree' }
+    const [, digits = ''] = /^0x0{24}([0-9a-f]{40})$/.exec(first ?? '') ?? []
+    const parsed = parseAddress(`0x${digits}`)
+    return parsed.kind === 'address' ? parsed : { kind: 'none' }
   } catch (error) {
     if (error instanceof Unavailable) return { kind: 'unavailable', why: error.message }
     throw error

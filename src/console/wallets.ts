@@ -12,7 +12,8 @@ import {
 } from '../operations/grants.ts'
 import { Refusal } from '../operations/refusal.ts'
 import { endSession, listSessions, type SessionRecord } from '../operations/sessions.ts'
-import { counted } from '../operations/words.ts'
+import { type FoundWallet, findWallets, getWallet, type WalletDetails } from '../operations/wallets.ts'
+import { counted, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { ENGLISH } from '../pages/languages.ts'
 import { type Scope, scopeWords } from '../pages/parts.ts'
@@ -44,22 +45,23 @@ type GrantView = GrantRecord & { clientName: string; scopeWords: Scope[] }
 
 export function walletPages(console: Console): void {
   addPage(console, '/console/wallet', async (visit) => {
-    const entered = visit.query.text('wallet')
+    const entered = visit.query.text('wallet').trim()
     const address = parseAddress(entered)
-    const isFaulty = entered !== '' && address.kind !== 'address'
-    const content = address.kind === 'address' ? await walletContent(console, visit, address.address) : undefined
-    const lead = html`<p class="lead">What a wallet allowed, and where it is signed in.</p>`
+    const found = entered === '' || address.kind === 'address' ? null : await search(console, visit, entered)
+    const fault = found?.fault ?? false
+    const content = address.kind === 'address' ? await walletContent(console, visit, address.address) : found?.list
+    const lead = html`<p class="lead">What a wallet allowed, where it is signed in, and why it was refused lately.</p>`
     return {
       title: 'Wallets',
       content: html`${titleRow('Wallets', html`${buttonLink('/console/grants', 'All grants')} ${buttonLink('/console/sessions', 'All sessions')}`)}
 ${doneMessage(endedOf(visit))}
 <form method="get" action="/console/wallet" class="search" role="search">
-<label for="wallet">Address of a wallet</label>
-<input type="text" id="wallet" name="wallet" value="${entered}" class="code" placeholder="0x…" autocomplete="off" spellcheck="false" maxlength="100"${isFaulty && html` aria-invalid="true" aria-describedby="wallet-fault"`}>
-<button class="button quiet small">Show</button>
-${isFaulty && html`<p class="field-problem" id="wallet-fault" role="alert">This is not an address of 0x and 40 hexadecimal digits with the right checksum (EIP-55).</p>`}
+<label for="wallet">Address of a wallet, or its beginning${console.admin.findName && ', or an ENS name'}</label>
+<input type="text" id="wallet" name="wallet" value="${entered}" class="code" placeholder="0x…" autocomplete="off" spellcheck="false" maxlength="100"${fault && html` aria-invalid="true" aria-describedby="wallet-fault"`}>
+<button class="button quiet small">Find</button>
+${fault && html`<p class="field-problem" id="wallet-fault" role="alert">${fault}</p>`}
 </form>
-${content ?? (!isFaulty && lead)}`,
+${content ?? (!fault && lead)}`,
     }
   })
 
@@ -81,6 +83,52 @@ ${section('The text that the wallet signed', receiptContent(await readReceipt(vi
   addEndings(console)
 }
 
+/** The wallets that begin with the text, or the wallet with this name; or what is wrong with the text. */
+async function search(console: Console, visit: Visit, text: string): Promise<{ list?: Html; fault?: string }> {
+  if (parseAddress(text).kind === 'wrong_checksum')
+    return { fault: 'This address has a wrong checksum (EIP-55), so it contains a typing error.' }
+  try {
+    const after = visit.query.text('after')
+    const { items, next } = await readList(console, visit, findWallets, { input: { search: text }, limit: ROWS, after })
+    const more = next === null ? null : `/console/wallet${queryOf({ wallet: text, after: next })}`
+    return { list: section('Wallets found', html`${foundTable(items)}${nextLink(more, 'More wallets')}`, 'found') }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (error.code === 'conflict') return { fault: error.message }
+    return { fault: 'Enter 0x and at least 4 hexadecimal digits of the address.' }
+  }
+}
+
+function foundTable(items: FoundWallet[]): Html {
+  const cell = ({ wallet }: FoundWallet): Html => link(`/console/wallet${queryOf({ wallet })}`, html`<code>${wallet}</code>`)
+  return table(
+    'Wallets found',
+    [{ name: 'Wallet', cell, kind: 'main' }],
+    items,
+    'No wallet was found. Only wallets that have signed in are found by the beginning of their address.',
+  )
+}
+
+/** Why sign-ins of the wallet were refused, at this node. */
+function refusalsSection({ refused_sign_ins: refusals, refused_since: since }: WalletDetails, now: number): Html {
+  const rows = table(
+    'Refused sign-ins',
+    [
+      { name: 'Reason', cell: ({ reason }) => html`<code>${reason}</code>`, kind: 'main' },
+      { name: 'Network', cell: ({ network }) => html`<code>${network}</code>` },
+      { name: 'Sign-ins', cell: ({ count }) => number(count), kind: 'number' },
+      { name: 'Last', cell: ({ at }) => fromNow(at, now) },
+    ],
+    refusals,
+    'No sign-in of this wallet was refused.',
+  )
+  return section(
+    'Refused sign-ins of the last day',
+    html`${rows}<p class="fine">These are the refusals of this process, in memory, since it started ${fromNow(since, now)}. Each node and each worker has its own. Anyone can name any address, so a line need not be from the owner.</p>`,
+    'refusals',
+  )
+}
+
 function walletCrumb(wallet: string): Crumb {
   return [`/console/wallet${queryOf({ wallet })}`, shortAddress(wallet)]
 }
@@ -99,7 +147,8 @@ async function walletContent(console: Console, visit: Visit, wallet: `0x${string
     after: query.text(after),
     before: query.text(before),
   })
-  const [grants, sessions, unended] = await Promise.all([
+  const [details, grants, sessions, unended] = await Promise.all([
+    visit.run(getWallet, { id: wallet }),
     readList(console, visit, listGrants, given('grants', 'newer')),
     readList(console, visit, listSessions, given('sessions')),
     console.admin.store.grants.countUnendedGrants({ wallet }, COUNTED_AT_MOST),
@@ -123,7 +172,8 @@ ${section(
   html`${sessionsTable(sessions.items, mayEnd, now)}
 ${nextLink(more('sessions', sessions.next), 'Older sessions')}`,
   'sessions',
-)}`
+)}
+${refusalsSection(details.output, now)}`
 }
 
 function sessionsTable(sessions: SessionRecord[], mayEnd: boolean, now: number): Html {

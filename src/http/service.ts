@@ -7,6 +7,7 @@ import type { Deps } from '../domain/model/deps.ts'
 import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { RateLimit } from '../ops/http/rate-limit.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
+import type { RefusedSignIn } from '../ops/metrics/refused-sign-ins.ts'
 import type { Tracing } from '../ops/metrics/tracing.ts'
 import type { Look } from '../pages/look.ts'
 
@@ -66,6 +67,8 @@ export type Service = {
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal' | 'countTokens'> | undefined
   /** absent if no collector is configured */
   tracing?: Tracing | undefined
+  /** Counts a refused sign-in. `wallet` is what the caller named. Absent if no operator can read them. */
+  refusedSignIns?: { count(refused: Omit<RefusedSignIn, 'network'>): void } | undefined
   logger: FastifyBaseLogger
   /** counts the requests that fail because of the store, in place of a line for each */
   storeOutage: Pick<OutageLog, 'failed'>

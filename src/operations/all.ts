@@ -12,6 +12,7 @@ import { sessions } from './sessions.ts'
 import { settings } from './settings.ts'
 import type { SubjectName } from './subject-name.ts'
 import { totals } from './totals.ts'
+import { wallets } from './wallets.ts'
 import { webhooks } from './webhooks.ts'
 
 export const subjects: readonly Subject[] = [
@@ -20,6 +21,7 @@ export const subjects: readonly Subject[] = [
   operators,
   grants,
   sessions,
+  wallets,
   keys,
   jobs,
   audit,

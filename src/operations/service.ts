@@ -38,6 +38,12 @@ export type ServiceSetting = {
   usual: string | null
 }
 
+/** Sign-ins of a wallet that were refused for one reason, from one network. `at`: the last of them, in epoch seconds. */
+export type RefusedSignIn = { at: number; reason: string; network: string; count: number }
+
+/** `none`: the name does not exist, has no address, or is no name that can be shown. */
+export type NamedAddress = { kind: 'address'; address: Address } | { kind: 'none' } | { kind: 'unavailable'; why: string }
+
 export type Service = {
   store: Store
   /** epoch seconds */
@@ -60,6 +66,10 @@ export type Service = {
   textFacts(): Promise<TextFacts | null>
   /** Empty for a client that was deleted, or that is no longer published. */
   nameOfClient(clientId: string): Promise<string>
+  /** The refused sign-ins of a wallet in this process, since a time. A command has no such process. */
+  refusedSignIns(wallet: Address): { refusals: RefusedSignIn[]; since: number }
+  /** The address that an ENS name resolves to. `off`: names are not looked up here. */
+  findName(name: string): Promise<NamedAddress | { kind: 'off' }>
   /** Sends a signed test to a webhook, and waits for the response. On the command line it needs the secret, as `keys` does. */
   testWebhook(webhook: StoredWebhook): Promise<Attempt>
   /** Signs a browser out, and notifies the apps that want it. */

@@ -5,6 +5,7 @@ export type SubjectName =
   | 'operators'
   | 'grants'
   | 'sessions'
+  | 'wallets'
   | 'keys'
   | 'jobs'
   | 'audit'

@@ -1,7 +1,7 @@
 /** The primary name of an address, from the contracts of ENS on a local chain, with hostile records and hostile RPC endpoints. */
 import { expect } from 'vitest'
 import { createChainReader } from '../../src/chain/chain-reader.ts'
-import { readPrimaryName } from '../../src/chain/primary-name.ts'
+import { readAddressOf, readPrimaryName } from '../../src/chain/primary-name.ts'
 import { startChain } from '../support/chain.ts'
 import type { TestRpc } from '../support/chain-rpc.ts'
 import { abiString, deployEns } from '../support/ens.ts'
@@ -169,4 +169,32 @@ test('An RPC endpoint that lies about a name, an address or an avatar is not bel
 
 test('Without an RPC endpoint no address has a name', async () => {
   expect(await readPrimaryName([], alice)).toEqual(NONE)
+})
+
+/** Resolves a name through these endpoints. */
+const find = (rpcs: readonly TestRpc[], name: string) =>
+  readAddressOf(
+    rpcs.map(({ url }) => createChainReader({ url, timeoutMs: 10_000 })),
+    name,
+  )
+
+test('A name resolves to its address, also if the address names no name (ENSIP-1)', async ({ chain, ens }) => {
+  const { address: bob } = owner('bob-of-find')
+  await ens.setAddress('find.alice.eth', bob)
+  expect(await find([chain], 'find.alice.eth')).toEqual({ kind: 'address', address: bob })
+  expect(await find([chain], 'no-one.alice.eth')).toEqual(NONE)
+})
+
+test.each(['alice', 'Alice.eth', 'аlice.eth', 'xn--lice-53d.eth', '0x7099.eth', `${'a'.repeat(60)}.eth`])(
+  'The name %s cannot be shown, so no endpoint is called for it',
+  async (name) => {
+    expect(await find([], name)).toEqual(NONE)
+  },
+)
+
+test('A name is not resolved if an endpoint fails, or if two endpoints contradict each other', async ({ chain, ens, beside }) => {
+  await ens.setAddress('two.alice.eth', alice)
+  expect(await find([chain, beside], 'two.alice.eth')).toEqual({ kind: 'address', address: alice })
+  chain.setFault('500')
+  expect(await find([chain], 'two.alice.eth')).toMatchObject({ kind: 'unavailable' })
 })

@@ -39,6 +39,7 @@ export const NAMED: readonly Named[] = [
   { name: 'read the client of a grant', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
   { name: 'read whether a token was revoked', is: /is_revoked FROM grants/, reach: 'one' },
   { name: 'read a wallet and its epoch', is: /^SELECT address, epoch, proved_itself FROM wallets/, reach: 'one' },
+  { name: 'find wallets by the beginning of their address', is: /^SELECT address FROM \(SELECT address FROM wallets WHERE/, reach: 'every', why: 'an operator’s search' },
   { name: 'store that a wallet proved itself', is: /^INSERT INTO wallets[^]*SET proved_itself/, reach: 'one' },
   { name: 'add a wallet', is: /^INSERT INTO wallets[^]*DO NOTHING/, reach: 'one' },
   { name: 'raise an epoch', is: /^INSERT INTO wallets[^]*SET epoch/, reach: 'one' },

@@ -22,7 +22,7 @@ import { revokedTokensContract } from './contract/revoked-tokens.ts'
 import type { StoreUnderTest } from './contract/subject.ts'
 import { unavailableContract } from './contract/unavailable.ts'
 import { pushedRequestsContract, spentContract } from './contract/used-once.ts'
-import { sessionsContract, walletsContract } from './contract/wallets-and-sessions.ts'
+import { findWalletsContract, sessionsContract, walletsContract } from './contract/wallets-and-sessions.ts'
 import { webhooksContract } from './contract/webhooks.ts'
 
 export type { StoreUnderTest } from './contract/subject.ts'
@@ -43,6 +43,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Reading the endings', () => endingOrderContract(subject))
     describe('Revoked access tokens', () => revokedTokensContract(subject))
     describe('Wallets', () => walletsContract(subject))
+    describe('Finding wallets', () => findWalletsContract(subject))
     describe('Sessions', () => sessionsContract(subject))
     describe('Receipts', () => receiptsContract(subject))
     describe('Clients', () => clientsContract(subject))

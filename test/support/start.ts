@@ -288,7 +288,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       callWith: tracing && traceChainCalls(tracing),
       keyCheck: options.keyCheck,
     }).contractWallets,
-    readName: options.ensNames ? connectNames(options.chains ?? []) : null,
+    names: options.ensNames ? connectNames(options.chains ?? []) : null,
     look,
     metrics: options.metrics,
     tracing,

@@ -2,7 +2,7 @@
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { createChainReader } from '../../chain/chain-reader.ts'
 import type { CallWith } from '../../chain/json-rpc.ts'
-import { ENS_CHAIN, type PrimaryName, readPrimaryName } from '../../chain/primary-name.ts'
+import { ENS_CHAIN, type NamedAddress, type PrimaryName, readAddressOf, readPrimaryName } from '../../chain/primary-name.ts'
 import type { Chain } from '../../config/chains.ts'
 import { createAccountNames } from '../../domain/account/account-names.ts'
 import type { AccountNames, FetchFromClient } from '../../domain/model/deps.ts'
@@ -11,28 +11,30 @@ import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import type { Address } from '../../wallet/address.ts'
 
-export type ReadName = (wallet: Address) => Promise<PrimaryName>
+type ReadName = (wallet: Address) => Promise<PrimaryName>
+export type Names = { readName: ReadName; findName: (name: string) => Promise<NamedAddress> }
 
 /** Null if no endpoint of Ethereum is configured. The readers are separate, so that names cannot use up the calls for contract wallets. */
-export function connectNames(chains: readonly Chain[], callWith?: CallWith): ReadName | null {
+export function connectNames(chains: readonly Chain[], callWith?: CallWith): Names | null {
   const rpc = chains.find(({ chainId }) => chainId === ENS_CHAIN)?.rpc
   const readers = rpc?.map((url) => createChainReader({ url, callWith }))
-  return readers ? (wallet) => readPrimaryName(readers, wallet) : null
+  if (!readers) return null
+  return { readName: async (wallet) => readPrimaryName(readers, wallet), findName: async (name) => readAddressOf(readers, name) }
 }
 
 type Parts = {
-  readName: ReadName | null
+  names: Names | null
   fetch: FetchFromClient
   limits: Pick<RateLimit<Limited>, 'count'>
   logger: Pick<Logger, 'warn'>
   now: () => number
 }
 
-export function composeAccountNames({ readName, fetch, limits, logger, now }: Parts): AccountNames | null {
-  if (readName === null) return null
+export function composeAccountNames({ names, fetch, limits, logger, now }: Parts): AccountNames | null {
+  if (names === null) return null
   return createAccountNames({
     chainId: ENS_CHAIN,
-    readName: noteFailures(readName, logger, now),
+    readName: noteFailures(names.readName, logger, now),
     fetch,
     // Not the budget of clients: the owner of a name must not be able to use up the fetches of a client's host.
     countFetch: (host) => limits.count('host_fetches', `avatar ${host}`).allowed,

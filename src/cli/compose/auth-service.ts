@@ -30,15 +30,18 @@ import type { ServiceSetting } from '../../operations/service.ts'
 import { createOutageLog, type OutageLog } from '../../ops/http/outage-log.ts'
 import { createPollPace } from '../../ops/http/poll-pace.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
+import { currentNetwork } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import { createLiveState, type LiveState } from '../../ops/metrics/live-state.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { RefusedSignIn } from '../../ops/metrics/refused-sign-ins.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
 import { createDeliveries } from '../../ops/process/deliveries.ts'
 import type { Look } from '../../pages/look.ts'
+import { parseAddress } from '../../wallet/address.ts'
 import { version } from '../terminal/version.ts'
-import { composeAccountNames, type ReadName } from './account-names.ts'
+import { composeAccountNames, type Names } from './account-names.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 import { composeClientCalls } from './client-calls.ts'
 import { countEvents, countSenders } from './counted-events.ts'
@@ -82,7 +85,7 @@ export type AuthServiceRuntime = {
   /** null if no chain is configured */
   contractWallets: ContractWallets | null
   /** null if accounts are shown by their addresses only */
-  readName: ReadName | null
+  names: Names | null
   metrics?: Metrics | undefined
   /** of the pages; if absent, that of Grantor */
   look?: Look | undefined
@@ -146,7 +149,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     settings: settings.service,
     contractWallets,
     hook: composeHook(settings, { audit, metrics, tracing, ca, now }),
-    accountNames: composeAccountNames({ readName: runtime.readName, fetch: calls.avatars, limits, logger: runtime.logger, now }),
+    accountNames: composeAccountNames({ names: runtime.names, fetch: calls.avatars, limits, logger, now }),
     now,
     announceEnded,
     endings: endingsOf(store),
@@ -217,7 +220,15 @@ async function composeServers(
   if (adminUrl === null || live === null)
     return { server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics, isStopping }), admin: null }
   return {
-    server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics: live.observe(metrics), isStopping }),
+    server: createAuthServer({
+      ...parts,
+      endings,
+      readClientLogo,
+      limits,
+      metrics: live.observe(metrics),
+      isStopping,
+      refusedSignIns: countWallets(live),
+    }),
     admin: await composeAdmin({
       ...parts,
       endings,
@@ -227,10 +238,22 @@ async function composeServers(
       metrics,
       live,
       testWebhook,
+      findName: runtime.names?.findName ?? null,
       isDevelopment: settings.allowLoopback,
       settings: inForce,
       version: version(),
     }),
+  }
+}
+
+/** Only what is an address is counted. */
+function countWallets({ refusedSignIns }: LiveState): { count(refused: Omit<RefusedSignIn, 'network'>): void } {
+  return {
+    count({ wallet, reason }) {
+      const parsed = parseAddress(wallet)
+      if (parsed.kind === 'address')
+        refusedSignIns.count({ network: currentNetwork() ?? 'unknown', wallet: parsed.address, reason })
+    },
   }
 }
 

@@ -84,7 +84,7 @@ async function composeWith(
     logAudit: createAuditLog(logger, auditEvents),
     limits,
     contractWallets,
-    readName: settings.ensNames ? connectNames(settings.chains, callWith) : null,
+    names: settings.ensNames ? connectNames(settings.chains, callWith) : null,
     look: lookOf(settings),
     metrics,
     tracing,

@@ -129,7 +129,7 @@ function commonOptions({ summary, kind, output }: Operation, words: CommandWords
 
 /** The member of the input that is typed without an option. */
 function memberOfOperand({ input = [], kind }: Operation): Member | undefined {
-  return kind === 'create' ? input.find(({ option }) => option?.isOperand) : undefined
+  return kind === 'create' || kind === 'list' ? input.find(({ option }) => option?.isOperand) : undefined
 }
 
 function operandOf(operation: Operation): Operand | undefined {

@@ -148,6 +148,11 @@ export interface WalletStore {
   readEpoch(wallet: Address): Promise<number>
   /** Stores that the address has signed with its own key. Returns the epoch of the wallet. */
   rememberProof(wallet: Address): Promise<number>
+  /**
+   * A page of the wallets whose address begins with `prefix`: `0x` and at least one hexadecimal digit, in lower case. Sorted by address. `after` is
+   * the last address of the previous page, or empty.
+   */
+  findWallets(search: { prefix: string; limit: number; after: string }): Promise<Address[]>
   /** Raises the epoch, which voids all earlier codes and logins of the wallet. Returns the new epoch. */
   raiseEpoch(wallet: Address): Promise<number>
 }

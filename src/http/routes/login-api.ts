@@ -8,7 +8,7 @@ import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../
 import { LoginError } from '../../domain/login/login-error.ts'
 import type { WalletClaim } from '../../domain/login/sign-in-text.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
-import { invalidClient, tooManyContractChecks, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
+import { invalidClient, OAuthError, tooManyContractChecks, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
 import type { ParameterName } from '../../oauth/reasons.ts'
 import { isSameSecret } from '../../oauth/same-secret.ts'
 import { networkOf } from '../../ops/http/network.ts'
@@ -39,14 +39,16 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
   server.post('/login/accept', async (request) => {
     const fields = fieldsOf(request)
     const caller = callerOf(request, fields)
-    countSignIn(service, caller)
-    const redirect_to = await countFailures(service, caller, () =>
-      acceptLogin(service.deps, {
-        claim: claimOf(fields),
-        signature: optionalText(fields, 'signature'),
-        admitContractCheck: (address) => countContractCheck(service, caller, address),
-      }),
-    )
+    const redirect_to = await noteRefusal(service, fields, async () => {
+      countSignIn(service, caller)
+      return countFailures(service, caller, () =>
+        acceptLogin(service.deps, {
+          claim: claimOf(fields),
+          signature: optionalText(fields, 'signature'),
+          admitContractCheck: (address) => countContractCheck(service, caller, address),
+        }),
+      )
+    })
     return { status: 'success', redirect_to }
   })
   server.post('/login/reject', async (request) => {
@@ -116,6 +118,21 @@ async function countFailures<Result>({ limits }: Service, caller: Caller, run: (
     if (!(error instanceof LoginError)) throw error
     const verdict = limits.count('failures', failuresOf(caller))
     throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
+  }
+}
+
+/** Keeps why the wallet was refused, for the operators who look for it. */
+async function noteRefusal<Result>(
+  { refusedSignIns }: Service,
+  { address }: Fields,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    const isRefusal = error instanceof LoginError || error instanceof OAuthError
+    if (isRefusal && typeof address === 'string') refusedSignIns?.count({ wallet: address, reason: error.reason })
+    throw error
   }
 }
 

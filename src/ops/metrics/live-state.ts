@@ -4,6 +4,7 @@
  */
 import type { Metrics, RequestObservation } from './metrics.ts'
 import { createRefusedSenders, type RefusedSenders } from './refused-senders.ts'
+import { createRefusedSignIns, type RefusedSignIns } from './refused-sign-ins.ts'
 
 type Observed = Pick<Metrics, 'observeRequest' | 'countRefusal' | 'countTokens'>
 
@@ -45,6 +46,7 @@ export type LiveState = {
   /** passes everything on to `metrics`, and counts it */
   observe(metrics: Observed | undefined): Observed
   refusedSenders: RefusedSenders
+  refusedSignIns: RefusedSignIns
   read(): LiveReading
 }
 
@@ -66,8 +68,7 @@ export function createLiveState(now: () => number): LiveState {
     const slot = present()
     slot.requests += 1
     if (status >= 500) slot.faults += 1
-    const bucket = bucketOf(seconds)
-    slot.latencies[bucket] = (slot.latencies[bucket] ?? 0) + 1
+    addLatency(slot, seconds)
   }
 
   function countRefusal(_error: string, reason: string): void {
@@ -80,6 +81,7 @@ export function createLiveState(now: () => number): LiveState {
 
   return {
     refusedSenders: createRefusedSenders(now),
+    refusedSignIns: createRefusedSignIns(now),
     observe: (metrics) => ({
       observeRequest(request) {
         metrics?.observeRequest(request)
@@ -107,6 +109,11 @@ export function createLiveState(now: () => number): LiveState {
       }
     },
   }
+}
+
+function addLatency({ latencies }: Slot, seconds: number): void {
+  const bucket = bucketOf(seconds)
+  latencies[bucket] = (latencies[bucket] ?? 0) + 1
 }
 
 const SLOTS_OF_SAMPLE = 6

@@ -1,5 +1,7 @@
 /** Wallets on PostgreSQL: one row each, inserted at the first proof or the first ending. */
+import type { Grant } from '../../domain/model/records.ts'
 import type { WalletStore } from '../../domain/model/request-store.ts'
+import { walletSearchOf } from '../wallet-search.ts'
 import type { Connection } from './connection/connection.ts'
 
 const WALLET = { table: 'wallets', key: 'wallet' } as const
@@ -38,6 +40,15 @@ export function createWalletStore(connection: Connection): WalletStore {
       return { epoch: row?.epoch ?? 0, provedItself: row?.proved_itself ?? false }
     },
     readEpoch: async (wallet) => epochOf(await read({ wallet })),
+    async findWallets(search) {
+      // A generic plan for ranges that are joined by OR would read the whole table.
+      const { sql, named } = walletSearchOf(search, (conditionsOn) => {
+        const ranges = conditionsOn('address').map((condition) => `SELECT address FROM wallets WHERE ${condition}`)
+        return `SELECT address FROM (${ranges.join(' UNION ALL ')}) AS found`
+      })
+      const rows = await connection.prepare<{ address: Grant['wallet'] }>('read', sql, { table: 'wallets' })(named)
+      return rows.map(({ address }) => address)
+    },
     rememberProof: async (wallet) => epochOf(await remember({ wallet })),
     raiseEpoch: async (wallet) => epochOf(await raise({ wallet })),
   }

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Session } from '../../../src/domain/model/records.ts'
-import { NOW, race, type Subject, someSession, someWallet } from './subject.ts'
+import type { Address } from '../../../src/wallet/address.ts'
+import { NOW, race, type Subject, someReceipt, someSession, someWallet } from './subject.ts'
 
 export function walletsContract(subject: Subject): void {
   test('An unknown wallet has epoch 0, and reading it stores nothing', async () => {
@@ -42,6 +43,34 @@ export function walletsContract(subject: Subject): void {
     expect(epochs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
     expect(await store.wallets.readEpoch(wallet)).toBe(50)
     expect(await store.wallets.readEpoch(bystander)).toBe(0)
+  })
+}
+
+export function findWalletsContract(subject: Subject): void {
+  const address = (start: string): Address => `0x${start}${someWallet().slice(2 + start.length)}`
+
+  test('Wallets are found by the beginning of their address, in capitals or not, page by page, each once', async () => {
+    const [store, other] = subject().nodes
+    const wanted = ['abCdEf12', 'ABcDef12', 'abcdef12', 'AbCdEf1F'].map(address)
+    for (const wallet of [...wanted, address('abcdee12'), address('0bcdef12')]) await store.wallets.rememberProof(wallet)
+    const find = (prefix: string, limit = 10, after = '') => other.wallets.findWallets({ prefix, limit, after })
+    const found = await find('0xabcdef1')
+    expect(found).toEqual(wanted.toSorted())
+    expect(await find('0xabcdef12')).toHaveLength(3)
+    expect(await find('0xabcdef123456789')).toEqual(wanted.filter((each) => each.toLowerCase().startsWith('0xabcdef123456789')))
+    expect(await find('0x1')).toEqual([])
+    const first = await find('0xabcdef', 3)
+    expect([...first, ...(await find('0xabcdef', 3, first.at(-1)))]).toEqual(found)
+    const [one = ''] = wanted
+    expect(await find(one.toLowerCase())).toEqual([one])
+  })
+
+  test('A wallet that only has a receipt, and one that only ended everything, are found by the beginning of their address', async () => {
+    const [store, other] = subject().nodes
+    const [contract, ended] = [address('c0ffee01'), address('c0ffee02')]
+    await store.receipts.insertReceipt(someReceipt({ wallet: contract, walletKind: 'contract' }), 0)
+    await store.wallets.raiseEpoch(ended)
+    expect(await other.wallets.findWallets({ prefix: '0xc0ffee', limit: 10, after: '' })).toEqual([contract, ended])
   })
 }
 

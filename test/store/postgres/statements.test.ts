@@ -303,6 +303,18 @@ test('On PostgreSQL, expired rows are found through an index on their expiry, ne
   }
 })
 
+test('On PostgreSQL, a search for wallets reads ranges of the primary key, also if the beginning has many letters', async () => {
+  const recording = new RecordingConnection(database.address, 'given')
+  const { findWallets } = createWalletStore(recording)
+  const before = recording.prepared.length
+  await findWallets({ prefix: '0xabcdefab', limit: 21, after: '' })
+  const [sql = ''] = recording.prepared.slice(before)
+  await recording.close()
+  const steps = (await planOf(sql)).filter((step) => !step.startsWith('Bitmap Heap Scan'))
+  expect(steps).toHaveLength(64)
+  for (const step of steps) expect(step).toMatch(/^(Index (Only )?Scan using|Bitmap Index Scan on) wallets_pkey\b/)
+})
+
 test('On PostgreSQL, a page of endings is read in the order of an index, and only the endings of one second are sorted', async () => {
   const recording = new RecordingConnection(database.address, 'database')
   createEndingStore(recording)

@@ -217,3 +217,17 @@ test("On SQLite, no operation on a request's path prepares a statement", async (
   await keys.listKeys()
   expect([...connection.sql]).toEqual([])
 })
+
+test('On SQLite, a search for wallets reads ranges of the primary keys, also if the beginning has many letters', async () => {
+  const connection = await openRecording()
+  const { findWallets } = createWalletStore(connection)
+  connection.sql.clear()
+  await findWallets({ prefix: '0xabcdefab', limit: 21, after: '' })
+  const [sql = ''] = connection.sql
+  const steps = planOf(connection, sql)
+  expect(steps).toHaveLength(128)
+  for (const step of steps)
+    expect(step).toMatch(
+      /^SEARCH (wallets USING PRIMARY KEY \(address>\? AND address<\?\)|receipts USING .*\(wallet>\? AND wallet<\?\))$/,
+    )
+})
