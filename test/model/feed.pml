@@ -10,13 +10,14 @@
 #else
 #define ENDINGS 2
 #endif
-#define TIME_AT_MOST 3
 /* From the beginning of a statement to its transaction id, at most: PostgreSQL ends a statement that waits longer. */
 #define BEGUN_BEFORE 1
 #ifdef SCENE_FAILOVER
 #define READS_AT_MOST 2
+#define TIME_AT_MOST 2
 #else
 #define READS_AT_MOST 3
+#define TIME_AT_MOST 3
 #endif
 /* How old the feed may be for a reader that decides with it. */
 #define LIMIT 1
