@@ -19,7 +19,7 @@ export type Reach = 'one' | 'some' | 'every' | 'coordinator'
 type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
 
 const BY_WALLET = 'grants are distributed by their ids, not by wallet; only the account page and operators list them'
-const BY_TIME = 'endings are found by their time; each node with readers of the feed reads them every 0.4 seconds'
+const BY_TIME = 'endings are found by their time; each node with readers of the feed reads them twice a second'
 const BY_END = 'rows that can be deleted are on every machine; a batch is deleted at a time'
 
 /** The statements on distributed tables. A part of the text identifies each statement. */

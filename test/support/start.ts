@@ -136,7 +136,7 @@ export type Grantor = {
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
   webhooks: WebhookSender
-  /** reads the endings of the store for the feed, as the service does every 0.4 seconds */
+  /** reads the endings of the store for the feed, as the service does twice a second */
   renewFeed(): Promise<void>
   /** the number of responses of the feed that have not ended */
   feedReaders(): number

@@ -67,7 +67,7 @@ export function startBackground({
       await upkeep.noticeChanges()
       storeOutage.works()
     }),
-    repeat(0.4, 'reading endings', () => endings.feed.renew()),
+    repeat(0.5, 'reading endings', () => endings.feed.renew()),
     repeat(60, 'keeping keys', upkeep.keepKeys),
     repeat(1, 'keeping bounds', bounds.keep),
     repeat(SWEEP_EVERY, 'cleaning', sweep),

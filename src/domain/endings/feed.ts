@@ -1,5 +1,5 @@
 /**
- * The feed of endings in one node. While it has readers, the node reads the store every 0.4 seconds for all of them together, and keeps
+ * The feed of endings in one node. While it has readers, the node reads the store twice a second for all of them together, and keeps
  * the endings of the last lifetime of an access token in memory.
  *
  * `until` is the promise of the feed: every ending that was acknowledged before `until` is in the feed. The promise holds because `until` is the time
@@ -143,7 +143,7 @@ export class EndingFeed {
     if (changed === 'everything' || changed.length > 0) this.#mayExchangesHaveChanged = true
   }
 
-  /** Reads the store if the feed has readers. To be called every 0.4 seconds. */
+  /** Reads the store if the feed has readers. To be called twice a second. */
   async renew(): Promise<void> {
     if (this.#idle >= IDLE_AT_MOST) this.#state = null
     else await this.#renewOnce()

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { askEveryMachine, type Reply } from './connection/every-machine.ts'
 import { textArray } from './connection/statement.ts'
-import { BEGUN_BEFORE, beginOfScan, type History, type Look, withLook } from './ending-history.ts'
+import { BEGUN_BEFORE, beginOfScan, type History, knownAfter, type Look, withLook } from './ending-history.ts'
 
 /**
  * `age` is the distance from an id to the next one that will be assigned. `xmax` of a snapshot may be lower than that: it follows the last
@@ -34,12 +34,17 @@ type Source = 'grants' | 'spent'
 /** The last row that was read. */
 type After = { first: number; after: string }
 
-type Reading = { last: number; left: Partial<Record<Source, After>> }
+/** What was read before (`knownAfter`). `oldest` has 32 bits, as `xmin` has. */
+type Known = { seen: number; oldest: string }
+/** No row is known. The age of the id 0 is the highest one. */
+const NOTHING: Known = { seen: 0, oldest: '0' }
+
+type Reading = { last: number; known: Known; left: Partial<Record<Source, After>> }
 /** `histories`: of each machine, after the last scan. `reading`: the pages of the present scan that were not read yet. */
 type Place = EndingPlace & { histories: Record<string, History>; reading: Reading | null }
 
 type Page = { endings: Ending[]; next: After | null }
-type ReadPage = (of: After & { last: number; limit: number }, server: string) => Promise<Page>
+type ReadPage = (of: After & Known & { last: number; limit: number }, server: string) => Promise<Page>
 
 /** `start`: the time from which a scan reads; a test shows that another rule skips endings. */
 export function createEndingStore(connection: Connection, start = beginOfScan): EndingStore {
@@ -76,10 +81,10 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
       const { reading, histories } = place?.reading
         ? { ...place, reading: place.reading }
         : beginReading(place, looks, within, start)
-      const { last, left } = reading
+      const { last, known, left } = reading
       const pages = await Promise.all(
         (Object.entries(left) as [Source, After][]).map(async ([source, after]) => {
-          return { source, ...(await sources[source]({ ...after, last, limit }, looks.server)) }
+          return { source, ...(await sources[source]({ ...after, ...known, last, limit }, looks.server)) }
         }),
       )
       const stillLeft = pages.flatMap(({ source, next }) => (next ? [[source, next] as const] : []))
@@ -87,7 +92,7 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
       const next: Place = {
         instance: looks.instance,
         histories,
-        reading: hasMore ? { last, left: Object.fromEntries(stillLeft) } : null,
+        reading: hasMore ? { last, known, left: Object.fromEntries(stillLeft) } : null,
       }
       return { endings: pages.flatMap(({ endings }) => endings), place: next, hasMore }
     },
@@ -119,8 +124,20 @@ function beginReading(
     machines.map(([name, look]) => [name, withLook(place?.histories[name] ?? null, look, within)]),
   )
   const after = { first, after: '' }
-  return { reading: { last: latest + LATER_BY_AT_MOST, left: { grants: after, spent: after } }, histories }
+  const known = place && !starts.includes(null) ? knownBy(place) : NOTHING
+  return { reading: { last: latest + LATER_BY_AT_MOST, known, left: { grants: after, spent: after } }, histories }
 }
+
+/** On Citus each machine has ids of its own, so nothing is known. */
+function knownBy({ histories }: Place): Known {
+  const [history, ...others] = Object.values(histories)
+  if (!history || others.length > 0) return NOTHING
+  const { seen, oldest } = knownAfter(history)
+  return { seen, oldest: String(oldest % 2 ** 32) }
+}
+
+// A scan begins seconds before the last one has ended, so most of its rows would be known. With 1,000 endings a second, a read returns a third.
+const isUnknown = (time: string) => `(${time} > :seen::bigint OR age(xmin) <= age(:oldest::text::xid))`
 
 function lookOf({ host, port, success, result }: Reply): { name: string; row: LookRow } {
   const name = `${host}:${port}`
@@ -145,7 +162,7 @@ function readingGrants(connection: Connection): ReadPage {
     'read',
     `SELECT id, resources, ended_at FROM grants
      WHERE (coalesce(ended_at, expires_at), id) > (:first::bigint, :after) AND coalesce(ended_at, expires_at) <= :last::bigint
-       AND ended_at IS NOT NULL
+       AND ended_at IS NOT NULL AND ${isUnknown('ended_at')}
      ORDER BY coalesce(ended_at, expires_at), id LIMIT :limit`,
     { table: 'grants' },
   )
@@ -166,7 +183,7 @@ function readingSpent(connection: Connection): ReadPage {
     'read',
     `SELECT hash, kind, expires_at, attempt_id FROM spent
      WHERE (expires_at, hash) > (:first::bigint, :after) AND expires_at <= :last::bigint
-       AND kind IN ('access_token', 'client', 'token')
+       AND kind IN ('access_token', 'client', 'token') AND ${isUnknown('expires_at')}
      ORDER BY expires_at, hash LIMIT :limit`,
     { table: 'spent' },
   )
@@ -176,8 +193,8 @@ function readingSpent(connection: Connection): ReadPage {
     { table: 'grants' },
   )
   return async (of, server) => {
-    const [first, last] = [of.first + TOKEN_LIFETIME_AT_MOST, of.last + TOKEN_LIFETIME_AT_MOST]
-    const rows = await read({ ...of, first, last }, undefined, server)
+    const [first, last, seen] = [of.first, of.last, of.seen].map((time) => time + TOKEN_LIFETIME_AT_MOST)
+    const rows = await read({ ...of, first, last, seen }, undefined, server)
     const ids = rows.flatMap(({ kind, attempt_id: id }) => (kind === 'token' ? [id] : []))
     const grants = ids.length === 0 ? [] : await readResources({ ids: textArray([...new Set(ids)]) }, undefined, server)
     const resourcesOf = new Map(grants.map(({ id, resources }) => [id, resources]))

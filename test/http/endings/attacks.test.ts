@@ -178,7 +178,8 @@ describe('A large snapshot', () => {
     const requested = once(grantor.authServer.server, 'request')
     const socket = openSocket(grantor, api).pause()
     const [{ socket: held }] = (await requested) as [IncomingMessage]
-    // The snapshot has more than eight million bytes.
+    // The snapshot has more than eight million bytes. The buffers of the kernel may have room for it, so nothing is given to the kernel.
+    held.cork()
     await expect.poll(() => held.writableLength, { timeout: 30_000 }).toBeGreaterThan(0)
     for (let reads = 0; reads < 4; reads++) await grantor.renewFeed()
     expect(held.writableLength).toBeLessThan(512 * 1024)
@@ -187,7 +188,7 @@ describe('A large snapshot', () => {
 
     held.setTimeout(1)
     await untilClosed(grantor)
-    expect(socket.bytesRead).toBeLessThan(5_000_000)
+    expect(socket.bytesRead).toBe(0)
   })
 })
 

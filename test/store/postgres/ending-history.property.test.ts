@@ -1,7 +1,14 @@
 /** The rule by which a read of the endings on PostgreSQL skips none, on a model of PostgreSQL's transactions and snapshots. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BEGUN_BEFORE, beginOfScan, type History, type Look, withLook } from '../../../src/store/postgres/ending-history.ts'
+import {
+  BEGUN_BEFORE,
+  beginOfScan,
+  type History,
+  knownAfter,
+  type Look,
+  withLook,
+} from '../../../src/store/postgres/ending-history.ts'
 import { runs } from '../../support/runs.ts'
 
 const WITHIN = 1000
@@ -32,11 +39,14 @@ function lookAt(at: number, transactions: ReturnType<typeof transactionsOf>): Lo
   return { at: Math.floor(at), next: 100 + assigned.length, xmax, running }
 }
 
+const NOTHING = { seen: 0, oldest: 0 }
+
 /** The transactions that no scan found, if a scan reads from `start` on what the look before the scan sees. */
 function skippedBy(
   start: (history: History, look: Look) => number | null,
   looks: readonly number[],
   plan: Parameters<typeof transactionsOf>[0],
+  known = knownAfter,
 ) {
   const transactions = transactionsOf(plan)
   const found = new Set<number>()
@@ -45,7 +55,11 @@ function skippedBy(
     const look = lookAt(at, transactions)
     const begin = history && start(history, look)
     const since = Math.max(look.at - WITHIN, begin === null ? Number.NEGATIVE_INFINITY : begin - BEGUN_BEFORE)
-    for (const { id, begunAt, committedAt } of transactions) if (committedAt <= at && Math.floor(begunAt) >= since) found.add(id)
+    const { seen, oldest } = history && begin !== null ? known(history) : NOTHING
+    for (const { id, begunAt, committedAt } of transactions) {
+      const time = Math.floor(begunAt)
+      if (committedAt <= at && time >= since && (time > seen || id >= oldest)) found.add(id)
+    }
     history = withLook(history, look, WITHIN)
   }
   const last = looks.at(-1) ?? 0
@@ -79,6 +93,25 @@ test('A transaction that is the only one, and therefore not below the end of any
     skippedBy(({ marks }) => marks.at(-1)?.at ?? null, looks, plan),
     'from the latest look',
   ).toHaveLength(1)
+})
+
+test('A row of a transaction that was open at the latest look is read, also if its time is older', () => {
+  const plan = [
+    { assignedAt: 10, before: 0, open: 20 },
+    { assignedAt: 11, before: 0, open: 1 },
+  ]
+  const looks = [0, 20, 40]
+  expect(skippedBy(beginOfScan, looks, plan)).toEqual([])
+  const toEnd: typeof knownAfter = (history) => ({ ...knownAfter(history), oldest: history.xmax })
+  expect(skippedBy(beginOfScan, looks, plan, toEnd), 'with the end of the snapshot in place of the oldest open one').toHaveLength(
+    1,
+  )
+})
+
+test('A row whose transaction began after the latest look is read, also if a crash gave the transaction an id that was assigned before', () => {
+  const history = withLook(null, { at: 50, next: 105, xmax: 105, running: [] }, WITHIN)
+  const { seen, oldest } = knownAfter(history)
+  expect([102 < oldest, 50 <= seen]).toEqual([true, false])
 })
 
 test('The history has one mark while no transaction is open, and never more marks than seconds', () => {

@@ -76,8 +76,9 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
     await session.unsafe(`BEGIN; SELECT FROM grants WHERE id = '${id}' FOR UPDATE`)
     const ended = store.grants.endGrant(id, 'revoked', NOW)
     await expect
-      .poll(() =>
-        session.unsafe(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE grants%'`),
+      .poll(
+        () => session.unsafe(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE grants%'`),
+        { timeout: 10_000 },
       )
       .toHaveLength(1)
     return async () => {
@@ -214,7 +215,8 @@ test('A standby is not read, and its promotion and a restart of a server change 
   const before = await store.endings.readEndings(null, of)
   const again = async () => {
     const { endings, place } = await store.endings.readEndings(before.place, of)
-    expect(endings.map(keyOf)).toContain(grant.id)
+    // After another instance, everything is read again.
+    if (place.instance !== before.place.instance) expect(endings.map(keyOf)).toContain(grant.id)
     return place.instance
   }
   expect(await again()).toBe(before.place.instance)
