@@ -11,7 +11,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 process.env.TMPDIR ??= temporaryFolder()
 
 /** CONTRIBUTING.md says what each project is for, and when to run it. */
-type Project = 'fast' | 'main' | 'isolated' | 'looks' | 'chaos' | 'citus' | 'prometheus'
+type Project = 'fast' | 'main' | 'isolated' | 'journeys' | 'looks' | 'chaos' | 'citus' | 'prometheus'
 
 /** Load on several processes while they, their database and their network fail. */
 const CHAOS = ['feed/feed', 'postgres', 'promotion', 'rolling-restart', 'sqlite'].map((name) => `test/chaos/${name}.test.ts`)
@@ -23,6 +23,36 @@ const ISOLATED = [
   'test/imports/regexes.test.ts',
   'test/operations/derived.test.ts',
 ]
+/**
+ * Journeys of users and builders through several programs and a browser. They take a third of the time of all tests, so they have a command
+ * of their own. No file that docs/evidence/conformance.md names is among them.
+ */
+const JOURNEYS = [
+  'cli/development/own-app',
+  'cli/development/start',
+  'cli/serve/memory-limits',
+  'cli/serve/passed-socket',
+  'clients/builders-guide',
+  'clients/testing-guide',
+  'connect/browser',
+  'create-app/templates',
+  'docs/operating-commands',
+  'flows/cli-device',
+  'flows/cross-device',
+  'flows/demo-app',
+  'flows/device-client',
+  'flows/languages',
+  'flows/login-contract-wallet',
+  'flows/login-refusals',
+  'flows/own-login-server-faults',
+  'flows/page-speed',
+  'flows/receipt-page',
+  'flows/wallet-kinds',
+  'flows/wallet-window',
+  'flows/walletconnect',
+  'telemetry/processes',
+  'testing/test-issuer',
+].map((name) => `test/${name}.test.ts`)
 /** Folders whose tests need neither PostgreSQL, nor a browser, nor another process. */
 const FAST = /^test\/(config|domain|keys|oauth|outbound|pages|resource|store\/sqlite|wallet)\//
 /** The exceptions. */
@@ -39,6 +69,7 @@ function projectOf(file: string): Project {
   if (CHAOS.includes(file)) return 'chaos'
   if (file.endsWith('-looks.test.ts')) return 'looks'
   if (ISOLATED.includes(file)) return 'isolated'
+  if (JOURNEYS.includes(file)) return 'journeys'
   return FAST.test(file) && !NOT_FAST.includes(file) ? 'fast' : 'main'
 }
 
@@ -62,17 +93,18 @@ const project = (name: Project, options: ProjectOptions = {}) => ({
 /** The longest files. They start first, so that none of them runs alone at the end. */
 const LONGEST = [
   'create-app/templates',
-  'http/account/ending-cuts',
-  'flows/demo-app',
-  'http/login/login-cuts',
   'cli/development/start',
+  'flows/cross-device',
+  'clients/testing-guide',
   'cli/serve/serve',
-  'cli/serve/workers',
-  'flows/login-phone',
-  'flows/login-refusals',
-  'flows/account-page',
-  'store/postgres/limits',
+  'admin/console/walk',
   'store/postgres/contract',
+  'http/account/ending-cuts',
+  'cli/serve/workers',
+  'http/endings/attacks',
+  'store/postgres/limits',
+  'store/postgres/already-done',
+  'flows/login-phone',
   'store/sqlite/contract',
 ]
 
@@ -93,6 +125,7 @@ export default defineConfig({
       project('fast'),
       project('main'),
       project('isolated', { isolate: true }),
+      project('journeys'),
       project('looks'),
       project('chaos', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '55' } }),
       project('prometheus', ALONE),
@@ -106,13 +139,15 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // child processes, not threads: tests change signals and environment, and start servers of their own
     pool: 'forks',
-    // twice as many as there are cores: a good part of the tests waits, for a browser, a process or a disk
-    maxWorkers: availableParallelism() * 2,
+    // three times as many as there are cores: a good part of the tests waits, for a browser, a process or a disk
+    maxWorkers: availableParallelism() * 3,
     // only to end what hangs: no test is to fail because the machine is busy; a property that is tried more often may take longer
     testTimeout: 120_000 * Math.max(1, runs / 100),
     hookTimeout: 120_000,
     // what a test waits for comes late on a busy machine; the usual second would make the machine's speed part of the assertion
     expect: { poll: { timeout: 15_000 } },
+    // The library of the wallets in tests throws out of its queue if both sides end a session at the same time.
+    onUnhandledError: ({ message }) => !message.includes('Record was recently deleted - session'),
     sequence: { sequencer: LongestFirst },
   },
 })

@@ -18,7 +18,7 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
       info: {
         title: 'Grantor admin API',
         // Without the commit, which says nothing about the API.
-        version: version.replace(/\+.*$/, ''),
+        version: version.split('+', 1).join(),
         description:
           'Everything that the commands do for clients, resources, operators, grants, sessions and keys, and the audit trail. Access tokens are those of the service itself, for this resource.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

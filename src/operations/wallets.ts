@@ -9,7 +9,7 @@ import { operationsOn } from './standard.ts'
 
 /** Of 16 million wallets, about 250 begin with the same four digits. */
 const DIGITS_AT_LEAST = 4
-const PREFIX = new RegExp(`^0x[0-9a-f]{${DIGITS_AT_LEAST},40}$`)
+const PREFIX = /^0x[0-9a-f]{4,40}$/
 
 const found = fieldsOf<{ wallet: string }>()({ wallet: [walletSchema, ({ wallet }) => wallet] })
 

@@ -27,7 +27,7 @@ test.each(['src/domain', 'src/store', 'src/pages', 'src/ops', 'src/cli'])('%s/RE
 })
 
 test('Each name of code in a README.md of src and in CONTRIBUTING.md is a name in the repository', () => {
-  const code = globSync('{src,test,scripts}/**/*.{ts,js,css,json}', { cwd: ROOT }).map(read).join('\n')
+  const code = globSync(['{src,test,scripts}/**/*.{ts,js,css,json}', 'vitest.config.ts'], { cwd: ROOT }).map(read).join('\n')
   const words = new Set(code.match(/[A-Za-z_$][\w$]*/g))
   const pages = [...globSync('src/**/README.md', { cwd: ROOT }), 'CONTRIBUTING.md']
   const unknown = pages.flatMap((page) =>

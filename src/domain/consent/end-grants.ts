@@ -260,8 +260,13 @@ export async function endDeclined(
   const older = () => selected(validReceipts(store, { wallet, clientId }), (receipt) => receipt.id !== id && hasDeclined(receipt))
   const grants = () =>
     selected(unendedGrants(store, { wallet, clientId }), (grant) => grant.refreshExpiresAt > at && hasDeclined(grant))
+  const confirm = await store.startReading()
   const isNone = (await older().next()).done && (await grants().next()).done
-  if (isNone) return (await store.wallets.readEpoch(wallet)) === epoch ? epoch : null
+  if (isNone) {
+    const present = await store.wallets.readEpoch(wallet)
+    await confirm()
+    return present === epoch ? epoch : null
+  }
 
   const raised = await store.wallets.raiseEpoch(wallet)
   await withdrawPages(store, wallet, older(), at)

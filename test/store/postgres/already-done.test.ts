@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
+import { endDeclined, endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
 import { confirmEnded, hashSessionId } from '../../../src/domain/consent/session.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
@@ -239,6 +239,18 @@ const CASES: Case[] = [
       return ({ receipts }) => receipts.withdrawReceipts(receipt.wallet, [receipt.id], NOW)
     },
     expected: undefined,
+  },
+  {
+    what: 'the ending of what a user declined',
+    async prepare({ receipts, wallets }) {
+      const receipt = someReceipt()
+      await wallets.rememberProof(receipt.wallet)
+      await receipts.insertReceipt(receipt, 0)
+      await receipts.withdrawReceipt(receipt.wallet, receipt.id, NOW)
+      const later = { ...receipt, id: randomUUID() }
+      return (store) => endDeclined({ store, now: () => NOW }, later, receipt.scopes, 0)
+    },
+    expected: 0,
   },
   {
     what: 'a pushed request',
