@@ -47,15 +47,13 @@ export function beginOfScan(history: History, look: Look): number | null {
   return mark ? mark.at : null
 }
 
-/** Times are whole seconds, and the clock may be set back by less than one unnoticed. */
-const CLOCK_MARGIN = 2
-
 /**
  * What the scans until the latest look have read: rows of transactions with an id below `oldest`, and with a time until `seen`. The ids alone do
- * not suffice: after a crash PostgreSQL may assign ids again that it had assigned and not stored.
+ * not suffice: after a crash PostgreSQL may assign ids again that it had assigned and not stored. Such a transaction begins in the second of the
+ * look or later.
  */
 export function knownAfter({ marks, xmax, running }: History): { seen: number; oldest: number } {
-  return { seen: (marks.at(-1)?.at ?? 0) - CLOCK_MARGIN, oldest: running[0] ?? xmax }
+  return { seen: (marks.at(-1)?.at ?? 0) - 1, oldest: running[0] ?? xmax }
 }
 
 /** The first transaction that the previous look did not see, and that this look sees. */
