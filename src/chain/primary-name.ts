@@ -62,7 +62,8 @@ export async function readAddressOf(readers: readonly ChainReader[], name: strin
     if (answers.some((answer) => answer !== first)) return { kind: 'unavailable', why: 'chains_disagree' }
     const [, digits = ''] = /^0x0{24}([0-9a-f]{40})$/.exec(first ?? '') ?? []
     const parsed = parseAddress(`0x${digits}`)
-    return parsed.kind === 'address' ? parsed : { kind: 'none' }
+    // A resolver that has no address for the name returns zeros.
+    return parsed.kind === 'address' && /[1-9a-f]/i.test(digits) ? parsed : { kind: 'none' }
   } catch (error) {
     if (error instanceof Unavailable) return { kind: 'unavailable', why: error.message }
     throw error

@@ -229,7 +229,7 @@ export const endMatchingGrants = act<Matching, JobRecord>({
   path: 'end-matching',
   summary: 'Ends all grants of a client, of a wallet, with a scope, or from before a time.',
   description:
-    'Several conditions must all hold, and at least one is needed. The consents stay: users sign in again. Without a client and a wallet, the job reads all grants.',
+    'Several conditions must all hold, and at least one is needed. Sessions, consents and sign-ins in progress stay, so an app may get a new grant without a signature. Without a client and a wallet, the job reads all grants.',
   input: [
     {
       ...CLIENT_ID,
@@ -281,7 +281,7 @@ export const endMatchingGrants = act<Matching, JobRecord>({
       effect: `It ends ${how === 'at_least' ? 'at least ' : ''}${counted(count, 'grant')} of ${of}.`,
       notes: [
         ...(how === 'at_least' ? ['There are too many grants to count all of them here. The job counts them.'] : []),
-        'Users sign in again to use the app. This cannot be undone.',
+        'Sessions, consents and sign-ins in progress stay, so an app may get a new grant without a signature. This cannot be undone.',
       ],
       isDangerous: true,
     }

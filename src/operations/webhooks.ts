@@ -371,9 +371,10 @@ const replayWebhook = act<{ line: number }>({
   command: { examples: [`${EXAMPLE} --line 1204`], done: () => 'Sends the lines again.' },
   page: { link: 'Replay', title: 'Send lines again', button: 'Send the lines again', done: 'The lines are sent again.' },
   async question({ service, id, input: { line } }) {
-    const { url } = await readWebhook(service, id)
+    const { url, pausedAt } = await readWebhook(service, id)
     const lines = counted((await lastLine(service, line)) - line + 1, 'line')
-    return { title: 'Send these lines again?', effect: `It sends ${lines} to ${new URL(url).host} again.` }
+    const resumed = pausedAt === null ? '' : ' The webhook is paused, and delivers again from then on.'
+    return { title: 'Send these lines again?', effect: `It sends ${lines} to ${new URL(url).host} again.${resumed}` }
   },
   async run({ service, id, input: { line } }) {
     await lastLine(service, line)

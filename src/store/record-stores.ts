@@ -148,11 +148,11 @@ function createWebhookStore(records: Records): WebhookStore {
     insertWebhook: records.insertBounded(WEBHOOKS),
     listWebhooks: records.list(WEBHOOKS),
     changeWebhook: change,
-    async moveWebhook(id, before, progress) {
+    async moveWebhook({ id, url }, before, progress) {
       let isPaused = false
       const moved = await change(id, (webhook) => {
         isPaused = webhook.pausedAt !== null
-        if (webhook.cursor !== before) return null
+        if (webhook.cursor !== before || webhook.url !== url) return null
         return { ...webhook, ...progress, pausedAt: webhook.pausedAt ?? progress.pausedAt }
       })
       if (!moved) return 'changed'

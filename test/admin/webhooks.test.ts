@@ -55,7 +55,12 @@ test('The address and the events of a webhook are changed, also if lines are del
   const [before] = await grantor.store.webhooks.listWebhooks()
   const path = `/v1/webhooks/${id}`
   const { etag } = (await owner.call('GET', path)).headers
-  await grantor.store.webhooks.moveWebhook(id, before?.cursor ?? 0, { cursor: 1, failingSince: 2, nextAt: 3, pausedAt: null })
+  await grantor.store.webhooks.moveWebhook({ id, url: URL_OF_RECEIVER }, before?.cursor ?? 0, {
+    cursor: 1,
+    failingSince: 2,
+    nextAt: 3,
+    pausedAt: null,
+  })
   const changed = await owner.call('PATCH', path, { url: 'https://other.example.com/' }, { 'if-match': etag ?? '' })
   expect([changed.status, changed.json()]).toMatchObject([200, { url: 'https://other.example.com/', events: ['grant_ended'] }])
   const late = await owner.call('PATCH', path, { events: [] }, { 'if-match': etag ?? '' })

@@ -185,6 +185,11 @@ test('A name resolves to its address, also if the address names no name (ENSIP-1
   expect(await find([chain], 'no-one.alice.eth')).toEqual(NONE)
 })
 
+test('A name whose resolver has no address for it, and returns zeros, belongs to no wallet', async ({ chain, ens }) => {
+  await ens.setAddress('zero.alice.eth', '0x0000000000000000000000000000000000000000')
+  expect(await find([chain], 'zero.alice.eth')).toEqual(NONE)
+})
+
 test.each(['alice', 'Alice.eth', 'аlice.eth', 'xn--lice-53d.eth', '0x7099.eth', `${'a'.repeat(60)}.eth`])(
   'The name %s cannot be shown, so no endpoint is called for it',
   async (name) => {

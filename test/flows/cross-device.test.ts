@@ -135,7 +135,8 @@ describe('A login at a desktop with the wallet on a phone', () => {
     await installWallet(walletApp, testWallet(1), { name: 'Foxglove' })
     await signOn(walletApp, url)
     expect(await walletApp.locator('.next').innerText()).toContain('go back to where you began')
-    expect(polls).toBe(0)
+    // A request that began before the page was hidden may be reported late.
+    expect(polls).toBeLessThanOrEqual(1)
     await setVisible(desktop, true)
     const answer = await backAtApp(desktop)
     expect([answer.get('state'), answer.has('code')]).toEqual(['a state/1', true])

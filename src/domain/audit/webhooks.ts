@@ -180,7 +180,7 @@ class DeliveryRun {
     const isGivenUp = why === 'status_410' || at - failingSince >= GIVEN_UP_AFTER
     const wait = Math.min(Math.max(Math.floor((at - failingSince) / 2), RETRY.least), RETRY.most)
     const progress = { cursor: this.#cursor, failingSince, nextAt: at + wait, pausedAt: isGivenUp ? at : null }
-    const outcome = await store.moveWebhook(this.#webhook.id, this.#cursor, progress)
+    const outcome = await store.moveWebhook(this.#webhook, this.#cursor, progress)
     if (isGivenUp && outcome === 'moved') note('webhook_paused', this.#webhook, why)
   }
 
@@ -196,7 +196,7 @@ class DeliveryRun {
   async #move(cursor: number): Promise<boolean> {
     const { store, now } = this.#delivery
     const progress: WebhookProgress = { cursor, failingSince: this.#failingSince, nextAt: now(), pausedAt: null }
-    const outcome = await store.moveWebhook(this.#webhook.id, this.#cursor, progress)
+    const outcome = await store.moveWebhook(this.#webhook, this.#cursor, progress)
     this.#cursor = cursor
     return outcome === 'moved'
   }

@@ -69,10 +69,15 @@ export interface WebhookStore {
    */
   changeWebhook(id: string, change: (webhook: StoredWebhook) => StoredWebhook | null): Promise<StoredWebhook | null>
   /**
-   * Changes the progress if the cursor is still `before`, so that a node that lost its lease cannot undo what another one did. `paused`: the
-   * progress was changed, and the webhook stays paused because an operator paused it meanwhile.
+   * Changes the progress if the cursor is still `before`, so that a node that lost its lease cannot undo what another one did, and if the URL is
+   * still the same, so that a new receiver gets every line that the old one has not acknowledged. `paused`: the progress was changed, and the
+   * webhook stays paused because an operator paused it meanwhile.
    */
-  moveWebhook(id: string, before: number, progress: WebhookProgress): Promise<'moved' | 'paused' | 'changed'>
+  moveWebhook(
+    of: Pick<StoredWebhook, 'id' | 'url'>,
+    before: number,
+    progress: WebhookProgress,
+  ): Promise<'moved' | 'paused' | 'changed'>
   /** Adds attempts to the log of a webhook, the oldest first. Does nothing for an unknown webhook. */
   logAttempts(id: string, attempts: readonly Attempt[]): Promise<void>
   /** The log of a webhook, newest first. Null for an unknown webhook. */

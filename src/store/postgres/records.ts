@@ -107,7 +107,9 @@ function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): 
       }
       const after = table.rowOf(changed)
       const attemptsAfter = [attempt, ...attempts].slice(0, ATTEMPTS_AT_MOST).join(' ')
-      if (await write({ ...after, attempts: attemptsAfter, ...parametersBefore(row) })) return changed
+      // The statement for many records skips locked rows. The one for one record waits for the lock, until the timeout of a statement.
+      const writeNow = mine === null ? write : alone
+      if (await writeNow({ ...after, attempts: attemptsAfter, ...parametersBefore(row) })) return changed
       mine = table.itemOf(after)
     }
   }

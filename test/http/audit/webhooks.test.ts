@@ -185,7 +185,7 @@ test('If an operator moves the cursor during a delivery, the lines are sent agai
   const app = await start()
   const host = await aClientHost((_, response) => response.end())
   const id = await subscribe(app, host.origin)
-  const { cursor = 0 } = (await stored(app, id)) ?? {}
+  const { cursor = 0, url = '' } = (await stored(app, id)) ?? {}
   await endGrant(app)
   await endGrant(app)
   let isFirst = true
@@ -193,7 +193,7 @@ test('If an operator moves the cursor during a delivery, the lines are sent agai
     if (!isFirst) return void response.end()
     isFirst = false
     const progress = { cursor: cursor - 1, failingSince: null, nextAt: 0, pausedAt: null }
-    void app.grantor.store.webhooks.moveWebhook(id, cursor, progress).then(() => response.end())
+    void app.grantor.store.webhooks.moveWebhook({ id, url }, cursor, progress).then(() => response.end())
   }
   await deliver(app)
   await deliver(app)

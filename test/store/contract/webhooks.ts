@@ -49,8 +49,9 @@ export function webhooksContract(subject: Subject): void {
     const webhook = someWebhook()
     await store.webhooks.insertWebhook(webhook)
     const progress = { cursor: 9, failingSince: NOW, nextAt: NOW + 5, pausedAt: NOW + 6 }
-    expect(await other.webhooks.moveWebhook(webhook.id, 4, progress)).toBe('moved')
-    expect(await store.webhooks.moveWebhook(webhook.id, 4, { ...progress, cursor: 5 })).toBe('changed')
+    expect(await other.webhooks.moveWebhook(webhook, 4, progress)).toBe('moved')
+    expect(await store.webhooks.moveWebhook(webhook, 4, { ...progress, cursor: 5 })).toBe('changed')
+    expect(await store.webhooks.moveWebhook({ ...webhook, url: 'https://old.example/' }, 9, progress)).toBe('changed')
     expect(await store.webhooks.rewrapWebhook(webhook.id, 'sealed', 'sealed again')).toBe('rewrapped')
     expect(await other.webhooks.rewrapWebhook(webhook.id, 'sealed', 'late')).toBe('changed')
     expect(await other.webhooks.listWebhooks()).toEqual([{ ...webhook, ...progress, secret: 'sealed again' }])
@@ -65,7 +66,7 @@ export function webhooksContract(subject: Subject): void {
       race(subject(), 10, (node, n) =>
         node.webhooks.changeWebhook(webhook.id, (present) => ({ ...present, events: [...present.events, `event ${n}`] })),
       ),
-      store.webhooks.moveWebhook(webhook.id, webhook.cursor, progress),
+      store.webhooks.moveWebhook(webhook, webhook.cursor, progress),
     ])
     const url = 'https://b.example/'
     const changed = await store.webhooks.changeWebhook(webhook.id, (present) => ({ ...present, url }))
@@ -89,7 +90,7 @@ export function webhooksContract(subject: Subject): void {
     await store.webhooks.insertWebhook(webhook)
     await other.webhooks.changeWebhook(webhook.id, (present) => ({ ...present, pausedAt: NOW + 1 }))
     const progress = { cursor: 5, failingSince: null, nextAt: NOW + 2, pausedAt: null }
-    expect(await store.webhooks.moveWebhook(webhook.id, 4, progress)).toBe('paused')
+    expect(await store.webhooks.moveWebhook(webhook, 4, progress)).toBe('paused')
     expect(await other.webhooks.listWebhooks()).toEqual([{ ...webhook, ...progress, pausedAt: NOW + 1 }])
   })
 

@@ -91,7 +91,7 @@ test('If the response to a change of a record is lost, the change is recognised 
   })
   way.loseNext('sealed once', 'SELECT 1 FROM webhooks WHERE cursor = 9')
   const progress = { cursor: 9, failingSince: NOW, nextAt: NOW, pausedAt: null }
-  expect(await store.webhooks.moveWebhook(webhook.id, 1, progress)).toBe('moved')
+  expect(await store.webhooks.moveWebhook(webhook, 1, progress)).toBe('moved')
   expect(way.lost()).toBe(3)
 })
 
