@@ -72,12 +72,13 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
     return () => session.unsafe('COMMIT')
   },
   async 'a lock of another transaction'(id) {
-    const [session, store] = [openSession(), await openStore()]
+    // A transaction sees the activity of other connections as it was at its first look, so another connection looks.
+    const [session, watcher, store] = [openSession(), openSession(), await openStore()]
     await session.unsafe(`BEGIN; SELECT FROM grants WHERE id = '${id}' FOR UPDATE`)
     const ended = store.grants.endGrant(id, 'revoked', NOW)
     await expect
       .poll(
-        () => session.unsafe(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE grants%'`),
+        () => watcher.unsafe(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE grants%'`),
         { timeout: 10_000 },
       )
       .toHaveLength(1)
