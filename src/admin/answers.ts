@@ -35,12 +35,12 @@ export function answersOf(operation: Operation, given: Given): Record<number, ob
   ]) as Record<number, object>
 }
 
-function refusalsOf({ checksState, mayConflict }: Operation, { hasId, hasBody, hasInput }: Given): number[] {
+function refusalsOf({ checksState, mayConflict, namesRecord }: Operation, { hasId, hasBody, hasInput }: Given): number[] {
   return [
     400,
     401,
     403,
-    ...(hasId ? [404] : []),
+    ...(hasId || namesRecord ? [404] : []),
     ...(mayConflict ? [409] : []),
     ...(checksState ? [412] : []),
     ...(hasBody ? [413, 415] : []),

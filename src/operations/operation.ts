@@ -145,6 +145,8 @@ export type Operation<Input = never, Output = unknown> = {
   isRepeatable?: true
   /** true if the state of the record can forbid the operation */
   mayConflict?: true
+  /** whether the input names a record that may not exist */
+  namesRecord?: true
   command: CommandWords | null
   page?: PageWords
   /** Throws `Refusal` if the operation would be refused for what the caller gave. */
