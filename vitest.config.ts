@@ -146,10 +146,5 @@ export default defineConfig({
     hookTimeout: 120_000,
     // what a test waits for comes late on a busy machine; the usual second would make the machine's speed part of the assertion
     expect: { poll: { timeout: 15_000 } },
-    // Two libraries of the tests throw out of a queue: that of the wallets, if both sides end a session at the same time, and that of the tests'
-    // own connections to PostgreSQL, if the server is killed while it writes.
-    onUnhandledError: ({ message, stack = '' }) =>
-      !message.includes('Record was recently deleted - session') && !stack.includes('node_modules/postgres/src/connection.js'),
-    sequence: { sequencer: LongestFirst },
   },
 })

@@ -57,6 +57,14 @@ export async function startWalletApp(relay: Relay, projectId: string): Promise<W
     },
   }
 
+  // If both sides end a session at the same time, the library throws out of its queue, and no caller receives the error.
+  const engine = client.engine as unknown as { onSessionDeleteRequest(...request: unknown[]): Promise<void> }
+  const onDelete = engine.onSessionDeleteRequest
+  engine.onSessionDeleteRequest = (...request) =>
+    onDelete(...request).catch((error: Error) => {
+      if (!error.message.includes('Record was recently deleted')) throw error
+    })
+
   client.on('session_proposal', ({ id, params }) => {
     const { chains = [], methods, events } = params.optionalNamespaces.eip155 ?? { methods: [], events: [] }
     app.site = params.proposer.metadata

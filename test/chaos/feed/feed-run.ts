@@ -78,7 +78,7 @@ export async function performFeedRun(run: FeedRun): Promise<FeedOutcome> {
     const apis = opened(await startApis(apiOptions(issuer, resourceServer, nodes)))
     const book = new Book(apis)
     const followers = nodes.map((node) => opened(follow(node, issuer, resourceServer, book)))
-    const held = run.databaseUrl === undefined ? null : opened(holdCommits(databaseUrl))
+    const held = run.databaseUrl === undefined ? null : holdCommits(databaseUrl)
     const faulty = held && opened(await followFaultyFeed(databaseUrl, expectedOf(issuer, nodes), book.ledger))
     const copies = opened(openCopies(databaseUrl))
     const recorded = new RecordedClient(issuer, resourceServer)

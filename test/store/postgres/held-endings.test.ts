@@ -215,7 +215,10 @@ test('A standby is not read, and its promotion and a restart of a server change 
   await store.grants.endGrant(grant.id, 'revoked', NOW)
   const before = await store.endings.readEndings(null, of)
   const again = async () => {
+    const next = await livingGrant(store)
+    await store.grants.endGrant(next.id, 'revoked', NOW)
     const { endings, place } = await store.endings.readEndings(before.place, of)
+    expect(endings.map(keyOf)).toContain(next.id)
     // After another instance, everything is read again.
     if (place.instance !== before.place.instance) expect(endings.map(keyOf)).toContain(grant.id)
     return place.instance
