@@ -38,7 +38,7 @@ faults at once and starts only if there are none:
 - Plain \`http\` URLs are accepted on loopback only (\`localhost\`, \`*.localhost\`, \`127.0.0.0/8\`, \`[::1]\`).
 - \`grantor start\` makes its own addresses, store and secrets; it accepts the other settings. \`serve\` and \`login-server\`
   have no defaults for addresses and secrets.
-- \`grantor settings\` lists the settings in force in an environment, and where each value comes from. The page Settings of the
+- \`grantor settings\` prints the value of each setting of an environment, and the source of the value. The page Settings of the
   console and \`GET /v1/settings\` list those of a running process.
 - With \`--data DIR\` the operator's commands (\`clients\`, \`grants\`, \`keys\`, \`migrate\`) use the store and the secrets of
   \`grantor start --data DIR\` instead of those below.`

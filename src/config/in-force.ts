@@ -1,4 +1,4 @@
-/** The settings in force: the value of each setting that a program reads, and where the value comes from. No secret is in them. */
+/** The value of each setting that a program reads, and the source of the value. A secret is only shown as set or not set. */
 import { nameOf } from './setting.ts'
 import { type Program, type Setting, type SettingKey, sections } from './table.ts'
 
