@@ -146,5 +146,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     // what a test waits for comes late on a busy machine; the usual second would make the machine's speed part of the assertion
     expect: { poll: { timeout: 15_000 } },
+    sequence: { sequencer: LongestFirst },
   },
 })
