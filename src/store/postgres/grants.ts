@@ -28,10 +28,10 @@ const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigin
 const REVOKE_TOKEN = `
   UPDATE grants
   SET revoked_tokens = (SELECT coalesce(jsonb_object_agg(key, value), '{}') ${STILL_REVOKED})
-                       || jsonb_build_object(:jti::text, :expiresAt::bigint)
-  WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL AND NOT revoked_tokens ? :jti::text
-    AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}
-  RETURNING id`
+                       || jsonb_build_object(:jti::text, :expiresAt::bigint)`
+const REVOCABLE = `
+  WHERE grants.id = :grantId AND grants.client_id = :clientId AND grants.ended_at IS NULL AND NOT grants.revoked_tokens ? :jti::text
+    AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}`
 
 // The row for `EndingStore`, which also names the grant. An index on the time of the revocation in the row of the grant would make every
 // revocation write all indexes of the grant.
@@ -40,10 +40,22 @@ const NOTED_AGAIN = 'ON CONFLICT (hash, kind) DO UPDATE SET expires_at = exclude
 const NOTED = `'token', :at + ${TOKEN_LIFETIME_AT_MOST}`
 
 // Both rows in one statement. On several machines they are two statements.
-const REVOKE_AND_NOTE_TOKEN = `
-  WITH revoked AS (${REVOKE_TOKEN}),
+const REVOKE_AND_NOTE_TOKEN = {
+  one: `
+  WITH revoked AS (${REVOKE_TOKEN}${REVOCABLE} RETURNING id),
     noted AS (${NOTE_TOKEN} SELECT :jti::text, ${NOTED}, id FROM revoked ${NOTED_AGAIN})
-  SELECT id FROM revoked`
+  SELECT id FROM revoked`,
+  // Only a row that changes is locked: a lock is written to the disk too.
+  forMany: `,
+  unlocked AS (SELECT grants.id FROM input, grants ${REVOCABLE} FOR NO KEY UPDATE OF grants SKIP LOCKED),
+  revoked AS (
+    ${REVOKE_TOKEN} FROM input JOIN unlocked ON unlocked.id = :grantId
+    WHERE grants.id = unlocked.id
+    RETURNING grants.id, :jti AS jti, :at + ${TOKEN_LIFETIME_AT_MOST} AS expires_at),
+  noted AS (${NOTE_TOKEN} SELECT jti, 'token', expires_at, id FROM revoked ${NOTED_AGAIN})
+  SELECT id FROM revoked`,
+  parameters: { grantId: 'text', clientId: 'text', jti: 'text', expiresAt: 'bigint' },
+} as const
 
 // Ends the grant if its list of revoked tokens is full. A separate statement, because this is rare and Citus does not allow a clock
 // inside CASE.
@@ -136,13 +148,14 @@ type TokenOfGrant = Parameters<GrantStore['revokeAccessToken']>[0]
 
 /** Returns a function that revokes one token, and returns no row if the grant was not changed. */
 function preparingRevocation(connection: Connection): (token: TokenOfGrant) => Promise<unknown[]> {
-  const revoke = connection.prepare('move', REVOKE_TOKEN, GRANT_ID)
+  const revoke = connection.prepare('move', `${REVOKE_TOKEN}${REVOCABLE} RETURNING id`, GRANT_ID)
   const note = connection.prepare('move', `${NOTE_TOKEN} VALUES (:jti, ${NOTED}, :grantId) ${NOTED_AGAIN}`, {
     table: 'spent',
     key: 'jti',
   })
   const present = preparingPresent(connection)
-  return connection.prepareTogether('move', REVOKE_AND_NOTE_TOKEN, GRANT_ID, async (token) => {
+  const together = { ...REVOKE_AND_NOTE_TOKEN, kind: 'move', place: GRANT_ID, column: 'id', skipsLocked: true } as const
+  return connection.prepareTogether(together, async (token) => {
     // A repeated revocation writes nothing.
     const [row] = await present(token)
     if (!row || row.client_id !== token?.clientId || row.ended_at !== null || row.is_revoked) return []

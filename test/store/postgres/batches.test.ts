@@ -8,7 +8,8 @@ import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf, newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
-import { livingGrant, NOW, newGrant, rotationOf } from '../contract/subject.ts'
+import { keyOf, readerOf } from '../contract/ending-order.ts'
+import { DAY, livingGrant, NOW, newGrant, rotationOf } from '../contract/subject.ts'
 
 async function openNew(extra = '', prepare: (database: PostgresDatabase) => Promise<unknown> = async () => undefined) {
   const database = await newPostgresDatabase()
@@ -18,6 +19,14 @@ async function openNew(extra = '', prepare: (database: PostgresDatabase) => Prom
   onTestFinished(() => store.close())
   return { database, store }
 }
+
+const revocationOf = ({ id, clientId }: { id: string; clientId: string }) => ({
+  grantId: id,
+  clientId,
+  jti: `t-${id}`,
+  expiresAt: NOW + DAY,
+  at: NOW,
+})
 
 const many = (store: Store, count: number) => Promise.all(Array.from({ length: count }, () => livingGrant(store)))
 
@@ -54,6 +63,44 @@ test('Requests that arrive in the same turn of the event loop share one statemen
   const grants = await many(store, 8)
   await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
   expect(await transactionsOf(database)).toBe(1)
+})
+
+test('Access tokens that are revoked in the same turn of the event loop share one transaction, and the feed has each of them', async () => {
+  const { database, store } = await openNew()
+  const grants = await many(store, 8)
+  const outcomes = await Promise.all(grants.map((grant) => store.grants.revokeAccessToken(revocationOf(grant))))
+  expect(outcomes).toEqual(grants.map(() => 'revoked'))
+  expect(await transactionsOf(database)).toBe(1)
+  const stored = await Promise.all(grants.map(({ id }) => store.grants.readGrant(id)))
+  expect(stored.map((grant) => grant?.revokedTokens)).toEqual(grants.map(({ id }) => ({ [`t-${id}`]: NOW + DAY })))
+  const endings = await readerOf(store)(NOW)
+  expect(endings.map(keyOf).sort()).toEqual(grants.map(({ id }) => `t-${id}`).sort())
+})
+
+test('Access tokens that are revoked again in the same turn of the event loop write nothing, not even the lock of a row', async () => {
+  const { database, store } = await openNew()
+  const grants = await many(store, 8)
+  const revokeAll = () => Promise.all(grants.map((grant) => store.grants.revokeAccessToken(revocationOf(grant))))
+  await revokeAll()
+  const rows = () =>
+    database.sql.unsafe('SELECT xmin::text, xmax::text FROM grants UNION ALL SELECT xmin::text, xmax::text FROM spent')
+  const before = await rows()
+  expect(await revokeAll()).toEqual(grants.map(() => 'revoked_before'))
+  expect(await rows()).toEqual(before)
+})
+
+test('A locked grant delays no other revocation of its batch, and its token is revoked when the lock is released', async () => {
+  const { database, store } = await openNew()
+  const [held = newGrant(), ...others] = await many(store, 8)
+  const { stuck } = await database.sql.begin(async (holder) => {
+    await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
+    const stuck = store.grants.revokeAccessToken(revocationOf(held))
+    // The lock is held until all of them have completed.
+    const outcomes = await Promise.all(others.map((grant) => store.grants.revokeAccessToken(revocationOf(grant))))
+    expect(outcomes).toEqual(others.map(() => 'revoked'))
+    return { stuck }
+  })
+  expect(await stuck).toBe('revoked')
 })
 
 test.each(['at once', 'at the commit'] as const)(

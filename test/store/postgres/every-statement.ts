@@ -28,7 +28,7 @@ export async function everyStatement(address: PostgresAddress): Promise<{ statem
     override prepareBatched<Row>({ kind, one, place }: Batched) {
       return this.prepare<Row>(kind, one, place)
     }
-    override prepareTogether<Row>(_: Kind, __: string, ___: Place, apart: Ask<Row>) {
+    override prepareTogether<Row>(_: Batched, apart: Ask<Row>) {
       callSites.add(callSite())
       return apart
     }

@@ -1,7 +1,7 @@
 /** The revocation of one access token if the row of the grant and the note for the feed of endings are on two machines. */
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Ask, Connection, type Kind } from '../../../src/store/postgres/connection/connection.ts'
+import { type Ask, type Batched, Connection, type Kind } from '../../../src/store/postgres/connection/connection.ts'
 import type { Place } from '../../../src/store/postgres/connection/machines.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
@@ -11,7 +11,7 @@ import { DAY, livingGrant, NOW } from '../contract/subject.ts'
 /** Sends a statement for each row, as on several machines. The change of a grant's tokens fails while `isCut`. */
 class Apart extends Connection {
   isCut = false
-  override prepareTogether<Row>(_: Kind, __: string, ___: Place, apart: Ask<Row>): Ask<Row> {
+  override prepareTogether<Row>(_: Batched, apart: Ask<Row>): Ask<Row> {
     return apart
   }
   override prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {

@@ -146,8 +146,8 @@ export class Connection {
    * Prepares a statement that changes rows of several tables. If the tables are distributed, these rows are on several machines, and `apart` is
    * called instead.
    */
-  prepareTogether<Row>(kind: Kind, sql: string, place: Place, apart: Ask<Row>): Ask<Row> {
-    const ask = this.prepare<Row>(kind, sql, place)
+  prepareTogether<Row>(batched: Batched, apart: Ask<Row>): Ask<Row> {
+    const ask = this.prepareBatched<Row>(batched)
     return (named) => (this.#isDistributed ? apart(named) : ask(named))
   }
 
