@@ -5,7 +5,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Logger, symbols } from 'pino'
 import type { Metrics } from '../metrics/metrics.ts'
 import { networkPrefix } from './network.ts'
 
@@ -68,15 +69,61 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
   })
   // After the body: the body's events come from the connection and would lose the id.
   server.addHook('preHandler', (request, _reply, done) => context.run(request, done))
+  const writeLine = writingLines(server.log as Logger)
   server.addHook('onResponse', (request, reply, done) => {
-    // The route's pattern, not the requested path: the caller chooses the path, which may contain anything.
-    const route = request.routeOptions.url ?? 'unmatched'
-    const { method } = request
+    writeLine(request, reply)
     const { elapsedTime, statusCode: status } = reply
-    const level = route.startsWith('/health/') ? 'debug' : 'info'
-    const ms = Math.round(elapsedTime * 10) / 10
-    request.log[level]({ method, route, status, ms, network: networkOfCaller(request), client_id: request.clientId }, 'request')
-    metrics?.observeRequest({ route, method, status, seconds: elapsedTime / 1000 })
+    metrics?.observeRequest({ route: routeOf(request), method: request.method, status, seconds: elapsedTime / 1000 })
     done()
   })
+}
+
+/** The route's pattern, not the requested path: the caller chooses the path, which may contain anything. */
+const routeOf = (request: FastifyRequest): string => request.routeOptions.url ?? 'unmatched'
+
+/** What `createLogger` gives pino to write to. */
+export type LogStream = {
+  redact(text: string): string
+  /** writes a line in which everything that needs it is redacted */
+  writeRedacted(line: string): void
+}
+
+/** The number of callers whose part of the line is kept. */
+const CALLERS_AT_MOST = 1000
+
+/**
+ * Returns a function that writes the line of a request, in the form that pino would write. The line is a template: to serialize and redact
+ * each line takes 5 to 8 µs, a tenth of an introspection, and the template takes 0.7 µs (docs/evidence/performance.md). The texts from outside,
+ * which are the network and the client, are serialized and redacted once for each caller.
+ */
+function writingLines(logger: Logger): (request: FastifyRequest, reply: FastifyReply) => void {
+  const { [symbols.streamSym]: stream, [symbols.timeSym]: time } = logger as unknown as {
+    [symbols.streamSym]: LogStream
+    [symbols.timeSym]: () => string
+  }
+  const isWritten = { info: logger.isLevelEnabled('info'), debug: logger.isLevelEnabled('debug') }
+  const callers = new Map<string, string>()
+
+  function partOfCaller(request: FastifyRequest): string {
+    const { clientId, ip, callerAddress = ip } = request
+    const key = `${callerAddress} ${clientId}`
+    let part = callers.get(key)
+    if (part === undefined) {
+      if (callers.size >= CALLERS_AT_MOST) callers.clear()
+      part = stream.redact(JSON.stringify({ network: networkOfCaller(request), client_id: clientId, msg: 'request' })).slice(1)
+      callers.set(key, part)
+    }
+    return part
+  }
+
+  return (request, { elapsedTime, statusCode }) => {
+    const route = routeOf(request)
+    const level = route.startsWith('/health/') ? 'debug' : 'info'
+    if (!isWritten[level]) return
+    // The bindings are the id of the request, the number of the worker and the id of the trace, as members that begin with a comma.
+    const { [symbols.chindingsSym]: bindings } = request.log as unknown as { [symbols.chindingsSym]: string }
+    const head = `{"level":"${level}"${time()}${bindings},"method":"${request.method}","route":${JSON.stringify(route)}`
+    const ms = Math.round(elapsedTime * 10) / 10
+    stream.writeRedacted(`${head},"status":${statusCode},"ms":${ms},${partOfCaller(request)}\n`)
+  }
 }

@@ -1,5 +1,6 @@
 /** The service's log: one JSON line per event (pino). Every line is redacted before it leaves the process. */
 import { type Logger, destination as openDestination, pino } from 'pino'
+import type { LogStream } from '../http/request-log.ts'
 import { redactor } from './redaction.ts'
 
 export type { Logger } from 'pino'
@@ -24,7 +25,9 @@ export type LoggerOptions = {
 export function createLogger({ level, destination = standardOutput(), secrets = [] }: LoggerOptions): Logger {
   const redact = redactor(secrets)
   const flush = (): void => destination.flush?.()
-  const output = {
+  const output: LogStream & LogOutput = {
+    redact,
+    writeRedacted: (line) => destination.write(line),
     // Redact the finished line, not the arguments of the call, so that no caller, library or error stack bypasses the
     // redaction.
     write(line: string) {

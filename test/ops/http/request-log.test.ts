@@ -66,6 +66,58 @@ test('The line of a request has the first part of the caller address and the cli
   expect(log.text()).not.toMatch(/203\.0\.113\.77|2001:db8:aa:bb/)
 })
 
+test('The client in the line of a request is redacted and escaped as in every other line', async () => {
+  const log = capturedLog()
+  const logger: FastifyBaseLogger = createLogger({ level: 'info', destination: log.destination, secrets: ['the-secret'] })
+  server = fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) })
+  logRequests(server)
+  const ids = ['https://app.example/client?code=c0de', 'a "quoted"\nid of the-secret', 'eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ.c2ln']
+  server.get('/:index', ({ params }) => {
+    noteClient(ids[Number((params as { index: string }).index)] ?? '')
+    return 'fine'
+  })
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  for (const index of [...ids.keys(), ...ids.keys()]) await fetch(`${url}/${index}`)
+  const written = ['https://app.example/client?[redacted]', 'a "quoted"\nid of [redacted]', '[redacted]']
+  expect(log.lines().flatMap((line) => (line.msg === 'request' ? [line.client_id] : []))).toEqual([...written, ...written])
+})
+
+test('The line of a request names its own caller and client, however many others there were', async () => {
+  const log = capturedLog()
+  const logger: FastifyBaseLogger = createLogger({ level: 'info', destination: log.destination })
+  server = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: '127.0.0.1',
+  })
+  logRequests(server)
+  server.get('/', ({ headers }) => {
+    noteClient(String(headers['x-client']))
+    return 'fine'
+  })
+  const callers = Array.from({ length: 1100 }, (_, index) => ({ ip: `203.${index % 7}.${index % 250}.9`, client: `c${index}` }))
+  for (const { ip, client } of callers) await server.inject({ url: '/', headers: { 'x-forwarded-for': ip, 'x-client': client } })
+  const lines = log.lines().filter(({ msg }) => msg === 'request')
+  expect(lines.map(({ network, client_id: id }) => `${network} ${id}`)).toEqual(
+    callers.map(({ ip, client }) => `${ip.replace(/\.9$/, '')} ${client}`),
+  )
+})
+
+test('At level warn, no request is logged, and at level debug also health checks are', async () => {
+  for (const [level, count] of [
+    ['warn', 0],
+    ['debug', 1],
+  ] as const) {
+    const log = capturedLog()
+    const logger: FastifyBaseLogger = createLogger({ level, destination: log.destination })
+    server = fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) })
+    logRequests(server)
+    server.get('/health/live', () => 'fine')
+    await server.inject('/health/live')
+    expect(log.lines().filter(({ msg }) => msg === 'request')).toHaveLength(count)
+  }
+})
+
 test('A request id that a client sends is not used, so that clients cannot write to the log', async () => {
   const log = capturedLog()
   const url = await serverWith(log)
