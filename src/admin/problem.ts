@@ -2,12 +2,12 @@
  * Problem documents (RFC 9457). The member `code` is for programs, `detail` is for people, and `faults` lists each fault of a request.
  * `type` is "about:blank", because `code` already identifies the kind of problem (§4.2.1).
  */
-import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Refusal, type RefusalCode } from '../operations/refusal.ts'
 import { MalformedHost, type MalformedHttpOptions } from '../ops/http/malformed-http.ts'
+import { STATUS_CODES } from '../ops/http/node-http.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import type { Admin } from './admin.ts'
 

@@ -7,10 +7,13 @@
  * address and the limit of the size.
  */
 import { lookup as lookupName } from 'node:dns'
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import type { Agent, IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
+
+// Not imported, because an import would load undici (ops/http/node-http.ts).
+const { Agent: HttpAgent, request: requestHttp } = process.getBuiltinModule('node:http')
 
 export type OutboundOptions = {
   /** on a developer's machine, clients may run on loopback and without TLS */
@@ -166,7 +169,7 @@ function send(to: URL, content: Content | null, { accept, ...connection }: Conne
   })
 }
 
-type Connection = { accept: string; agent: HttpAgent | HttpsAgent; lookup: LookupFunction; signal: AbortSignal; ca?: string }
+type Connection = { accept: string; agent: Agent | HttpsAgent; lookup: LookupFunction; signal: AbortSignal; ca?: string }
 
 class Refused extends Error {}
 

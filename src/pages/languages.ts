@@ -24,6 +24,11 @@ export type Language = {
   name: string
   dir: 'ltr' | 'rtl'
   texts: Texts
+  /** Formatters are created at the first use: those of all languages hold 9 MiB. */
+  formats: () => Formats
+}
+
+export type Formats = {
   day: Intl.DateTimeFormat
   relative: Intl.RelativeTimeFormat
   number: Intl.NumberFormat
@@ -42,12 +47,13 @@ export type Reader = Language & {
 /** `intl`: the locale for dates and numbers, if it is not `tag`. A day is in UTC, because the server does not know the reader's time zone. */
 export function defineLanguage(given: Pick<Language, 'tag' | 'name' | 'texts'> & { dir?: 'rtl'; intl?: string }): Language {
   const { tag, name, texts, dir = 'ltr', intl = tag } = given
+  let formats: Formats | undefined
+  return { tag, name, dir, texts, formats: () => (formats ??= createFormats(intl)) }
+}
+
+function createFormats(intl: string): Formats {
   const duration = (unit: string) => new Intl.NumberFormat(intl, { style: 'unit', unit, unitDisplay: 'long' })
   return {
-    tag,
-    name,
-    dir,
-    texts,
     day: new Intl.DateTimeFormat(intl, { dateStyle: 'long', timeZone: 'UTC' }),
     relative: new Intl.RelativeTimeFormat(intl, { numeric: 'auto' }),
     number: new Intl.NumberFormat(intl),

@@ -43,7 +43,7 @@ export function noticeContent(notice: Notice, reader: Reader): Html {
   const names = {
     app: notice.clientName ? appTitle({ clientName: notice.clientName, clientHost, clientScheme }, texts) : html`${texts.anApp}`,
     wait: html`${waitingTime(notice.retryAfter ?? 60, reader)}`,
-    count: html`${reader.number.format(notice.count ?? 0)}`,
+    count: html`${reader.formats().number.format(notice.count ?? 0)}`,
   }
   return slip({
     head: html`<div class="notice" data-notice="${notice.kind}">

@@ -46,12 +46,12 @@ function readFirstLines(message: string): [domain: string, address: string] {
 }
 
 function translateConsent(consent: Consent, language: Language): string[] {
-  const { texts, day } = language
+  const { texts, formats } = language
   const { userCode, shownBy, grants, until, clientName } = consent
   const words = texts.signedText
   const isUnregistered = publisherOf(consent.clientId) !== null
   return [
-    fillPlain(words.allow, { app: isolate(nameApp(consent, language)), day: day.format(until * 1000) }),
+    fillPlain(words.allow, { app: isolate(nameApp(consent, language)), day: formats().day.format(until * 1000) }),
     ...grants.map(({ resource, scopes }) => `${leftToRight(resource)}: ${leftToRight(scopes.join(', '))}`),
     ...(isUnregistered && clientName ? [fillPlain(texts.unregistered.callsItself, { name: isolate(clientName) })] : []),
     ...(userCode === undefined

@@ -8,7 +8,7 @@ import type { Language } from './languages.ts'
 
 /** "20 December 2026". Epoch seconds. */
 export function day(at: number, language: Language): Html {
-  return timeTag(at, language.day.format(at * 1000))
+  return timeTag(at, language.formats().day.format(at * 1000))
 }
 
 /** "3 hours ago", "yesterday", "in 29 days"; less than a minute away is "just now". Epoch seconds. */
@@ -29,7 +29,7 @@ function relative(seconds: number, language: Language): string {
   const away = Math.abs(seconds)
   if (away < 60) return language.texts.justNow
   const [, size, unit] = UNITS.find(([limit]) => away < limit) ?? UNITS[4]
-  return language.relative.format(Math.trunc(seconds / size), unit)
+  return language.formats().relative.format(Math.trunc(seconds / size), unit)
 }
 
 function timeTag(at: number, words: string): Html {

@@ -44,12 +44,14 @@ export function appTitle(
 }
 
 /** "20 seconds", "1 minute", "12 minutes": never less than `seconds`. */
-export function waitingTime(seconds: number, { duration }: Language): string {
+export function waitingTime(seconds: number, { formats }: Language): string {
+  const { duration } = formats()
   return seconds < 60 ? duration.second.format(Math.max(1, Math.ceil(seconds))) : duration.minute.format(Math.ceil(seconds / 60))
 }
 
 /** The text for a count, with the count in place of `{n}`. */
-export function countOf(words: Plural, count: number, { plural, number }: Language): string {
+export function countOf(words: Plural, count: number, { formats }: Language): string {
+  const { plural, number } = formats()
   return fillPlain(words[plural.select(count)] ?? words.other, { n: number.format(count) })
 }
 

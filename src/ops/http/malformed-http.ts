@@ -2,18 +2,12 @@
  * Requests that reach no route: those that Node's HTTP parser refuses, `CONNECT`, an `Expect` that cannot be met, and a
  * bad `Host`. The response is JSON like every other refusal, with a request id, and caches must not keep it.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { networkPrefix } from './network.ts'
+import { createServer, STATUS_CODES } from './node-http.ts'
 import { newRequestId } from './request-log.ts'
 
 export type MalformedStatus = 400 | 405 | 408 | 413 | 417 | 431

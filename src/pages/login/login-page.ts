@@ -52,7 +52,7 @@ export function loginPage(login: Login, reader: Reader): string {
     script: 'login',
     slip: slip({
       head: loginHead({ ...login, scopes: 'switches' }, reader),
-      body: html`<div id="login" data-challenge="${loginChallenge}" data-chain-ids="${request.chainIds.join(' ')}" data-seconds-left="${secondsLeft(login)}" data-locale="${reader.number.resolvedOptions().locale}">
+      body: html`<div id="login" data-challenge="${loginChallenge}" data-chain-ids="${request.chainIds.join(' ')}" data-seconds-left="${secondsLeft(login)}" data-locale="${reader.formats().number.resolvedOptions().locale}">
 ${chooseSection(login, app, reader)}
 ${reviewSection(reader)}
 ${dock(reader)}

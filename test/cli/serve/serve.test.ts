@@ -58,6 +58,16 @@ describe('The command serve', () => {
     expect(loaded.read()).toMatch(/^file:.*\/fastify\.js\n$/)
   })
 
+  test('serve does not load undici, which an import of node:http loads and no request needs', async () => {
+    const list = 'process.on("exit",()=>console.error(process.moduleLoadList.join("\\n")))'
+    const one = await startServe({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(list)}` })
+    expect((await send(env.GRANTOR_AUTH_URL ?? '', { path: '/health/live' })).status).toBe(200)
+    one.child.kill('SIGTERM')
+    await one.ended()
+    expect(one.err()).toMatch(/^NativeModule http$/m)
+    expect(one.err()).not.toMatch(/undici/)
+  })
+
   test('If the database is missing or was never migrated, serve exits with 1 and one line that names grantor migrate', async () => {
     const one = launchForTest(['serve'], env)
     expect((await one.ended()).code).toBe(1)

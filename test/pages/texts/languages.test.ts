@@ -79,8 +79,8 @@ function latinWords(page: string): string[] {
 }
 
 /** A text with a count has one leaf for each category of Intl.PluralRules that whole numbers up to 200 have. */
-function keysOf({ texts, plural }: Language): string[] {
-  const categories = [...new Set(Array.from({ length: 200 }, (_, i) => plural.select(i + 1)))]
+function keysOf({ texts, formats }: Language): string[] {
+  const categories = [...new Set(Array.from({ length: 200 }, (_, i) => formats().plural.select(i + 1)))]
   const keys = leaves(texts).map(([path]) => path)
   return keys
     .filter((path) => !/\.(tone|builder)$/.test(path))
@@ -92,7 +92,7 @@ const COUNTED = /\.(receipts|newestReceipts)\.\w+$/
 const counted = (path: string): string => path.replace(/\.\w+$/, '.*')
 
 test.each(translations)('The catalogue of $name has the keys of the English one, and no other', (language) => {
-  const categories = new Set(Array.from({ length: 200 }, (_, i) => language.plural.select(i + 1)))
+  const categories = new Set(Array.from({ length: 200 }, (_, i) => language.formats().plural.select(i + 1)))
   expect([...new Set(keysOf(language))]).toEqual([...new Set(keysOf(ENGLISH))])
   expect(Object.keys(language.texts.account.receipts).sort()).toEqual([...categories].sort())
   expect(Object.keys(language.texts.account.newestReceipts).sort()).toEqual([...categories].sort())
