@@ -1,6 +1,6 @@
 /** Migration of databases on Citus, with and without distributed tables. */
 import { expect, onTestFinished } from 'vitest'
-import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/distribution.ts'
+import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/cluster/distribution.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'

@@ -3,11 +3,12 @@
  * its text.
  */
 
-import type { Kind } from '../../src/store/postgres/connection/connection.ts'
-import { FIND_COORDINATOR } from '../../src/store/postgres/connection/coordinator.ts'
-import { READ_SHARDS } from '../../src/store/postgres/connection/machines.ts'
-import { FIND_FORGETFUL } from '../../src/store/postgres/connection/server.ts'
-import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
+import { FIND_COORDINATOR } from '../../src/store/postgres/cluster/coordinator.ts'
+import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
+import { askEveryMachine, FIND_FORGETFUL } from '../../src/store/postgres/cluster/every-machine.ts'
+import { READ_SHARDS } from '../../src/store/postgres/cluster/machines.ts'
+import type { Kind } from '../../src/store/postgres/connection/statement.ts'
+import { LOOK_AS_JSON } from '../../src/store/postgres/endings.ts'
 
 /**
  * - `one`: one partition, if the distribution key has one value
@@ -162,9 +163,10 @@ ${local.map(({ kind, sql }) => section('', kind, sql)).join('\n')}
 ## Sent by each node on Citus
 
 A node reads the machine of each shard every five seconds. At the start and every ten seconds, a node checks the settings of every machine. A node
-that appends audit lines reads the address of the coordinator, at most every five seconds.
+that appends audit lines reads the address of the coordinator, at most every five seconds. A node that reads endings reads the transactions of
+every machine.
 
-${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR].map((sql) => section('', 'read', sql)).join('\n')}`
+${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR, askEveryMachine(LOOK_AS_JSON)].map((sql) => section('', 'read', sql)).join('\n')}`
 }
 
 function section(name: string, kind: Kind, sql: string): string {

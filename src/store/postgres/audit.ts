@@ -5,7 +5,6 @@
 import type { AuditHead, AuditLine, AuditStore } from '../../domain/model/audit-store.ts'
 import { LINE_COLUMNS, searchOf } from '../audit-search.ts'
 import type { Connection } from './connection/connection.ts'
-import type { Coordinator } from './connection/coordinator.ts'
 
 type LineRow = {
   seq: number
@@ -29,9 +28,11 @@ const DELETE = `
   SELECT count(*)::integer AS rows FROM removed`
 
 /** Lines are appended at the coordinator if the database is on Citus. */
-export function createAuditStore(connection: Connection, coordinator: Coordinator): AuditStore {
+export function createAuditStore(connection: Connection): AuditStore {
   const head = connection.prepare<AuditHead>('read', 'SELECT seq, hash FROM audit_head WHERE id = 1')
-  const append = coordinator.prepare('move', 'SELECT append_audit_lines(:writer, :number::bigint, :at, :lines::jsonb)')
+  const append = connection.prepare('move', 'SELECT append_audit_lines(:writer, :number::bigint, :at, :lines::jsonb)', {
+    table: 'audit_head',
+  })
   const read = connection.prepare<LineRow>(
     'read',
     `SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :limit`,

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { Reply } from './connection/cluster.ts'
 import type { Connection } from './connection/connection.ts'
-import { askEveryMachine, type Reply } from './connection/every-machine.ts'
 import { textArray } from './connection/statement.ts'
 import { BEGUN_BEFORE, beginOfScan, type History, knownAfter, type Look, withLook } from './ending-history.ts'
 
@@ -18,9 +18,9 @@ const LOOK = `
   SELECT pg_current_snapshot()::text AS snapshot, age(pg_snapshot_xmax(pg_current_snapshot())::xid) AS ahead,
          floor(extract(epoch FROM now()))::bigint AS clock, pg_postmaster_start_time()::text AS started,
          pg_is_in_recovery() AS in_recovery`
-const LOOK_HERE = `
-  SELECT look.*, :at AS at, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus FROM (${LOOK}) AS look`
-const LOOK_AT_EACH_MACHINE = askEveryMachine(`SELECT row_to_json(look) FROM (${LOOK}) AS look`)
+const LOOK_HERE = `SELECT look.*, :at AS at FROM (${LOOK}) AS look`
+/** Sent to each machine of a cluster. */
+export const LOOK_AS_JSON = `SELECT row_to_json(look) FROM (${LOOK}) AS look`
 
 type LookRow = { snapshot: string; ahead: number; clock: number; started: string; in_recovery: boolean }
 
@@ -48,8 +48,7 @@ type ReadPage = (of: After & Known & { last: number; limit: number }, server: st
 
 /** `start`: the time from which a scan reads; a test shows that another rule skips endings. */
 export function createEndingStore(connection: Connection, start = beginOfScan): EndingStore {
-  const lookHere = connection.prepare<LookRow & { at: number; citus: boolean }>('read', LOOK_HERE)
-  const lookAtEachMachine = connection.prepare<Reply>('read', LOOK_AT_EACH_MACHINE)
+  const lookHere = connection.prepare<LookRow & { at: number }>('read', LOOK_HERE)
   const sources: Record<Source, ReadPage> = {
     grants: readingGrants(connection),
     spent: readingSpent(connection),
@@ -59,7 +58,8 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
   async function look(given: number): Promise<Looks> {
     const [here] = await lookHere({ at: given })
     if (!here) throw new StoreUnavailable('PostgreSQL did not report its transactions')
-    const machines = here.citus ? (await lookAtEachMachine()).map(lookOf) : [{ name: '', row: here }]
+    const { cluster } = connection
+    const machines = cluster ? (await cluster.askEveryMachine(LOOK_AS_JSON)).map(lookOf) : [{ name: '', row: here }]
     if (machines.some(({ row }) => row.in_recovery)) throw new StoreUnavailable('a standby does not have the order of commits')
     // The time of an ending is that of the machine that a node is connected to. So it is at least that of the slowest clock.
     const clocks = machines.map(({ row }) => here.at + row.clock - here.clock)
@@ -69,7 +69,7 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
       instance: hashOf(machines.map(({ name, row }) => `${name} ${row.started}`)),
       earliest: at,
       latest: Math.max(here.at, ...clocks),
-      begunBefore: here.citus ? BEGUN_BEFORE_ON_CITUS : BEGUN_BEFORE,
+      begunBefore: cluster ? BEGUN_BEFORE_ON_CITUS : BEGUN_BEFORE,
       machines: machines.map(({ name, row }) => [name, transactionsOf(row, at)]),
     }
   }

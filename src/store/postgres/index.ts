@@ -7,9 +7,8 @@ import { createRecordStores } from '../record-stores.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { Connection } from './connection/connection.ts'
-import { Coordinator } from './connection/coordinator.ts'
 import { toStoreError } from './connection/errors.ts'
-import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
+import type { PostgresAddress, Purpose, Session } from './connection/server.ts'
 import type { Clock } from './connection/statement.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
@@ -35,7 +34,14 @@ export async function openPostgresStore(
   address: PostgresAddress,
   { clock = 'database', ...clocks }: { clock?: Clock } & Clocks = {},
 ): Promise<Store> {
-  return storeOn(new Connection(address, clock, await openMigrated(address)), clocks)
+  const connection = new Connection(address, clock)
+  try {
+    requireWorkable(MIGRATIONS, await connection.use(appliedMigrations))
+    return storeOn(connection, clocks)
+  } catch (error) {
+    await connection.close()
+    throw toStoreError(error)
+  }
 }
 
 /** `now`: for tests with a fake clock, the time of changes whose callers give none. */
@@ -47,7 +53,6 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
   const endClient = endingClients(connection)
-  const coordinator = new Coordinator(connection)
   return {
     grants: createGrantStore(connection),
     wallets: createWalletStore(connection),
@@ -59,7 +64,7 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
     endings: createEndingStore(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
-    audit: createAuditStore(connection, coordinator),
+    audit: createAuditStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()
@@ -77,9 +82,9 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
       const instance = await connection.readInstance()
       return () => connection.confirm(instance)
     },
-    machinesAway: () => connection.machinesAway,
-    coordinatorProblem: () => coordinator.problem,
-    close: async () => void (await Promise.all([connection.close(), coordinator.close()])),
+    machinesAway: () => connection.cluster?.machinesAway ?? [],
+    coordinatorProblem: () => connection.cluster?.coordinatorProblem ?? null,
+    close: () => connection.close(),
   }
 }
 
@@ -111,33 +116,18 @@ export async function otherVersionsOnPostgres(address: PostgresAddress): Promise
   return rows.map(({ other }) => other)
 }
 
-async function openMigrated(address: PostgresAddress): Promise<Server> {
-  const server = await findServer(address).catch((error: unknown) => {
-    throw toStoreError(error)
-  })
-  try {
-    requireWorkable(MIGRATIONS, await server.use(appliedMigrations))
-    return server
-  } catch (error) {
-    await server.close()
-    throw toStoreError(error)
-  }
-}
-
 /** Uses a server without the retries of a running service: an operator wants to see an error at once. */
 async function using<Result>(
   address: PostgresAddress,
   purpose: Purpose,
   use: (session: Session) => Promise<Result>,
 ): Promise<Result> {
+  const connection = new Connection(address, 'database', purpose)
   try {
-    const server = await findServer(address, purpose)
-    try {
-      return await server.use(use)
-    } finally {
-      await server.close()
-    }
+    return await connection.use(use)
   } catch (error) {
     throw toStoreError(error)
+  } finally {
+    await connection.close()
   }
 }

@@ -1,8 +1,8 @@
 /** What `grantor doctor` reads about each server of the settings, and about each machine of their Citus cluster. The store refuses some of these servers; this file describes them. */
+import type { Reply } from './connection/cluster.ts'
 import { Connection } from './connection/connection.ts'
-import { Coordinator } from './connection/coordinator.ts'
 import { toStoreError } from './connection/errors.ts'
-import { askEveryMachine, type Reply } from './connection/every-machine.ts'
+import { loadCluster } from './connection/load-cluster.ts'
 import { type PostgresAddress, queryUnchecked } from './connection/server.ts'
 
 export type PostgresFacts = {
@@ -39,8 +39,6 @@ const INSPECT = `
          EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
          extract(epoch FROM clock_timestamp())::double precision AS now`
 
-const INSPECT_MACHINES = askEveryMachine(`SELECT row_to_json(facts) FROM (${INSPECT}) AS facts`)
-
 /** `ofCluster`: a machine of the Citus cluster that the settings do not name. */
 export type Inspected = { host: string; port: number; ofCluster: boolean } & ({ facts: PostgresFacts } | { problem: string })
 
@@ -60,14 +58,21 @@ async function inspectServer(
 ): Promise<{ server: Inspected; machines: Inspected[] }> {
   try {
     const [row = {}] = await queryUnchecked(address, at, INSPECT)
-    const replies = row.citus ? ((await queryUnchecked(address, at, INSPECT_MACHINES)) as Reply[]) : []
-    const machines = replies.filter(({ is_here }) => !is_here).map(machineOf)
+    const machines = row.citus ? await inspectMachines(address, at) : []
     return { server: { ...at, ofCluster: false, facts: factsOf(row) }, machines }
   } catch (error) {
     const failure = toStoreError(error)
     const problem = failure instanceof Error ? failure.message : 'unknown error'
     return { server: { ...at, ofCluster: false, problem }, machines: [] }
   }
+}
+
+/** The machines of the cluster, without the one at `at`. */
+async function inspectMachines(address: PostgresAddress, at: { host: string; port: number }): Promise<Inspected[]> {
+  const { askEveryMachine } = await loadCluster()
+  const text = askEveryMachine(`SELECT row_to_json(facts) FROM (${INSPECT}) AS facts`)
+  const replies = (await queryUnchecked(address, at, text)) as Reply[]
+  return replies.filter(({ is_here }) => !is_here).map(machineOf)
 }
 
 function machineOf({ host, port, success, result }: Reply): Inspected {
@@ -94,13 +99,12 @@ function factsOf(row: Record<string, unknown>): PostgresFacts {
 /** Why a node cannot use the coordinator of its Citus cluster directly, with the address; null if it can, and without Citus. */
 export async function coordinatorProblem(address: PostgresAddress): Promise<string | null> {
   const connection = new Connection(address, 'database')
-  const coordinator = new Coordinator(connection)
   try {
     // A connection shows whether the database is on Citus.
     await connection.query('SELECT')
-    await coordinator.check()
-    return coordinator.problem
+    await connection.cluster?.checkCoordinator()
+    return connection.cluster?.coordinatorProblem ?? null
   } finally {
-    await Promise.all([connection.close(), coordinator.close()])
+    await connection.close()
   }
 }

@@ -6,8 +6,8 @@ import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { APPEND_AUDIT_LINES } from './append-audit-lines.ts'
 import { codeOf } from './connection/errors.ts'
+import { loadCluster } from './connection/load-cluster.ts'
 import type { Session } from './connection/server.ts'
-import { distribute, prepareToDistribute } from './distribution.ts'
 
 export type Migration = SchemaStep & { sql: string }
 
@@ -298,10 +298,11 @@ export async function migrate(session: Session, at: number): Promise<Migration[]
   for (let tried = 1; ; tried++) {
     try {
       return await inTransaction(session, async () => {
-        await prepareToDistribute(session)
+        const cluster = (await hasCitus(session)) ? await loadCluster() : null
+        await cluster?.changeShardsOneByOne(session)
         const taken = await takeSteps(session, at)
         await restoreFunction(session)
-        await distribute(session)
+        await cluster?.distribute(session)
         return taken
       })
     } catch (error) {
@@ -311,6 +312,10 @@ export async function migrate(session: Session, at: number): Promise<Migration[]
       if (code === LOCKED) await new Promise((resolve) => setTimeout(resolve, LOCK_AT_MOST * (1 + Math.random())))
     }
   }
+}
+
+async function hasCitus(session: Session): Promise<boolean> {
+  return (await session.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).length > 0
 }
 
 async function inTransaction<Result>(session: Session, steps: () => Promise<Result>): Promise<Result> {

@@ -51,7 +51,7 @@ type WriteMany = (rows: readonly Row[]) => Promise<{ key: string }[]>
 
 function writingTogether<Item>(connection: Connection, { key }: RecordTable<Item>, alone: Write, many: WriteMany): Write {
   return combineCalls(nextTurn, async (rows) => {
-    if (rows.length === 1 || connection.isOnCitus) return Promise.all(rows.map(alone))
+    if (rows.length === 1 || connection.cluster) return Promise.all(rows.map(alone))
     // Of several rows with one key, the first one is written.
     const first = new Map(rows.toReversed().map((row) => [row[key], row]))
     const written = new Set<unknown>((await many([...first.values()])).map((row) => row.key))

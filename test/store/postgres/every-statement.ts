@@ -2,8 +2,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
-import type { Place } from '../../../src/store/postgres/connection/machines.ts'
+import { type Ask, type Batched, Connection, type ForMany } from '../../../src/store/postgres/connection/connection.ts'
+import type { Kind, Place } from '../../../src/store/postgres/connection/statement.ts'
 import { type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { someWallet } from '../contract/subject.ts'
 

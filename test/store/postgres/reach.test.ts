@@ -4,8 +4,8 @@
  * vitest run test/store/postgres/reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DISTRIBUTED } from '../../../src/store/postgres/cluster/distribution.ts'
 import { compile } from '../../../src/store/postgres/connection/statement.ts'
-import { DISTRIBUTED } from '../../../src/store/postgres/distribution.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { PARTS, partitionTables } from '../../support/postgres-partitions.ts'

@@ -6,38 +6,35 @@
  */
 import { createHash } from 'node:crypto'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { Batches } from './batches.ts'
-import { codeOf, type Failure, failureOf, NotSent, toStoreError, Unreplicated } from './errors.ts'
-import { Machines, type Place, READ_SHARDS, type Shard } from './machines.ts'
-import { passThrough, Queue, RowQueues } from './queue.ts'
-import { findServer, type PostgresAddress, type Server } from './server.ts'
+import { Batches, type BatchOptions } from './batches.ts'
+import type { Cluster, Route } from './cluster.ts'
+import { failureOf, toStoreError } from './errors.ts'
+import { loadCluster } from './load-cluster.ts'
+import { RowQueues } from './queue.ts'
+import type { PostgresAddress, Purpose, Server, Session } from './server.ts'
+import { PATIENCE_MS, ServerGroup } from './server-group.ts'
 import { SharedRuns } from './shared-runs.ts'
-import { type Clock, type ColumnType, compile, compileForMany, type Named } from './statement.ts'
+import {
+  type Clock,
+  COMMIT,
+  type ColumnType,
+  compile,
+  compileForMany,
+  type Kind,
+  type Named,
+  type Place,
+  type Query,
+  type Statement,
+} from './statement.ts'
 import { written } from './values.ts'
 
-/** A statement is not retried after this time in milliseconds. A caller waits at most this long, and for the statement that was sent last. */
-const PATIENCE_MS = 2000
 const STATEMENTS_AT_MOST = 10_000
-const PAUSE_AT_MOST_MS = 1000
-/** If a server becomes read-only, the node reads from the server for at least this long before the node searches for another one. */
-const READ_ONLY_FOR_MS = 1000
 /** The number of rows that are changed at a time if a change concerns several rows on several machines. */
 const ROWS_AT_ONCE = 8
 /** The number of skipped rows that a change of several rows waits for at a time. */
 const SKIPPED_AT_ONCE = 2
 /** The shortest time between two commits that only confirm earlier commits, whatever the rate of repeated requests is. */
 const CONFIRM_EVERY_MS = 20
-/** How often a node reads the machine of each shard. */
-const SHARDS_EVERY_MS = 5000
-/** How often a node checks the settings of every machine. Each check opens a new connection on every machine. */
-const MACHINES_EVERY_MS = 10_000
-
-/**
- * - `read`: changes nothing
- * - `move`: can be repeated. The repetition changes nothing more, and returns what the caller needs of the first result
- * - `once`: returns another result if it is repeated after it took effect. It is not retried if it may have taken effect
- */
-export type Kind = 'read' | 'move' | 'once'
 
 /**
  * `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `instance` is the start time of a server: the statement fails on every
@@ -63,70 +60,39 @@ export type Batched = ForMany & {
   skipsLocked: boolean
 }
 
-/** PostgreSQL's error code for a statement that exceeded `statement_timeout`. */
-const STATEMENT_TIMEOUT = '57014'
-
-type Side = 'read' | 'write'
-type Query = { name: string; text: string; values: unknown[] }
-/** A statement with its values and its row. `instance`: the statement may run on this server only. */
-type Statement = { kind: Kind; query: Query; place: Place | undefined; key: string | undefined; instance?: string }
-type Attempt = Statement & { attempt: number; deadline: number }
 type Input = { named: Named; values: readonly (string | null)[]; deadline: number }
-
-/** A commit that changes nothing. When the synchronous standby has this commit, the standby also has every earlier commit. */
-const COMMIT = `CASE WHEN current_setting('synchronous_standby_names') <> '' THEN pg_logical_emit_message(true, 'grantor', '') END`
-const COMMIT_HERE = `SELECT true AS success, ${COMMIT}`
-const COMMIT_ON_ALL_MACHINES = `SELECT success FROM run_command_on_all_nodes($$SELECT ${COMMIT}$$)`
 
 export class Connection {
   readonly #address: PostgresAddress
   readonly #clock: Clock
-  /** Reads leave one connection for changes, and changes leave one for reads, if the pool has more than one connection. */
-  readonly #queues: Record<Side, Queue>
+  readonly #group: ServerGroup
   readonly #rows = new RowQueues()
-  readonly #machines: Machines
   readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
-  #shardsReadAt = Number.NEGATIVE_INFINITY
-  #machinesCheckedAt = Number.NEGATIVE_INFINITY
+  #cluster: Cluster | null = null
   #statements = 0
-  #server: Server | null = null
-  #search: Promise<Server> | null = null
-  #noSearchBefore = 0
-  #pause = 0
-  /** the time of the first failure since the last success, for reads and for changes */
-  readonly #failingSince: Record<Side, number | null> = { read: null, write: null }
   #closing: Promise<void> | null = null
   #whenIdle: (() => void) | null = null
 
-  /** If no `server` is given, the first statement searches for one. */
-  constructor(address: PostgresAddress, clock: Clock, server: Server | null = null) {
+  /** Sends nothing. The first statement searches for a server. */
+  constructor(address: PostgresAddress, clock: Clock, purpose: Purpose = 'store') {
     this.#address = address
     this.#clock = clock
-    this.#server = server
-    this.#machines = new Machines(address.poolSize)
-    const limit = Math.max(1, address.poolSize - 1)
-    this.#queues = { read: new Queue(limit), write: new Queue(limit) }
+    this.#group = new ServerGroup(address, { purpose, accept: (server) => this.#accept(server) })
   }
 
-  /** Whether the database is on a Citus cluster, according to the latest connection. */
-  get isOnCitus(): boolean {
-    return this.#server?.hasShards ?? false
+  /** The cluster of which the database consists; null on plain PostgreSQL, and before the first search for a server. */
+  get cluster(): Cluster | null {
+    return this.#cluster
   }
 
-  /** A connection to another server of the same cluster. */
-  toServer(at: { host: string; port: number }): Connection {
-    return new Connection({ ...this.#address, servers: [at], poolSize: 2 }, this.#clock)
+  /** Runs statements over one connection, without the deadline and the retries of the other methods. */
+  async use<Result>(task: (session: Session) => Promise<Result>): Promise<Result> {
+    return (await this.#group.find()).use(task)
   }
 
   /** Reads with a statement that has no values and is not prepared. */
   query<Row>(text: string): Promise<Row[]> {
-    const statement: Statement = { kind: 'read', query: { name: '', text, values: [] }, place: undefined, key: undefined }
-    return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline))
-  }
-
-  /** The machines of a Citus cluster that do not respond at the moment. */
-  get machinesAway(): string[] {
-    return this.#machines.away
+    return this.#run<Row>({ kind: 'read', query: { name: '', text, values: [] } })
   }
 
   /**
@@ -151,34 +117,53 @@ export class Connection {
     return (named) => (this.#isDistributed ? apart(named) : ask(named))
   }
 
-  /** Prepares a statement for at most one row. Calls are sent as batches, unless the table is distributed over several machines. */
-  prepareBatched<Row>({ kind, one, forMany, parameters, place, column, skipsLocked }: Batched): Ask<Row> {
+  /** Prepares a statement for at most one row. Calls are sent as batches, of rows on one machine. */
+  prepareBatched<Row>(batched: Batched): Ask<Row> {
+    const { kind, one, place } = batched
+    const alone = this.prepare<Row>(kind, one, place)
+    const { rowValues, createBatches } = this.#compileBatched<Row>(batched)
+    const batchesByKey = new Map<string, Batches<Input, Row>>()
+    return async (named = {}) => {
+      const key = keyOf(place, named)
+      const batchKey = this.#batchKeyOf(place, key)
+      if (batchKey === undefined) return alone(named)
+      const batches = batchesByKey.get(batchKey) ?? createBatches()
+      batchesByKey.set(batchKey, batches)
+      const values = rowValues(named)
+      return this.#admit({ kind, key }, async (deadline) => {
+        const found = await batches.add({ named, values, deadline })
+        return found === undefined ? [] : [found]
+      })
+    }
+  }
+
+  #compileBatched<Row>({ kind, one, forMany, parameters, place, column, skipsLocked }: Batched) {
     const alone = this.#compile(one)
-    const askAlone = this.prepare<Row>(kind, one, place)
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
-    const batches = new Batches<Input, Row>({
+    const options: BatchOptions<Input, Row> = {
       runAlone: async ({ named, deadline }) => {
         const statement = { kind, query: alone(named), place, key: keyOf(place, named) }
         return (await this.#execute<Row>(statement, deadline))[0]
       },
       runTogether: async (inputs) => {
+        const [first] = inputs
         const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
-        const rows = await this.#execute<Row & Named>({ kind, query, place, key: undefined }, inputs[0]?.deadline ?? 0)
+        const statement = { kind, query, place, key: keyOf(place, first?.named ?? {}), rows: inputs.length }
+        const rows = await this.#execute<Row & Named>(statement, first?.deadline ?? 0)
         const found = new Map(rows.map((each) => [each[column], each]))
         return inputs.map(({ named }) => found.get(named[place.key]))
       },
       retriesMissing: skipsLocked,
       isRolledBack,
-    })
-    return async (named = {}) => {
-      if (this.#isDistributed) return askAlone(named)
-      const values = rowValues(named)
-      return this.#admit({ kind, key: keyOf(place, named) }, async (deadline) => {
-        const found = await batches.add({ named, values, deadline })
-        return found === undefined ? [] : [found]
-      })
     }
+    return { rowValues, createBatches: () => new Batches(options) }
+  }
+
+  /** Rows with the same value may share a batch. undefined: the statement for the row is sent alone. */
+  #batchKeyOf(place: Required<Place>, key: string | undefined): string | undefined {
+    if (this.#cluster && key !== undefined) return this.#cluster.batchKeyOf(place, key)
+    return this.#isDistributed ? undefined : ''
   }
 
   /**
@@ -221,63 +206,36 @@ export class Connection {
   prepareConfirmation(row: string, place?: Place): (named?: Named, on?: string) => Promise<void> {
     const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)
     return async (named = {}, on) => {
-      if (!(await this.#presentServer()).hasShards) return this.confirm(on)
+      if (!this.#cluster) await this.#findServer()
+      if (!this.#cluster) return this.confirm(on)
       return this.#confirmations.run(`${row} ${keyOf(place, named)}`, () => confirmRow(named))
     }
   }
 
   /** The start time of the server that runs the statements. Identifies the server for `confirm`. */
   async readInstance(): Promise<string> {
-    if (this.#server?.instance) return this.#server.instance
+    if (this.#group.server?.instance) return this.#group.server.instance
     const [row] = await this.query<{ instance: string }>('SELECT pg_postmaster_start_time()::text AS instance')
     return row?.instance ?? ''
   }
 
   /**
-   * Confirms all commits that are visible on any machine. Simultaneous callers share the confirming commits. `on` is the server on which the
-   * commits were found, if the caller has run more than one statement since.
+   * Confirms all commits that are visible. Simultaneous callers share the confirming commits. `on` is the server on which the commits were
+   * found, if the caller has run more than one statement since. Fails on another server, such as a standby that was promoted meanwhile:
+   * another server may lack the commit that was found.
    */
   async confirm(on?: string): Promise<void> {
-    const { hasShards, isReplicated, instance: present } = await this.#presentServer()
-    const [instance, text] = [on ?? present, hasShards ? COMMIT_ON_ALL_MACHINES : COMMIT_HERE]
-    if (hasShards || isReplicated || instance !== present)
-      return this.#confirmations.run(instance, () => this.#confirmOn(instance, text))
-  }
-
-  /** Fails on another server, such as a standby that was promoted meanwhile: another server may lack the commit that was found. */
-  async #confirmOn(instance: string, text: string): Promise<void> {
-    const statement: Statement = {
-      kind: 'move',
-      query: { name: '', text, values: [] },
-      place: undefined,
-      key: undefined,
-      instance,
-    }
-    const machines = await this.#admit(statement, (deadline) => this.#execute<{ success: boolean }>(statement, deadline))
-    if (!machines.every(({ success }) => success)) throw new StoreUnavailable('a machine of the cluster does not commit')
-  }
-
-  async #presentServer(): Promise<Server> {
-    try {
-      return this.#server ?? (await this.#findServer())
-    } catch (error) {
-      throw toStoreError(error)
-    }
+    const server = this.#cluster ? null : await this.#findServer()
+    if (this.#cluster) return this.#cluster.confirm(on)
+    const instance = on ?? server?.instance
+    if (!server || instance === undefined || !(server.isReplicated || instance !== server.instance)) return
+    const query = { name: '', text: `SELECT ${COMMIT}`, values: [] }
+    return this.#confirmations.run(instance, () => this.#run({ kind: 'move', query, instance }))
   }
 
   /** Whether commits wait for standbys is a setting that an administrator can change while the server runs. */
   noteReplication(isReplicated: boolean): void {
-    if (this.#server) this.#server.isReplicated = isReplicated
-  }
-
-  get #isDistributed(): boolean {
-    return this.#server?.distributed ?? true
-  }
-
-  #compile(sql: string): (named: Named) => Query {
-    const { text, valuesOf } = compile(sql, this.#clock)
-    const name = nameOf(text)
-    return (named) => ({ name, text, values: valuesOf(named).map(written) })
+    if (this.#group.server) this.#group.server.isReplicated = isReplicated
   }
 
   /** Refuses new statements, waits for the statements that are waiting or running, and closes the connections. */
@@ -288,8 +246,41 @@ export class Connection {
 
   async #close(): Promise<void> {
     if (this.#statements > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
-    await this.#search?.catch(() => undefined)
-    await this.#server?.close()
+    await Promise.all([this.#group.close(), this.#cluster?.close()])
+  }
+
+  /** Opens the cluster if a search finds one. */
+  async #accept(server: Server): Promise<void> {
+    if (!server.hasShards) return
+    const { checkMachines, openCluster } = await loadCluster()
+    await checkMachines(server)
+    this.#cluster ??= openCluster({
+      address: this.#address,
+      group: this.#group,
+      run: (statement, group) => this.#run(statement, group),
+    })
+  }
+
+  async #findServer(): Promise<Server> {
+    try {
+      return await this.#group.find()
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+
+  get #isDistributed(): boolean {
+    return this.#group.server?.distributed ?? true
+  }
+
+  #compile(sql: string): (named: Named) => Query {
+    const { text, valuesOf } = compile(sql, this.#clock)
+    const name = nameOf(text)
+    return (named) => ({ name, text, values: valuesOf(named).map(written) })
+  }
+
+  #run<Row>(statement: Statement, group?: ServerGroup): Promise<Row[]> {
+    return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline, group))
   }
 
   /** Counts the statement, and runs the statement when no other change of the same row is running in this process. */
@@ -312,175 +303,28 @@ export class Connection {
   }
 
   /** Runs a statement, and retries the statement until the deadline if a retry is safe. */
-  async #execute<Row>(statement: Statement, deadline: number): Promise<Row[]> {
-    const side = sideOf(statement)
+  async #execute<Row>(statement: Statement, deadline: number, via?: ServerGroup): Promise<Row[]> {
     let earlier: unknown
     for (let attempt = 1; ; attempt++) {
+      const { group, query, within, excuses } = via ? { group: via, query: statement.query } : await this.#routeOf(statement)
+      const each = { ...statement, query, excuses, attempt, deadline }
       try {
-        const rows = await this.#attempt<Row>({ ...statement, attempt, deadline })
-        this.#succeeded(side)
-        return rows
+        return await (within ? within(() => group.run<Row>(each)) : group.run<Row>(each))
       } catch (error) {
         const failure = failureOf(error)
         // The earlier error names the cause. The last one is only the timeout.
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
-        if (!this.#isWorthRetrying({ kind: statement.kind, failure, deadline, attempt })) throw error
-        const pause = Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt
-        await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(pause, deadline - performance.now()))))
+        if (!group.isWorthRetrying(each, failure)) throw error
+        const pause = Math.max(0, Math.min(group.pauseBefore(attempt), deadline - performance.now()))
+        await new Promise((resolve) => setTimeout(resolve, pause))
       }
     }
   }
 
-  async #attempt<Row>(attempt: Attempt): Promise<Row[]> {
-    const { place, key, deadline, query, instance } = attempt
-    if (performance.now() > deadline) throw new StoreUnavailable('PostgreSQL is too slow')
-    const side = sideOf(attempt)
-    const machine = place && this.#machines.of(place.table, key)
-    const queues = [...(machine ? [machine.queue] : []), this.#queues[side]]
-    return passThrough(queues, async () => {
-      let server: Server | null = null
-      try {
-        server = this.#server ?? (await this.#findServer())
-        if (server.hasShards) {
-          this.#readShardsIfDue(server)
-          this.#checkMachinesIfDue(server)
-        }
-        const rows = await send<Row>(server, query, deadline, instance)
-        machine?.succeeded()
-        // Another server may lack what this server returned, and the next statement runs on the other server.
-        if (attempt.kind !== 'once' && this.#server !== server) throw new Error('another server took over meanwhile')
-        return rows
-      } catch (error) {
-        if (machine && isOfMachine(error)) machine.failed()
-        else this.#noteFailure(side, server, error, attempt.attempt)
-        throw error
-      }
-    })
+  #routeOf(statement: Statement): Route | Promise<Route> {
+    return this.#cluster?.routeOf(statement) ?? { group: this.#group, query: statement.query }
   }
-
-  #noteFailure(side: Side, server: Server | null, error: unknown, attempt: number): void {
-    if (isOutage(failureOf(error))) this.#failed(side)
-    if (server) this.#doubt(server, error, attempt)
-  }
-
-  /** Reads the machine of each shard, because shards can move. A failure is ignored: the next read follows soon. */
-  #readShardsIfDue(server: Server): void {
-    const now = performance.now()
-    if (now - this.#shardsReadAt < SHARDS_EVERY_MS) return
-    this.#shardsReadAt = now
-    send<Shard>(server, { name: '', text: READ_SHARDS, values: [] }, now + PATIENCE_MS).then(
-      (shards) => this.#machines.update(shards),
-      () => undefined,
-    )
-  }
-
-  /** If a machine has the wrong settings, the server is not used until a search finds the right settings on every machine. */
-  #checkMachinesIfDue(server: Server): void {
-    const now = performance.now()
-    if (now - Math.max(this.#machinesCheckedAt, server.since) < MACHINES_EVERY_MS) return
-    this.#machinesCheckedAt = now
-    server.checkMachines().catch(() => this.#leave(server))
-  }
-
-  #succeeded(side: Side): void {
-    this.#failingSince[side] = null
-    this.#pause = 0
-    this.#queues[side].admitsOne = false
-  }
-
-  /**
-   * After `PATIENCE_MS` without a success, one statement at a time is sent, and the others are refused at once. Otherwise each commit that
-   * waits for an absent standby would occupy a process of PostgreSQL until the standby is back.
-   */
-  #failed(side: Side): void {
-    this.#failingSince[side] ??= performance.now()
-    if (performance.now() - this.#failingSince[side] > PATIENCE_MS) this.#queues[side].admitsOne = true
-  }
-
-  /** All statements share one search. After a failed search there is a pause without searches. */
-  #findServer(): Promise<Server> {
-    if (!this.#search && performance.now() < this.#noSearchBefore)
-      throw new NotSent(new StoreUnavailable('PostgreSQL could not be reached a moment ago'))
-    this.#search ??= this.#look()
-    return this.#search
-  }
-
-  async #look(): Promise<Server> {
-    try {
-      this.#server = await findServer(this.#address)
-      return this.#server
-    } catch (error) {
-      this.#pause = Math.min(Math.max(this.#pause * 2, 50), PAUSE_AT_MOST_MS)
-      this.#noSearchBefore = performance.now() + this.#pause * (0.5 + Math.random() / 2)
-      throw error
-    } finally {
-      this.#search = null
-    }
-  }
-
-  /** If an error concerns the server as a whole, the next attempt searches for a server. Running statements continue. */
-  #doubt(server: Server, error: unknown, attempt: number): void {
-    const failure = failureOf(error)
-    // The server refused a new connection (`max_connections`, or a changed password). The open connections still work.
-    if (failure === 'not_sent' && server.isConnected) return server.openNoMore()
-    const isGone = failure === 'not_sent' || failure === 'stale' || isSilence(error) || (failure === 'lost' && attempt > 1)
-    const isDemoted = failure === 'read_only' && performance.now() - server.since > READ_ONLY_FOR_MS
-    if (isGone || isDemoted) this.#leave(server)
-  }
-
-  #leave(server: Server): void {
-    if (this.#server === server) this.#server = null
-    void server.close()
-  }
-
-  /** Retries only in the first seconds of an outage. Later, retries would add load to a slow database. */
-  #isWorthRetrying({ kind, failure, deadline, attempt }: { kind: Kind; failure: Failure; deadline: number; attempt: number }) {
-    if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return false
-    if ((failure === 'lost' || failure === 'machine_lost') && kind === 'once') return false
-    const now = performance.now()
-    if (now >= deadline - 30) return false
-    const since = this.#failingSince[kind === 'read' ? 'read' : 'write'] ?? now
-    return (
-      ((failure === 'lost' || failure === 'machine_lost' || failure === 'stale') && attempt === 1) || now - since < PATIENCE_MS
-    )
-  }
-}
-
-/** Sends a statement over a connection of the pool. Resolves with the rows when the statement is committed. */
-async function send<Row>(server: Server, query: Query, deadline: number, instance?: string): Promise<Row[]> {
-  const client = await server.acquire(deadline)
-  try {
-    if (instance !== undefined && instance !== client.instance)
-      throw new StoreUnavailable('PostgreSQL was started anew meanwhile')
-    const { command, rows } = await client.query<Row & object>(query)
-    // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
-    if (!command) throw new Error('the answer of PostgreSQL is incomplete')
-    if (client.unreplicated) throw new Unreplicated()
-    client.release()
-    return rows
-  } catch (error) {
-    const failure = failureOf(error)
-    // After a timeout, Citus may still wait for the machine that did not respond. The next statement on this connection would wait too.
-    const isStuck = server.hasShards && codeOf(error) === STATEMENT_TIMEOUT
-    client.release(failure === 'lost' || failure === 'unreplicated' || failure === 'stale' || isStuck)
-    throw error
-  }
-}
-
-/** Whether this is the error of `pg` after `query_timeout`, which has no code. */
-function isSilence(error: unknown): boolean {
-  return error instanceof Error && error.message === 'Query read timeout'
-}
-
-/** Whether a statement failed because the machine of its row failed or did not respond in time. */
-function isOfMachine(error: unknown): boolean {
-  return failureOf(error) === 'machine_lost' || codeOf(error) === STATEMENT_TIMEOUT || isSilence(error)
-}
-
-/** Whether other statements would fail in the same way. */
-function isOutage(failure: Failure): boolean {
-  return failure === 'not_sent' || failure === 'lost' || failure === 'unreplicated' || failure === 'read_only'
 }
 
 /** Whether the statement had no effect, and PostgreSQL responds. */
@@ -494,8 +338,6 @@ function keyOf(place: Place | undefined, named: Named): string | undefined {
   const key = place?.key === undefined ? undefined : named[place.key]
   return typeof key === 'string' ? key : undefined
 }
-
-const sideOf = ({ kind }: Pick<Statement, 'kind'>): Side => (kind === 'read' ? 'read' : 'write')
 
 /** Changes each row by a statement, `atOnce` of them at a time. Throws the first failure after all rows were tried. */
 async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>, atOnce: number): Promise<Row[]> {

@@ -90,3 +90,11 @@ function severityOf(error: unknown): string {
   const severity = (error as { severity?: unknown } | null)?.severity
   return typeof severity === 'string' ? severity : ''
 }
+
+/** PostgreSQL's error code for a statement that exceeded `statement_timeout`. */
+const STATEMENT_TIMEOUT = '57014'
+
+export const isTimeout = (error: unknown): boolean => codeOf(error) === STATEMENT_TIMEOUT
+
+/** Whether this is the error of `pg` after `query_timeout`, which has no code. */
+export const isSilence = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'

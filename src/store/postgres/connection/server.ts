@@ -6,8 +6,7 @@ import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import { LATE_BY_AT_MOST } from '../../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { failureOf, NotSent } from './errors.ts'
-import { askEveryMachine, type Reply } from './every-machine.ts'
+import { NotSent } from './errors.ts'
 
 /** The address of the database. Has the shape of the parsed setting `GRANTOR_DATABASE_URL`. */
 export type PostgresAddress = {
@@ -42,13 +41,16 @@ const SILENCE_MS = 500
  * Connects to all servers at once. Returns the pool of the first server that passes the checks, and closes the others. If no server passes,
  * throws `NotSent` with the error of the last server.
  */
-export async function findServer(address: PostgresAddress, purpose: Purpose = 'store'): Promise<Server> {
+export async function findServer(
+  address: PostgresAddress,
+  { purpose = 'store', accept }: { purpose?: Purpose; accept?: (server: Server) => Promise<void> },
+): Promise<Server> {
   const tls = address.tls && readTls(address.tls)
   const servers = address.servers.map((at) => new Server(address, { ...at, tls, purpose }))
   const attempts = servers.map(async (server) => {
     const client = await server.acquire()
     client.release()
-    if (server.hasShards) await server.checkMachines()
+    await accept?.(server)
     return server
   })
   try {
@@ -143,19 +145,6 @@ export class Server {
       client.release(true)
       throw error
     }
-  }
-
-  /**
-   * Rejects with `NotSent` if a machine of the cluster is forgetful. A machine that does not respond is ignored: no row on this machine can
-   * be changed until the machine responds, and a later check reads its settings.
-   */
-  async checkMachines(): Promise<void> {
-    const replies = await this.use(({ query }) => query<Reply>(FIND_FORGETFUL)).catch((error: unknown) => {
-      if (failureOf(error) === 'defect') throw error
-      return []
-    })
-    const found = replies.find(({ success, result }) => success && result === 't')
-    if (found) throw new NotSent(forgetful(`the PostgreSQL at ${found.host}:${found.port}`))
   }
 
   /** Resolves with a connection that passed the checks. Rejects with `NotSent`, also if no connection is free before the deadline. */
@@ -291,14 +280,11 @@ function catchUnreadable(stream: Socket): void {
 }
 
 /** Whether a server acknowledges a commit before the commit is on its disk or on its synchronous standby. Such a commit can be lost. */
-const IS_FORGETFUL = `
+export const IS_FORGETFUL = `
   current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
     current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '')`
 
-/** Reads which machines of a Citus cluster are forgetful. */
-export const FIND_FORGETFUL = askEveryMachine(`SELECT ${IS_FORGETFUL}`)
-
-const forgetful = (server: string) =>
+export const forgetful = (server: string) =>
   new StoreUnavailable(`${server} acknowledges before it has stored: turn fsync and synchronous_commit on`)
 
 type State = {

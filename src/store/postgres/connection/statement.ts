@@ -9,9 +9,40 @@ export type Clock = 'database' | 'given'
 
 export type Named = Readonly<Record<string, unknown>>
 
+/**
+ * - `read`: changes nothing
+ * - `move`: can be repeated. The repetition changes nothing more, and returns what the caller needs of the first result
+ * - `once`: returns another result if it is repeated after it took effect. It is not retried if it may have taken effect
+ */
+export type Kind = 'read' | 'move' | 'once'
+
+/**
+ * What a statement concerns: one row of a table, found by the parameter `key`, or several rows of the table. On a cluster the key is the column
+ * by which the table is distributed.
+ */
+export type Place = { table: string; key?: string }
+
+export type Query = { name: string; text: string; values: unknown[] }
+
+/** A statement with its values. */
+export type Statement = {
+  kind: Kind
+  query: Query
+  place?: Place | undefined
+  /** the value of the parameter `place.key` */
+  key?: string | undefined
+  /** the statement may run on this server only */
+  instance?: string | undefined
+  /** the number of rows of a batch */
+  rows?: number
+}
+
 // The time at which the statement began, which is the same for all rows. In an update, Citus does not allow a function whose value may differ
 // from row to row. A statement that waits for a lock uses the time before the wait. `LATE_BY_AT_MOST` allows for the difference.
 const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint'
+
+/** A commit that changes nothing. When the synchronous standby has this commit, the standby also has every earlier commit. */
+export const COMMIT = `CASE WHEN current_setting('synchronous_standby_names') <> '' THEN pg_logical_emit_message(true, 'grantor', '') END`
 
 /** `valuesOf` returns the named values in the order of the text. Throws if a name has no value, which is a defect of the caller. */
 export function compile(sql: string, clock: Clock): { text: string; valuesOf: (named: Named) => unknown[] } {

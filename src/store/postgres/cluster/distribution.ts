@@ -4,7 +4,7 @@
  * A request touches a grant, a session, a wallet or a wallet's receipts, each by its own key. So each statement of a request runs on one
  * machine. Tables that every node keeps in memory, or that have one row for the whole service, stay on the coordinator.
  */
-import type { Session } from './connection/server.ts'
+import type { Session } from '../connection/server.ts'
 
 /** The column by which each table is distributed. It is part of every unique key of its table. */
 export const DISTRIBUTED = {
@@ -40,18 +40,16 @@ export const ON_COORDINATOR = [
   'activity',
 ] as const
 
+export const isOnCoordinator = (table: string): boolean => (ON_COORDINATOR as readonly string[]).includes(table)
+
 /** Must run in the transaction that migrates, before its first step: a step on distributed tables changes all their shards. */
-export async function prepareToDistribute(transaction: Session): Promise<void> {
+export async function changeShardsOneByOne(transaction: Session): Promise<void> {
   // Otherwise Citus refuses to distribute a table after a step that changed several shards at once.
-  if (await hasCitus(transaction)) await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+  await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
 }
 
-/**
- * Distributes the tables that are not distributed yet, if the database has the Citus extension. Must run in the transaction that migrates.
- * Existing rows move to their machines.
- */
+/** Distributes the tables that are not distributed yet. Must run in the transaction that migrates. Existing rows move to their machines. */
 export async function distribute(transaction: Session): Promise<void> {
-  if (!(await hasCitus(transaction))) return
   const rows = await transaction.query<{ name: string }>(
     'SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)',
   )
@@ -70,8 +68,4 @@ export async function distribute(transaction: Session): Promise<void> {
     await transaction.query(
       `SELECT truncate_local_data_after_distributing_table('${table}') WHERE pg_relation_size('${table}') > 0`,
     )
-}
-
-async function hasCitus(session: Session): Promise<boolean> {
-  return (await session.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).length > 0
 }

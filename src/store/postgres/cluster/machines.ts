@@ -5,14 +5,8 @@
  * statements for one machine therefore occupy at most the machine's share of the pool. After repeated failures one statement at a time is
  * sent to the machine, and the others are refused at once.
  */
+import { passThrough, Queue } from '../connection/queue.ts'
 import { hashText } from './hash-text.ts'
-import { Queue } from './queue.ts'
-
-/**
- * What a statement concerns: one row of a table, found by the parameter `key`, or several rows of the table. On Citus the key is
- * the column by which the table is distributed.
- */
-export type Place = { table: string; key?: string }
 
 /** One shard of a table: its machine, and the first hash of its range. */
 export type Shard = { table: string; from: number; machine: string }
@@ -29,25 +23,30 @@ export const READ_SHARDS = `
 const AWAY_AFTER = 3
 
 class Machine {
-  readonly queue: Queue
+  readonly #queue: Queue
   #failures = 0
 
   constructor(limit: number) {
-    this.queue = new Queue(limit)
+    this.#queue = new Queue(limit)
   }
 
   get isAway(): boolean {
-    return this.queue.admitsOne
+    return this.#queue.admitsOne
   }
 
-  succeeded(): void {
-    this.#failures = 0
-    this.queue.admitsOne = false
-  }
-
-  failed(): void {
-    this.#failures++
-    if (this.#failures >= AWAY_AFTER) this.queue.admitsOne = true
+  /** `isOfMachine`: whether an error of the attempt is a failure of the machine. */
+  run<Result>(attempt: () => Promise<Result>, isOfMachine: (error: unknown) => boolean): Promise<Result> {
+    return passThrough([this.#queue], async () => {
+      try {
+        const result = await attempt()
+        this.#failures = 0
+        this.#queue.admitsOne = false
+        return result
+      } catch (error) {
+        if (isOfMachine(error) && ++this.#failures >= AWAY_AFTER) this.#queue.admitsOne = true
+        throw error
+      }
+    })
   }
 }
 

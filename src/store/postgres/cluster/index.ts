@@ -1,0 +1,4 @@
+/** A database on Citus, which consists of several machines. Plain PostgreSQL never loads this folder. */
+export { openCluster } from './citus.ts'
+export { changeShardsOneByOne, distribute } from './distribution.ts'
+export { askEveryMachine, checkMachines } from './every-machine.ts'

@@ -1,0 +1,47 @@
+/** What the connection layer needs from a database that consists of several machines. `../cluster` implements these types for Citus. */
+import type { PostgresAddress } from './server.ts'
+import type { ServerGroup } from './server-group.ts'
+import type { Place, Query, Statement } from './statement.ts'
+
+/** Where the next attempt of a statement runs. */
+export type Route = {
+  group: ServerGroup
+  /** usually the query of the statement */
+  query: Query
+  /** Runs the attempt within the limits of the row's machine. Throws `StoreUnavailable` without running the attempt if the machine is away. */
+  within?: <Result>(attempt: () => Promise<Result>) => Promise<Result>
+  /** Whether an error concerns the machine of the row only, and not the server of `group`. */
+  excuses?: (error: unknown) => boolean
+}
+
+/** The reply of one machine. `is_here`: whether this is the machine of the connection. `result`: the value, or, without `success`, the error. */
+export type Reply = { host: string; port: number; is_here: boolean; success: boolean; result: string }
+
+export interface Cluster {
+  /** Called before each attempt of a statement. Also starts the reads and the checks that are due. */
+  routeOf(statement: Statement): Promise<Route>
+  /**
+   * Rows with the same value are on the same shard, and may share a batch. undefined: the statement for this row runs alone. A batch is
+   * one statement with `rows`, and with the `key` of its first row.
+   */
+  batchKeyOf(place: Required<Place>, key: string): string | undefined
+  /** Confirms all commits that are visible on any machine. `on`: the server on which the commits were found. */
+  confirm(on: string | undefined): Promise<void>
+  /** Runs a query for one value on all machines. A machine that does not respond within half a second is a reply without success. */
+  askEveryMachine(query: string): Promise<Reply[]>
+  /** The names of the machines that do not respond at the moment. */
+  readonly machinesAway: string[]
+  /** The address of the coordinator, and why a connection to this address cannot be used; null if there is no problem. */
+  readonly coordinatorProblem: string | null
+  /** Updates `coordinatorProblem` if a check is due. */
+  checkCoordinator(): Promise<void>
+  close(): Promise<void>
+}
+
+export type ClusterContext = {
+  address: PostgresAddress
+  /** the servers of the settings */
+  group: ServerGroup
+  /** Runs a statement with the limits, the deadline and the retries of the connection: on `group`, or on the route of the statement. */
+  run<Row>(statement: Statement, group?: ServerGroup): Promise<Row[]>
+}
