@@ -34,7 +34,7 @@ export const NAMED: readonly Named[] = [
   { name: 'read why a refresh changed nothing, and end a replayed grant', is: /refresh_newer_than_row/, reach: 'one' },
   { name: 'revoke an access token', is: /^\s*UPDATE grants\s+SET revoked_tokens/, reach: 'one' },
   { name: 'end a grant with too many revoked tokens', is: /^\s*UPDATE grants SET[^]*too_many_revoked_tokens/, reach: 'one' },
-  { name: 'end a grant', is: /^\s*UPDATE grants SET ended_at = :at, end_reason = :reason\s+WHERE id = :grantId/, reach: 'one' },
+  { name: 'end a grant', is: /^\s*UPDATE grants SET ended_at = :at, end_reason = :reason\s+WHERE grants\.id = :grantId/, reach: 'one' },
   { name: 'read whether a grant is valid', is: /^\s*SELECT grants\.id, grants\.client_id, grants\.expires_at[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'read a grant', is: /^\s*SELECT grants\.id[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'read the client of a grant', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },

@@ -53,7 +53,24 @@ function preparingReadOf<Row extends { id: string }>(connection: Connection, col
   })
 }
 
-export const END = `
-  UPDATE grants SET ended_at = :at, end_reason = :reason
-  WHERE id = :grantId AND ended_at IS NULL AND (:clientId::text IS NULL OR client_id = :clientId)
-  RETURNING id`
+const END = `
+  UPDATE grants SET ended_at = :at, end_reason = :reason`
+const ENDABLE = `
+  WHERE grants.id = :grantId AND grants.ended_at IS NULL AND (:clientId::text IS NULL OR grants.client_id = :clientId)`
+
+/** Prepares the ending of one grant. Returns no row if the grant has ended before or belongs to another client. */
+export function preparingEnd(connection: Connection) {
+  return connection.prepareBatched<{ id: string }>({
+    kind: 'move',
+    one: `${END}${ENDABLE} RETURNING id`,
+    // Only a row that changes is locked: a lock is written to the disk too.
+    forMany: `,
+  unlocked AS (SELECT grants.id FROM input, grants ${ENDABLE} FOR NO KEY UPDATE OF grants SKIP LOCKED)
+  ${END} FROM input JOIN unlocked ON unlocked.id = :grantId
+  WHERE grants.id = unlocked.id RETURNING grants.id`,
+    parameters: { grantId: 'text', reason: 'text', clientId: 'text' },
+    place: GRANT_ID,
+    column: 'id',
+    skipsLocked: true,
+  })
+}

@@ -7,10 +7,10 @@ import type { Connection } from './connection/connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
 import {
-  END,
   GRANT_ID,
   isReserved,
   preparingConfirmation,
+  preparingEnd,
   preparingRead,
   preparingReadOfValidity,
   TRIES_AT_MOST,
@@ -113,7 +113,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
 }
 
 function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
-  const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)
+  const end = preparingEnd(connection)
   const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
     table: 'grants',
     key: 'id',

@@ -11,7 +11,15 @@ import {
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMETERS } from './grant-row.ts'
-import { END, GRANT_ID, isReserved, preparingConfirmation, preparingRead, RESERVED, UNLOCKED } from './grant-statements.ts'
+import {
+  GRANT_ID,
+  isReserved,
+  preparingConfirmation,
+  preparingEnd,
+  preparingRead,
+  RESERVED,
+  UNLOCKED,
+} from './grant-statements.ts'
 import { createWalletStore } from './wallets.ts'
 
 const UNLESS_TAKEN = `
@@ -97,8 +105,7 @@ function prepareRedemption(connection: Connection) {
     column: 'id',
     skipsLocked: true,
   })
-  const end = connection.prepare('move', END, GRANT_ID)
-  return { insert, claim, end, read: preparingRead(connection) }
+  return { insert, claim, end: preparingEnd(connection), read: preparingRead(connection) }
 }
 
 /** Returns a function that says whether the wallet or the session of a code ended after the code was issued. */

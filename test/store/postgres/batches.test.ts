@@ -4,6 +4,7 @@
  */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
+import type { NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
@@ -65,42 +66,77 @@ test('Requests that arrive in the same turn of the event loop share one statemen
   expect(await transactionsOf(database)).toBe(1)
 })
 
-test('Access tokens that are revoked in the same turn of the event loop share one transaction, and the feed has each of them', async () => {
-  const { database, store } = await openNew()
-  const grants = await many(store, 8)
-  const outcomes = await Promise.all(grants.map((grant) => store.grants.revokeAccessToken(revocationOf(grant))))
-  expect(outcomes).toEqual(grants.map(() => 'revoked'))
-  expect(await transactionsOf(database)).toBe(1)
-  const stored = await Promise.all(grants.map(({ id }) => store.grants.readGrant(id)))
-  expect(stored.map((grant) => grant?.revokedTokens)).toEqual(grants.map(({ id }) => ({ [`t-${id}`]: NOW + DAY })))
-  const endings = await readerOf(store)(NOW)
-  expect(endings.map(keyOf).sort()).toEqual(grants.map(({ id }) => `t-${id}`).sort())
-})
+/** The changes that the feed of endings reads, and what each of them adds to the row of the grant. */
+const ENDINGS = [
+  {
+    name: 'revocations of access tokens',
+    end: (store: Store, grant: NewGrant) => store.grants.revokeAccessToken(revocationOf(grant)),
+    outcomes: { first: 'revoked', again: 'revoked_before' },
+    stored: ({ id }: NewGrant) => ({ revokedTokens: { [`t-${id}`]: NOW + DAY }, endedAt: null }),
+    key: ({ id }: NewGrant) => `t-${id}`,
+  },
+  {
+    name: 'endings of grants',
+    end: (store: Store, { id, clientId }: NewGrant) => store.grants.endGrant(id, 'revoked', NOW, clientId),
+    outcomes: { first: 'ended', again: 'ended_before' },
+    stored: () => ({ revokedTokens: {}, endedAt: NOW, endReason: 'revoked' }),
+    key: ({ id }: NewGrant) => id,
+  },
+] as const
 
-test('Access tokens that are revoked again in the same turn of the event loop write nothing, not even the lock of a row', async () => {
-  const { database, store } = await openNew()
-  const grants = await many(store, 8)
-  const revokeAll = () => Promise.all(grants.map((grant) => store.grants.revokeAccessToken(revocationOf(grant))))
-  await revokeAll()
-  const rows = () =>
-    database.sql.unsafe('SELECT xmin::text, xmax::text FROM grants UNION ALL SELECT xmin::text, xmax::text FROM spent')
-  const before = await rows()
-  expect(await revokeAll()).toEqual(grants.map(() => 'revoked_before'))
-  expect(await rows()).toEqual(before)
-})
+test.each(ENDINGS)(
+  'Simultaneous $name share one transaction, and the feed has each of them',
+  async ({ end, outcomes, stored, key }) => {
+    const { database, store } = await openNew()
+    const grants = await many(store, 8)
+    expect(await Promise.all(grants.map((grant) => end(store, grant)))).toEqual(grants.map(() => outcomes.first))
+    expect(await transactionsOf(database)).toBe(1)
+    for (const grant of grants) expect(await store.grants.readGrant(grant.id)).toMatchObject(stored(grant))
+    const endings = await readerOf(store)(NOW)
+    expect(endings.map(keyOf).sort()).toEqual(grants.map(key).sort())
+  },
+)
 
-test('A locked grant delays no other revocation of its batch, and its token is revoked when the lock is released', async () => {
-  const { database, store } = await openNew()
-  const [held = newGrant(), ...others] = await many(store, 8)
-  const { stuck } = await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
-    const stuck = store.grants.revokeAccessToken(revocationOf(held))
-    // The lock is held until all of them have completed.
-    const outcomes = await Promise.all(others.map((grant) => store.grants.revokeAccessToken(revocationOf(grant))))
-    expect(outcomes).toEqual(others.map(() => 'revoked'))
-    return { stuck }
-  })
-  expect(await stuck).toBe('revoked')
+test.each(ENDINGS)(
+  'Simultaneous $name that are repeated write nothing, not even the lock of a row',
+  async ({ end, outcomes }) => {
+    const { database, store } = await openNew()
+    const grants = await many(store, 8)
+    const endAll = () => Promise.all(grants.map((grant) => end(store, grant)))
+    await endAll()
+    const rows = () =>
+      database.sql.unsafe('SELECT xmin::text, xmax::text FROM grants UNION ALL SELECT xmin::text, xmax::text FROM spent')
+    const before = await rows()
+    expect(await endAll()).toEqual(grants.map(() => outcomes.again))
+    expect(await rows()).toEqual(before)
+  },
+)
+
+test.each(ENDINGS)(
+  'A locked grant delays no other of simultaneous $name, and takes effect when the lock is released',
+  async ({ end, outcomes }) => {
+    const { database, store } = await openNew()
+    const [held = newGrant(), ...others] = await many(store, 8)
+    const { stuck } = await database.sql.begin(async (holder) => {
+      await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
+      const stuck = end(store, held)
+      // The lock is held until all of them have completed.
+      expect(await Promise.all(others.map((grant) => end(store, grant)))).toEqual(others.map(() => outcomes.first))
+      return { stuck }
+    })
+    expect(await stuck).toBe(outcomes.first)
+  },
+)
+
+test('A grant of another client is not ended by a batch that ends others', async () => {
+  const { store } = await openNew()
+  const [foreign = newGrant(), ...own] = await many(store, 8)
+  const outcomes = await Promise.all([
+    store.grants.endGrant(foreign.id, 'revoked', NOW, 'another-client'),
+    ...own.map(({ id, clientId }) => store.grants.endGrant(id, 'revoked', NOW, clientId)),
+  ])
+  expect(outcomes).toEqual(['foreign', ...own.map(() => 'ended')])
+  expect((await store.grants.readGrant(foreign.id))?.endedAt).toBeNull()
 })
 
 test.each(['at once', 'at the commit'] as const)(
