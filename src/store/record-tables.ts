@@ -27,8 +27,8 @@ export type RecordTable<Item> = {
   listedAs?: (key: string) => string
   /** Whether PostgreSQL stores the ids of the latest changes in a column `attempts`. */
   remembersAttempts?: true
-  /** Whether simultaneous inserts and changes share a statement on PostgreSQL. The revision lists such a record by its key. */
-  changesTogether?: boolean
+  /** Whether simultaneous reads, inserts and changes share a statement on PostgreSQL. The revision lists such a record by its key. */
+  usedTogether?: boolean
 }
 
 type Description<Item, Columns> = Omit<RecordTable<Item>, 'key' | 'columns' | 'rowOf' | 'itemOf'> & {
@@ -51,7 +51,7 @@ export const CLIENTS = recordTable<Client, { id: string; record: string; created
   rowOf: (client) => ({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt }),
   itemOf: ({ record }) => parseClientRecord(record),
   listedAs: (id) => id,
-  changesTogether: true,
+  usedTogether: true,
 })
 
 /** The same rows with the bytes of the logo, which the lists and the requests of clients do not read. */
@@ -61,7 +61,7 @@ export const CLIENT_LOGOS = recordTable<
 >({
   ...CLIENTS,
   columns: { id: 'key', record: 'value', createdAt: 'value', logo: 'value' },
-  changesTogether: false,
+  usedTogether: false,
   rowOf: ({ client, bytes }) => ({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt, logo: bytes }),
   // PostgreSQL returns a `Buffer`.
   itemOf: ({ record, logo }) => ({ client: parseClientRecord(record), bytes: logo && new Uint8Array(logo) }),

@@ -47,7 +47,7 @@ export const NAMED: readonly Named[] = [
   { name: 'start a session', is: /^INSERT INTO sessions/, reach: 'one' },
   { name: 'read the attempt that started a session', is: /^SELECT attempt_id FROM sessions/, reach: 'one' },
   { name: 'read whether a session is open', is: /^SELECT hash, ended_at, replaced_by FROM sessions/, reach: 'one' },
-  { name: 'read a session', is: /^SELECT hash[^]*FROM sessions WHERE hash = :hash/, reach: 'one' },
+  { name: 'read a session', is: /^SELECT sessions.hash[^]*FROM sessions WHERE hash = :hash/, reach: 'one' },
   { name: 'store the last visit of a session', is: /^UPDATE sessions SET last_seen_at/, reach: 'one' },
   { name: 'replace a session', is: /^UPDATE sessions SET ended_at = :at, replaced_by/, reach: 'one' },
   { name: 'end a session', is: /^UPDATE sessions SET ended_at = least/, reach: 'one' },

@@ -2,7 +2,7 @@
 
 /**
  * Calls `run` once for all calls until `wait` resolves, which is usually the next iteration of the event loop. `run` returns one result for each
- * input, in the same order.
+ * input, in the same order. If `wait` rejects, these calls fail, and `run` is not called for them.
  */
 export function combineCalls<Input, Result>(
   wait: () => Promise<unknown>,
@@ -11,9 +11,13 @@ export function combineCalls<Input, Result>(
   let inputs: Input[] = []
   let results: Promise<readonly Result[]> | null = null
   const runAfterWait = async (): Promise<readonly Result[]> => {
-    await wait()
-    const given = inputs
-    ;[inputs, results] = [[], null]
+    let given: Input[]
+    try {
+      await wait()
+    } finally {
+      given = inputs
+      ;[inputs, results] = [[], null]
+    }
     return run(given)
   }
   return async (input) => {

@@ -6,19 +6,32 @@ type PushedRow = { id: string; client_id: string; request: string; expires_at: n
 
 const REQUEST = { table: 'pushed_requests', key: 'id' } as const
 
+const COLUMNS = 'pushed_requests.id, client_id, request, expires_at, spent_at'
+const INSERT = ' INSERT INTO pushed_requests (id, client_id, request, expires_at)'
+const VALUES = ':id, :clientId, :request, :expiresAt'
+const UNLESS_STORED = ' ON CONFLICT (id) DO NOTHING RETURNING id'
+
 export function createPushedRequestStore(connection: Connection): PushedRequestStore {
-  const insert = connection.prepare(
-    'move',
-    `INSERT INTO pushed_requests (id, client_id, request, expires_at) VALUES (:id, :clientId, :request, :expiresAt)
-     ON CONFLICT (id) DO NOTHING RETURNING id`,
-    REQUEST,
-  )
+  const insert = connection.prepareBatched({
+    kind: 'move',
+    one: `${INSERT} VALUES (${VALUES})${UNLESS_STORED}`,
+    forMany: `${INSERT} SELECT ${VALUES} FROM input ORDER BY 1${UNLESS_STORED}`,
+    parameters: { id: 'text', clientId: 'text', request: 'text', expiresAt: 'bigint' },
+    place: REQUEST,
+    column: 'id',
+    skipsLocked: false,
+  })
   const confirm = connection.prepareConfirmation('pushed_requests WHERE id = :id', REQUEST)
-  const read = connection.prepare<PushedRow>(
-    'read',
-    'SELECT id, client_id, request, expires_at, spent_at FROM pushed_requests WHERE id = :id',
-    REQUEST,
-  )
+  // Any caller can name a request. As batches, such reads take few connections.
+  const read = connection.prepareBatched<PushedRow>({
+    kind: 'read',
+    one: `SELECT ${COLUMNS} FROM pushed_requests WHERE id = :id`,
+    forMany: ` SELECT ${COLUMNS} FROM input JOIN pushed_requests ON pushed_requests.id = :id`,
+    parameters: { id: 'text' },
+    place: REQUEST,
+    column: 'id',
+    skipsLocked: false,
+  })
   // The first use keeps its time. `least` and not `coalesce`, in which Citus does not allow a clock.
   const spend = connection.prepare(
     'move',

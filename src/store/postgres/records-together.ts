@@ -1,6 +1,6 @@
 /**
- * Records that are inserted or changed at the same time share a statement and a commit. Every change of a record waits for the row of the
- * revision until the commit before it, so `grantor apply` with 10,000 clients would otherwise wait for the disk 10,000 times.
+ * Records that are read, inserted or changed at the same time share a statement. Every change of a record waits for the row of the revision until
+ * the commit before it, so `grantor apply` with 10,000 clients would otherwise wait for the disk 10,000 times.
  *
  * On Citus each record has a statement of its own: a node may be connected to a worker, and the tables are on the coordinator.
  */
@@ -8,6 +8,7 @@
 import { combineCalls } from '../../domain/model/combine-calls.ts'
 import { type RecordTable, type Row, rowInSql, statementsOf } from '../record-tables.ts'
 import type { Ask, Connection } from './connection/connection.ts'
+import { Queue } from './connection/queue.ts'
 import { raisingForEach } from './revision.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -33,17 +34,32 @@ export function changingTogether<Item>(connection: Connection, table: RecordTabl
   )
 }
 
-/** The row of a key; undefined if there is none. */
+/** Statements of one table that run at a time. */
+const READS_AT_ONCE = 2
+
+/**
+ * The row of a key; undefined if there is none. Any caller can cause the look-up of a client by naming an id, so look-ups use few connections:
+ * while these are in use, the other look-ups wait and form the next statement.
+ */
 export function readingTogether<Item>(
   connection: Connection,
   table: RecordTable<Item>,
   alone: Ask<Row>,
 ): (key: string) => Promise<Row | undefined> {
   const many = connection.prepare<Row>('read', statementsOf(table).readMany)
-  return combineCalls(nextTurn, async (keys) => {
-    if (keys.length === 1) return alone({ [table.key]: keys[0] })
-    const rows = new Map((await many({ keys: JSON.stringify(keys) })).map((row) => [row[table.key], row]))
-    return keys.map((key) => rows.get(key))
+  const places = new Queue(READS_AT_ONCE)
+  const nextPlace = async () => {
+    await nextTurn()
+    await places.enter()
+  }
+  return combineCalls(nextPlace, async (keys) => {
+    try {
+      if (keys.length === 1) return await alone({ [table.key]: keys[0] })
+      const rows = new Map((await many({ keys: JSON.stringify(keys) })).map((row) => [row[table.key], row]))
+      return keys.map((key) => rows.get(key))
+    } finally {
+      places.leave()
+    }
   })
 }
 

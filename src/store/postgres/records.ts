@@ -16,7 +16,7 @@ export function createRecords(connection: Connection): Records {
   return {
     insert(table) {
       const alone = prepareWrite(connection, table, 'once', statementsOf(table).insert)
-      const insert = table.changesTogether ? insertingTogether(connection, table, alone) : alone
+      const insert = table.usedTogether ? insertingTogether(connection, table, alone) : alone
       return async (item) => ((await insert(table.rowOf(item))) ? 'inserted' : 'taken')
     },
     insertBounded(table) {
@@ -44,9 +44,9 @@ export function createRecords(connection: Connection): Records {
       }
     },
     read(table) {
-      const read = connection.prepare<Row>('read', statementsOf(table).read)
+      const read = prepareRead(connection, table)
       return async (key) => {
-        const [row] = await read({ [table.key]: key })
+        const row = await read(key)
         return row ? table.itemOf(row) : null
       }
     },
@@ -76,15 +76,19 @@ function prepareWrite<Item>(
   return async (row) => (await ask({ ...row, listedAs: listedAs?.(String(row[key])) })).length > 0
 }
 
+/** Prepares the read of one row. */
+function prepareRead<Item>(connection: Connection, table: RecordTable<Item>): (key: string) => Promise<Row | undefined> {
+  const alone = connection.prepare<Row>('read', statementsOf(table).read)
+  if (table.usedTogether) return readingTogether(connection, table, alone)
+  return async (key) => (await alone({ [table.key]: key }))[0]
+}
+
 function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): Change<Item> {
   const columns = table.remembersAttempts ? [...table.columns, 'attempts'] : table.columns
   const text = statementsOf({ ...table, columns })
-  const readAlone = connection.prepare<Row>('read', text.read)
-  const read = table.changesTogether
-    ? readingTogether(connection, table, readAlone)
-    : async (key: string) => (await readAlone({ [table.key]: key }))[0]
+  const read = prepareRead(connection, { ...table, columns })
   const alone = prepareWrite(connection, table, 'move', text.changeIfUnchanged)
-  const write = table.changesTogether ? changingTogether(connection, table, alone) : alone
+  const write = table.usedTogether ? changingTogether(connection, table, alone) : alone
   const checkWritable = connection.prepare('move', PROBE)
   const confirm = preparingConfirmation(connection)
   return async (key, change) => {

@@ -32,8 +32,8 @@ const revocationOf = ({ id, clientId }: { id: string; clientId: string }) => ({
 const many = (store: Store, count: number) => Promise.all(Array.from({ length: count }, () => livingGrant(store)))
 
 /** Returns the number of transactions that wrote the current versions of the rows. */
-async function transactionsOf({ sql }: PostgresDatabase): Promise<number> {
-  const [row] = await sql.unsafe<{ count: number }[]>('SELECT count(DISTINCT xmin::text)::integer AS count FROM grants')
+async function transactionsOf({ sql }: PostgresDatabase, table = 'grants'): Promise<number> {
+  const [row] = await sql.unsafe<{ count: number }[]>(`SELECT count(DISTINCT xmin::text)::integer AS count FROM ${table}`)
   return row?.count ?? 0
 }
 
@@ -137,6 +137,16 @@ test('A grant of another client is not ended by a batch that ends others', async
   ])
   expect(outcomes).toEqual(['foreign', ...own.map(() => 'ended')])
   expect((await store.grants.readGrant(foreign.id))?.endedAt).toBeNull()
+})
+
+test('Pushed requests that arrive in the same turn of the event loop share one statement and one transaction', async () => {
+  const { database, store } = await openNew()
+  const ids = Array.from({ length: 8 }, (_, index) => `request ${index}`)
+  await Promise.all(
+    ids.map((id) => store.pushedRequests.push({ id, clientId: 'client', request: `of ${id}`, expiresAt: NOW + 60 })),
+  )
+  expect(await transactionsOf(database, 'pushed_requests')).toBe(1)
+  for (const id of ids) expect(await store.pushedRequests.readPushed(id)).toMatchObject({ id, request: `of ${id}` })
 })
 
 test.each(['at once', 'at the commit'] as const)(

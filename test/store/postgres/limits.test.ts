@@ -1,4 +1,5 @@
 /** One request must not harm another: silent networks, slow statements, overload, replicas and standbys on PostgreSQL. */
+import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import type { NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
@@ -6,7 +7,7 @@ import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/postgres/connection/connection.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { administrator } from '../../support/administrator.ts'
-import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
+import { addressOf, newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
@@ -98,6 +99,55 @@ test('Ten slow reads on a pool of ten all succeed, close no connection, and do n
   expect(answered.every(([row]) => row && row.pid > 0)).toBe(true)
   expect(await pids()).toEqual(expect.arrayContaining(before))
 })
+
+/** Locks a table until the function that is returned is called. */
+async function lockTable({ sql }: PostgresDatabase, table: string): Promise<() => Promise<unknown>> {
+  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const locking = sql.begin(async (holder) => {
+    await holder.unsafe(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+    locked.resolve()
+    await released.promise
+  })
+  onTestFinished(() => released.resolve())
+  await locked.promise
+  return () => {
+    released.resolve()
+    return locking
+  }
+}
+
+test('Look-ups of clients, which any caller can cause, take two connections at most: while they wait, grants are still read', async () => {
+  const database = await newMigratedDatabase()
+  const store = await open({ ...database.address, poolSize: 4 })
+  const grant = await livingGrant(store)
+  const unlock = await lockTable(database, 'clients')
+  const lookUps: Promise<unknown>[] = []
+  for (let count = 0; count < 20; count++) {
+    lookUps.push(store.clients.readClient(randomUUID()).catch(refusal))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(await store.grants.readGrant(grant.id)).toMatchObject({ id: grant.id })
+  await unlock()
+  expect(await Promise.all(lookUps)).toEqual(Array.from({ length: 20 }, () => null))
+})
+
+test.for<[string, (store: Store, id: string) => Promise<unknown>]>([
+  ['sessions', (store, id) => store.sessions.readSession(id)],
+  ['pushed_requests', (store, id) => store.pushedRequests.readPushed(id)],
+])(
+  'Forty reads of the table %s, which any caller can cause, leave connections for the reads of grants',
+  async ([table, read]) => {
+    const database = await newMigratedDatabase()
+    const store = await open(database.address)
+    const grant = await livingGrant(store)
+    await read(store, randomUUID())
+    const unlock = await lockTable(database, table)
+    const reads = Array.from({ length: 40 }, () => read(store, randomUUID()).catch(refusal))
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ id: grant.id })
+    await unlock()
+    expect(await Promise.all(reads)).toEqual(Array.from({ length: 40 }, () => null))
+  },
+)
 
 test("At three times the database's capacity some refreshes are refused, and over 80 % of those that took effect were acknowledged", async () => {
   const database = await newMigratedDatabase()
