@@ -227,3 +227,25 @@ test("The operator's own server may be in a private network over https, and plai
   expect(await callTo('http://10.0.0.1/')).toEqual({ kind: 'unavailable', why: 'address_not_public' })
   expect(await callTo('ftp://hook.example.test/')).toEqual({ kind: 'unavailable', why: 'not_https' })
 })
+
+test('With a pace, calls begin one after the other, and a call that waits for its beginning keeps its place', async () => {
+  const host = await aClientHost((_, response) => response.end('{}'))
+  const pauses: (() => void)[] = []
+  const pause = () => new Promise<void>((resolve) => pauses.push(resolve))
+  const paced = createFetchFromClient({ allowLoopback: true, concurrency: 2, pause })
+  const paths = () => host.requests.map(({ path }) => path)
+  expect(await paced({ url: `${host.origin}/first` })).toMatchObject({ kind: 'answered' })
+  const second = paced({ url: `${host.origin}/second` })
+  const third = paced({ url: `${host.origin}/third` })
+  expect(await paced({ url: `${host.origin}/fourth` })).toEqual({ kind: 'unavailable', why: 'busy' })
+  // The second request would have arrived before this one.
+  await inDevelopment({ url: `${host.origin}/other` })
+  expect(paths()).toEqual(['/first', '/other'])
+  pauses.shift()?.()
+  await second
+  expect(paths()).toEqual(['/first', '/other', '/second'])
+  await expect.poll(() => pauses.length).toBe(1)
+  pauses.shift()?.()
+  await third
+  expect(paths()).toEqual(['/first', '/other', '/second', '/third'])
+})

@@ -39,7 +39,11 @@ export type MetadataPolicy = {
 
 export type MetadataClientsOptions = {
   policy: MetadataPolicy
-  fetch: FetchFromClient
+  /**
+   * `again`: of documents of which a copy is in memory. Callers who name any number of new ids use up the calls of `first` alone, so the
+   * clients in use do not wait.
+   */
+  fetch: { first: FetchFromClient; again: FetchFromClient }
   resources: Pick<Resources, 'openTo'>
   counts: FetchCounts
   now: () => number
@@ -118,7 +122,9 @@ export class MetadataClients {
   }
 
   async #fetch(clientId: string): Promise<Client | null> {
-    const answer = await this.#options.fetch({ url: clientId })
+    const { first, again } = this.#options.fetch
+    const fetch = this.lastGood(clientId) === null ? first : again
+    const answer = await fetch({ url: clientId })
     // No request was sent, so this is no failure of the document.
     if (answer.kind === 'unavailable' && answer.why === 'busy') throw tooManyClientCalls()
     const metadata = readAnswer(clientId, answer)

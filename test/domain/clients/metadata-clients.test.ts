@@ -1,26 +1,36 @@
 /** The metadata documents in memory: their number and their size are bounded, and those in use stay. */
 import { expect, test } from 'vitest'
 import { MetadataClients } from '../../../src/domain/clients/metadata-clients.ts'
+import type { FetchFromClient } from '../../../src/domain/model/deps.ts'
 
 const idOf = (index: number) => `https://agent-${index}.example/client.json`
 
-/** Every URL has a document. `fetched` has the URLs in their order. */
+/** Every URL has a document. `fetched` has the URLs in their order, and `again` those of them that were fetched by `fetch.again`. */
 function open(more: Record<string, unknown> = {}) {
   const fetched: string[] = []
+  const again: string[] = []
+  const clock = { now: 1_800_000_000 }
+  const fetch: FetchFromClient = async ({ url }) => {
+    fetched.push(url)
+    const body = JSON.stringify({ client_id: url, redirect_uris: ['http://localhost/callback'], ...more })
+    return { kind: 'answered', status: 200, headers: { 'content-type': 'application/json' }, body }
+  }
   const clients = new MetadataClients({
     policy: { allowLoopback: false, isHostAllowed: () => true },
     resources: { openTo: () => ({ resources: [], scopes: [], hasScope: () => false }) },
     counts: { byNetwork: () => ({ allowed: true }), byHost: () => ({ allowed: true }) },
-    now: () => 1_800_000_000,
-    async fetch({ url }) {
-      fetched.push(url)
-      const body = JSON.stringify({ client_id: url, redirect_uris: ['http://localhost/callback'], ...more })
-      return { kind: 'answered', status: 200, headers: { 'content-type': 'application/json' }, body }
+    now: () => clock.now,
+    fetch: {
+      first: fetch,
+      async again(call) {
+        again.push(call.url)
+        return fetch(call)
+      },
     },
   })
   const load = (index: number) => clients.load(idOf(index), '192.0.2.0/24')
   const inMemory = (count: number) => Array.from({ length: count }, (_, index) => clients.known(idOf(index))).filter(Boolean)
-  return { clients, fetched, load, inMemory }
+  return { clients, fetched, again, clock, load, inMemory }
 }
 
 test('Of 5,000 metadata documents, 2,000 stay in memory', async () => {
@@ -50,3 +60,14 @@ test.each(['known', 'lastGood'] as const)(
     expect(fetched.filter((url) => url === idOf(0))).toHaveLength(1)
   },
 )
+
+test('A document of which a copy is in memory is fetched again by calls of its own, which unknown client ids cannot use up', async () => {
+  const { fetched, again, clock, load } = open()
+  await load(0)
+  expect(again).toEqual([])
+  clock.now += 3600
+  await load(0)
+  await load(1)
+  expect(fetched).toEqual([idOf(0), idOf(0), idOf(1)])
+  expect(again).toEqual([idOf(0)])
+})
