@@ -70,7 +70,7 @@ function searchesOf(lines: number): Record<string, () => { filter: Filter; befor
 /** `n` is the number of the line, from 1. */
 type Dialect = { hex: (expression: string, digits: number) => string; hash: string }
 
-function columnsOf(n: string, { hex, hash }: Dialect): string {
+function columnsOf(n: string, { hex, hash }: Dialect, { seq, at }: { seq: number; at: number } = { seq: 0, at: FROM }): string {
   const wallet = `'0x' || ${hex(`CASE WHEN ${n} % 100 = 7 THEN 0 ELSE (${n} * 7919) % ${WALLETS} END`, 40)}`
   const client = `'00000000-0000-4000-8000-' || ${hex(`CASE WHEN ${n} % 3 = 0 THEN 0 ELSE (${n} * 31) % ${CLIENTS} END`, 12)}`
   const grant = `CASE WHEN ${n} % 5 = 0 THEN '0190a000-0000-7000-8000-' || ${hex(`${n} / 5`, 12)} END`
@@ -78,10 +78,11 @@ function columnsOf(n: string, { hex, hash }: Dialect): string {
   const event = `CASE WHEN ${n} % 100000 = 11 THEN 'key_made' WHEN ${n} % 5 = 0 THEN 'grant_ended' WHEN ${n} % 2 = 0 THEN 'wallet_proved' ELSE 'session_started' END`
   const reason = `CASE WHEN ${n} % 1000 = 5 THEN 'refresh_replayed' WHEN ${n} % 5 = 0 THEN 'revoked' ELSE 'signature' END`
   const text = `'{"seq":' || ${n} || ',"id":"00000000-0000-4000-8000-000000000000","at":1700000000,"event":"session_started","result":"done","reason":"signature","client_id":"00000000-0000-4000-8000-000000000000","wallet":"0x0000…0000","request_id":"00000000-0000-4000-8000-000000000000","network":"203.0.113"}'`
-  return `${n}, ${FROM} + ${n} / 10, ${event}, ${reason}, ${client}, ${grant}, ${wallet}, ${operator}, ${text}, ${hash}`
+  return `${seq} + ${n}, ${at} + ${n} / 10, ${event}, ${reason}, ${client}, ${grant}, ${wallet}, ${operator}, ${text}, ${hash}`
 }
 
-async function fillPostgres(url: string, lines: number): Promise<void> {
+/** `from`: the number and the time before the first line. */
+export async function fillTrail(url: string, lines: number, from?: { seq: number; at: number }): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
   const indexes =
     await sql`SELECT indexname AS name, indexdef AS sql FROM pg_indexes WHERE tablename = 'audit_lines' AND indexname NOT LIKE '%pkey'`
@@ -91,10 +92,10 @@ async function fillPostgres(url: string, lines: number): Promise<void> {
     hex: (expression: string, digits: number) => `lpad(to_hex(${expression}), ${digits}, '0')`,
     hash: 'left(md5(n::text) || md5(n::text), 43)',
   }
-  for (let from = 1; from <= lines; from += 1_000_000) {
-    const to = Math.min(from + 999_999, lines)
+  for (let first = 1; first <= lines; first += 1_000_000) {
+    const to = Math.min(first + 999_999, lines)
     await sql.unsafe(
-      `INSERT INTO audit_lines SELECT ${columnsOf('n', dialect)} FROM generate_series(${from}::bigint, ${to}) AS n`,
+      `INSERT INTO audit_lines SELECT ${columnsOf('n', dialect, from)} FROM generate_series(${first}::bigint, ${to}) AS n`,
     )
     tell(`  ${to.toLocaleString('en')} lines`)
   }
@@ -180,7 +181,7 @@ export async function measureAudit(args: string[]): Promise<void> {
     const url = await server.urlOf('audit')
     migrate(url)
     tell(`filling PostgreSQL with ${counts.postgres.toLocaleString('en')} lines`)
-    await fillPostgres(url, counts.postgres)
+    await fillTrail(url, counts.postgres)
     const store = await openBuiltStore(url)
     rows.push(...(await measure('PostgreSQL', store as BuiltStore & Searched, counts.postgres, Number(values.rounds))))
     await store.close()

@@ -15,27 +15,30 @@ const COLOURS = [
   ['#8c959f', '#6e7681'],
 ] as const
 
-export function chartOf(title: string, groups: Group[]): string {
+/** `left`: the width of the labels; `digits`: of the values, after the point. */
+export function chartOf(title: string, groups: Group[], { left = LEFT, digits = 0 } = {}): string {
   const series = [...new Set(groups.flatMap(({ bars }) => bars.map((bar) => bar.series)))]
   const largest = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value }) => value)))
-  const lengthOf = (value: number) => Math.max(1, Math.round((value / largest) * (WIDTH - LEFT - RIGHT)))
+  const lengthOf = (value: number) => Math.max(1, Math.round((value / largest) * (WIDTH - left - RIGHT)))
 
   const lines: string[] = []
   let top = TOP
   for (const { label, bars } of groups) {
     const middle = top + (bars.length * (BAR + GAP) - GAP) / 2
-    lines.push(`<text class="label" x="${LEFT - 12}" y="${middle + 4}" text-anchor="end">${escape(label)}</text>`)
+    lines.push(`<text class="label" x="${left - 12}" y="${middle + 4}" text-anchor="end">${escape(label)}</text>`)
     for (const { series: name, value } of bars) {
       lines.push(
-        `<rect class="s${series.indexOf(name)}" x="${LEFT}" y="${top}" width="${lengthOf(value)}" height="${BAR}" rx="2"/>`,
+        `<rect class="s${series.indexOf(name)}" x="${left}" y="${top}" width="${lengthOf(value)}" height="${BAR}" rx="2"/>`,
       )
-      lines.push(`<text x="${LEFT + lengthOf(value) + 6}" y="${top + BAR - 4}">${Math.round(value).toLocaleString('en')}</text>`)
+      lines.push(
+        `<text x="${left + lengthOf(value) + 6}" y="${top + BAR - 4}">${value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}</text>`,
+      )
       top += BAR + GAP
     }
     top += GROUP_GAP
   }
 
-  let x = LEFT
+  let x = left
   const legend = series.flatMap((name, index) => {
     const entry = [
       `<rect class="s${index}" x="${x}" y="32" width="11" height="11" rx="2"/>`,
@@ -44,7 +47,7 @@ export function chartOf(title: string, groups: Group[]): string {
     x += 16 + name.length * 6.8 + 24
     return entry
   })
-  return drawing(title, top, [...legend, ...lines], LEFT)
+  return drawing(title, top, [...legend, ...lines], left)
 }
 
 export type Line = { name: string; values: number[] }

@@ -1,6 +1,6 @@
 /**
- * Clients that no operator registered, and devices: authorize for a metadata document in memory beside authorize for a registered client; polls
- * of pending device codes; and the latency of refreshes while many unknown client ids arrive.
+ * Clients that no operator registered, and devices: authorize for a metadata document in memory beside authorize for a registered client, and
+ * polls of pending device codes. `hostile.ts` measures refreshes while many unknown client ids arrive.
  *
  * The documents come from this process, which also makes the load: a process of their own would share the load's core with it.
  */
@@ -11,38 +11,26 @@ import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { closedLoop, sendAll } from './load/closed-loop.ts'
 import type { Answer } from './load/connection.ts'
-import { latenciesOf } from './load/open-loop.ts'
 import { requireStatus, requireText, type Work, WrongAnswer } from './load/work.ts'
 import { processorSeconds } from './machine.ts'
 import { tell } from './measure.ts'
-import { refreshing } from './operations.ts'
+import { authorizePath } from './operations.ts'
 import type { Options } from './options.ts'
-import { publicPost, visit } from './request.ts'
-import { median, percentile } from './statistics.ts'
+import { visit } from './request.ts'
+import { startDevices } from './servers/devices.ts'
+import { median } from './statistics.ts'
 import type { Target } from './target.ts'
 
 /** One figure a round. */
 type Rate = { perSecond: number[]; processorMicroseconds: number[] }
-
-export type Beside = 'nothing' | 'a registered client' | 'unknown ids of one network' | 'unknown ids of as many networks'
-
-/**
- * Latencies in milliseconds of refreshes, while other requests arrive; one figure a round. `answered`: how often each status was the answer
- * to the others. `busy`: the part of one core that the server used.
- */
-export type Crowd = { beside: Beside; p50: number[]; p99: number[]; busy: number[]; answered: Record<string, number> }
 
 export type ClientsMeasured = {
   registered: Rate
   document: Rate
   /** on PostgreSQL; transactions, and rows inserted, updated or deleted, for each poll */
   poll: Rate & { transactions: number; written: number }
-  refreshesPerSecond: number
-  crowdPerSecond: number
-  crowds: Crowd[]
 }
 
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 /** So that each device of the bench has a network of its own. */
 export const TRUSTED_PROXY = { GRANTOR_TRUSTED_PROXIES: '127.0.0.1' }
 
@@ -50,8 +38,6 @@ const WARM_UP = 2000
 const DEVICES = 5000
 /** each waits three times for the statistics */
 const POLL_ROUNDS = 3
-const CROWD = 1000
-const REFRESHES = 500
 /** milliseconds within which PostgreSQL writes the counts of idle connections to its statistics */
 const STATISTICS_DELAY = 11_000
 
@@ -62,8 +48,7 @@ export async function measureClients([development, devices]: Target[], options: 
   try {
     const [registered, document] = await measureAuthorize(development, documents.origin, options)
     const poll = await measurePolls(devices, options)
-    const crowds = await measureCrowds(development, documents.origin, options)
-    return { registered, document, poll, refreshesPerSecond: REFRESHES, crowdPerSecond: CROWD, crowds }
+    return { registered, document, poll }
   } finally {
     documents.close()
   }
@@ -84,21 +69,6 @@ async function serveDocuments() {
 
 const REDIRECT_URI = 'http://127.0.0.1:7777/callback'
 
-/** The same request for every client: a resource, PKCE, no session. */
-function authorizePath({ paths, demo }: Target, clientId: string): string {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: REDIRECT_URI,
-    resource: demo?.resource ?? '',
-    scope: 'notes.read',
-    state: 'a-state',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-  })
-  return `${paths.authorize}?${query.toString()}`
-}
-
 function endless(request: string, accept: (answer: Answer) => void): Work {
   return { next: () => request, accept }
 }
@@ -111,7 +81,7 @@ function requireLogin(answer: Answer): void {
 async function measureAuthorize(server: Target, origin: string, { rounds, seconds, connections }: Options) {
   const rate = (): Rate => ({ perSecond: [], processorMicroseconds: [] })
   const lanes = [server.demo?.clientId ?? '', `${origin}/cached.json`].map((id) => ({
-    work: endless(visit(authorizePath(server, id), '192.0.2.1'), requireLogin),
+    work: endless(visit(authorizePath(server, { clientId: id, redirectUri: REDIRECT_URI }), '192.0.2.1'), requireLogin),
     rate: rate(),
   }))
   // The first request alone fetches the document.
@@ -143,7 +113,7 @@ async function measurePolls(server: Target, { connections }: Options): Promise<C
   try {
     let [transactions, written] = [0, 0]
     for (let round = 0; round < POLL_ROUNDS; round++) {
-      const polls = await startDevices(server, round)
+      const polls = await pollsOf(server)
       await pause(STATISTICS_DELAY)
       const before = await countWork(sql)
       await measureRate(poll, server, () => sendAll(server.port, polls, connections))
@@ -171,20 +141,8 @@ async function countWork(sql: postgres.Sql): Promise<{ transactions: number; wri
 }
 
 /** New devices, and a poll of each. */
-async function startDevices({ port, client, paths }: Target, round: number): Promise<Work> {
-  const polls: string[] = []
-  let left = DEVICES
-  await sendAll(port, {
-    next() {
-      const address = networkOf(round * DEVICES + left)
-      return left-- > 0 ? publicPost('/oauth/device_authorization', address, { client_id: client.id }) : undefined
-    },
-    accept(answer) {
-      requireStatus(answer, 200, 'device authorization')
-      const [, code = ''] = /"device_code":"([^"]+)"/.exec(answer.body) ?? []
-      polls.push(publicPost(paths.token, '192.0.2.1', { client_id: client.id, grant_type: DEVICE_GRANT, device_code: code }))
-    },
-  })
+async function pollsOf(server: Target): Promise<Work> {
+  const polls = await startDevices(server, server.client.id, DEVICES)
   return {
     next: () => polls.pop(),
     accept(answer) {
@@ -194,60 +152,11 @@ async function startDevices({ port, client, paths }: Target, round: number): Pro
   }
 }
 
-/** An address in a network of its own. */
-function networkOf(index: number): string {
-  return `${10 + ((index >> 16) & 63)}.${(index >> 8) & 255}.${index & 255}.1`
-}
-
-async function measureCrowds(server: Target, origin: string, options: Options): Promise<Crowd[]> {
-  const refreshes = refreshing(server, (await server.supply?.refreshTokens(options.chains)) ?? [])
-  await closedLoop(server.port, refreshes, { connections: options.connections, seconds: 2 })
-  // Written once: the load must cost as little as that of a registered client.
-  const [before = '', after = ''] = authorizePath(server, `${origin}/client-N.json`).split('N.json')
-  let count = 0
-  const unknown = () => `${before}${count++}.json${after}`
-  const requests: Record<Beside, (() => string) | null> = {
-    nothing: null,
-    'a registered client': () => visit(authorizePath(server, server.demo?.clientId ?? ''), '192.0.2.1'),
-    'unknown ids of one network': () => visit(unknown(), '192.0.2.1'),
-    'unknown ids of as many networks': () => visit(unknown(), networkOf(count)),
-  }
-  const crowds = (Object.keys(requests) as Beside[]).map(
-    (beside): Crowd => ({ beside, p50: [], p99: [], busy: [], answered: {} }),
-  )
-  for (let round = 0; round < options.rounds; round++)
-    for (const crowd of round % 2 === 0 ? crowds : crowds.toReversed())
-      await measureCrowd(crowd, { server, refreshes, next: requests[crowd.beside] }, options)
-  for (const { beside, p50, p99, busy } of crowds)
-    tell(
-      `refresh beside ${beside}: p50 ${median(p50).toFixed(2)} ms, p99 ${median(p99).toFixed(2)} ms, ${median(busy).toFixed(2)} of a core`,
-    )
-  return crowds
-}
-
-async function measureCrowd(
-  { p50, p99, busy, answered }: Crowd,
-  { server: { port, running }, refreshes, next }: { server: Target; refreshes: Work; next: (() => string) | null },
-  { connections, seconds }: Options,
-): Promise<void> {
-  const accept = ({ status }: Answer) => void (answered[status] = (answered[status] ?? 0) + 1)
-  const [from, used] = [performance.now(), processorSeconds(running.pid)]
-  const others = next && latenciesOf(port, { next, accept }, { connections: 256, rate: CROWD, seconds })
-  const latencies = await latenciesOf(port, refreshes, { connections, rate: REFRESHES, seconds })
-  p50.push(percentile(latencies, 0.5))
-  p99.push(percentile(latencies, 0.99))
-  await others
-  busy.push((processorSeconds(running.pid) - used) / ((performance.now() - from) / 1000))
-}
-
 /** What the aims compare. */
-export function ratiosOf({ registered, document, poll, crowds }: ClientsMeasured) {
-  const p99Beside = (beside: Beside) => median(crowds.find((crowd) => crowd.beside === beside)?.p99 ?? [])
+export function ratiosOf({ registered, document, poll }: ClientsMeasured) {
   return {
     authorize: median(document.perSecond) / median(registered.perSecond),
     transactions: poll.transactions,
     written: poll.written,
-    oneNetwork: p99Beside('unknown ids of one network') / p99Beside('nothing'),
-    manyNetworks: p99Beside('unknown ids of as many networks') / p99Beside('nothing'),
   }
 }

@@ -18,6 +18,7 @@ const fileOf = (part: PartName): string => join(DOCS, `bench/${part}.json`)
 
 export const PAGE = join(DOCS, 'performance.md')
 export const CHART = join(DOCS, 'bench/chart.svg')
+export const HOSTILE_CHART = join(DOCS, 'bench/hostile.svg')
 
 export function figuresOf(measured: PartResult, { seconds, rounds, connections, chains }: Load): Figures {
   const measuredOn = new Date().toISOString().slice(0, 10)

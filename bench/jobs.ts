@@ -83,8 +83,8 @@ async function measureEngine(engine: string, { home, folder, grants }: Place): P
     chains: CHAINS,
     async fill() {
       tell(`filling ${engine} with ${grants.toLocaleString('en')} grants of another client`)
-      if (database) await fillPostgres(databaseUrl, grants, OTHER_CLIENT)
-      else fillSqlite(file, grants, OTHER_CLIENT)
+      if (database) await fillPostgres(databaseUrl, grants, { clientId: OTHER_CLIENT })
+      else fillSqlite(file, grants, { clientId: OTHER_CLIENT })
     },
     settings: { GRANTOR_ADMIN_URL: `http://localhost:${adminPort}`, GRANTOR_ADMIN_LISTEN: `127.0.0.1:${adminPort}` },
   })

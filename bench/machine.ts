@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
+import { sum } from './statistics.ts'
 
 export type Cores = {
   /** the cores of the servers and of the load, in the syntax of `taskset -c`; null for all cores */
@@ -76,8 +77,6 @@ function read(file: string): string {
     return ''
   }
 }
-
-const sum = (values: number[]): number => values.reduce((total, each) => total + each, 0)
 
 /** The machine on which figures were measured. */
 export function describeMachine(): { processor: string; cores: number; node: string; system: string } {

@@ -166,6 +166,23 @@ export function authorizing(target: Target, cookies: string[], onCode?: (code: s
   }
 }
 
+/** An authorization request without a session, with PKCE, and with the resource that unregistered clients may request. */
+export function authorizePath(
+  { paths, demo }: Pick<Target, 'paths' | 'demo'>,
+  { clientId, redirectUri }: { clientId: string; redirectUri: string },
+): string {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    ...(demo ? { resource: demo.resource, scope: 'notes.read' } : {}),
+    state: 'a-state',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  })
+  return `${paths.authorize}?${query.toString()}`
+}
+
 export type Tokens = { accessToken: string; refreshToken: string }
 
 /** Both tokens of a token response. Throws if one is missing. */

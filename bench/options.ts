@@ -2,12 +2,25 @@
 import { parseArgs } from 'node:util'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
-export const PARTS = ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'memory', 'others'] as const
+export const PARTS = [
+  'peer',
+  'floor',
+  'postgres',
+  'workers',
+  'grants',
+  'stalls',
+  'clients',
+  'hostile',
+  'memory',
+  'others',
+] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Options = {
   parts: PartName[]
   only: OperationName[]
+  /** only the scenes of the part hostile whose name contains this text; null for all */
+  scenes: string | null
   seconds: number
   rounds: number
   connections: number
@@ -43,8 +56,9 @@ Parts (unless named, all but others):
   grants    refresh with 2,000,000 grants in the store against 10,000, and start to ready
   stalls    the slowest refreshes of random grants among 2,000,000 on SQLite, at half of the highest rate, the longest
             block of the event loop, and refreshes by a second process on the same file
-  clients   authorize for a metadata document in memory against a registered client, polls of pending device codes, and
-            refreshes while 1,000 unknown client ids a second arrive
+  clients   authorize for a metadata document in memory against a registered client, and polls of pending device codes
+  hostile   refreshes at half load beside one kind of hostile or heavy work at a time, such as 1,000 unknown client ids a
+            second, and beside nothing
   memory    the memory of a process that is started without any option of Node, under the six operations at once, on SQLite
             and on PostgreSQL
   others    five operations against Hydra and Keycloak, all on one PostgreSQL server; each of them on one core, and the
@@ -66,6 +80,7 @@ Parts (unless named, all but others):
 
 Options:
   --only LIST       of the operations ${Object.keys(OPERATIONS).join(',')} (default: all the part has)
+  --scenes TEXT     of the part hostile, only the scenes whose name contains this text
   --seconds N       length of one measurement (2)
   --rounds N        alternations (5)
   --connections N   of the load (64)
@@ -95,6 +110,7 @@ export function parseOptions(args: string[]): Options | 'help' {
     allowPositionals: true,
     options: {
       only: { type: 'string' },
+      scenes: { type: 'string' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       connections: { type: 'string' },
@@ -130,6 +146,7 @@ export function parseOptions(args: string[]): Options | 'help' {
   return {
     parts: parts.length === 0 ? PARTS.filter((name) => name !== 'others') : parts,
     only: (values.only?.split(',') ?? []).map((name) => oneOf(name, Object.keys(OPERATIONS) as OperationName[], 'operation')),
+    scenes: values.scenes ?? null,
     seconds: number('seconds', 2),
     rounds: number('rounds', 5),
     connections: number('connections', 64),

@@ -2,7 +2,8 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ClientsMeasured, DEVICE_GRANT, measureClients, TRUSTED_PROXY } from './clients.ts'
+import { type ClientsMeasured, measureClients, TRUSTED_PROXY } from './clients.ts'
+import { type HostileMeasured, measureHostile } from './hostile.ts'
 import { closedLoop } from './load/closed-loop.ts'
 import { hasWrk, loadWithWrk } from './load/wrk.ts'
 import { chooseCores, peakMemory, stayOn } from './machine.ts'
@@ -11,6 +12,7 @@ import { type MemoryMeasured, measureMemory } from './memory.ts'
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts'
 import type { Options, PartName } from './options.ts'
 import { startDevelopment } from './servers/development.ts'
+import { DEVICE_GRANT } from './servers/devices.ts'
 import { fillPostgres, fillSqlite, fillSqliteBetween } from './servers/fill.ts'
 import { startFloor } from './servers/floor.ts'
 import { startGrantor } from './servers/grantor.ts'
@@ -18,6 +20,7 @@ import { startHydra } from './servers/hydra.ts'
 import { startKeycloak } from './servers/keycloak.ts'
 import { startPeer } from './servers/peer.ts'
 import { type PostgresServer, startPostgres } from './servers/postgres.ts'
+import { freePort } from './servers/process.ts'
 import { measureStalls, REFRESHED, type Stalls } from './stalls.ts'
 import { median } from './statistics.ts'
 import type { Target } from './target.ts'
@@ -42,6 +45,8 @@ export type PartResult = {
   stalls?: Stalls[]
   /** of the part `clients` */
   clients?: ClientsMeasured
+  /** of the part `hostile` */
+  hostile?: HostileMeasured[]
   /** of the part `memory` */
   memory?: MemoryMeasured[]
 }
@@ -166,6 +171,23 @@ const PARTS: Record<PartName, Part> = {
       }),
     ],
   },
+  hostile: {
+    shared: () => false,
+    operations: [],
+    latency: false,
+    async servers(bench) {
+      const admin = `127.0.0.1:${await freePort()}`
+      const settings = {
+        ...TRUSTED_PROXY,
+        GRANTOR_RATE_LIMIT: 'on',
+        // The good clients have one network and few wallets.
+        GRANTOR_CODE_LIMIT: '1000000',
+        GRANTOR_ADMIN_URL: `http://${admin}`,
+        GRANTOR_ADMIN_LISTEN: admin,
+      }
+      return [await bench.grantor({ name: 'grantor, PostgreSQL', store: 'postgres', settings }), await bench.development()]
+    },
+  },
   memory: {
     shared: () => true,
     operations: [],
@@ -220,6 +242,7 @@ export async function runPart(
     const loadCheck = floor && wanted.includes('same') && hasWrk() ? await checkLoad(floor, options, folder) : null
     const clients = part === 'clients' ? await measureClients(targets, options) : null
     const stalls = part === 'stalls' ? await measureStalls(targets, options, cores.load) : null
+    const hostile = part === 'hostile' ? await measureHostile(targets, options) : null
     const mixed = part === 'memory' ? await measureMemory(targets, loadOf(part, options)) : null
     const facts = [...targets, ...resting].map(({ name, running, readyAfter }) => ({
       name,
@@ -233,6 +256,7 @@ export async function runPart(
       loadCheck,
       ...(stalls ? { stalls } : {}),
       ...(clients ? { clients } : {}),
+      ...(hostile ? { hostile } : {}),
       ...(mixed ? { memory: mixed } : {}),
     }
   } finally {
@@ -289,7 +313,8 @@ function benchIn(
       else fillSqlite(file, grants)
     }
     const start = { name, home, databaseUrl, workers, cores, folder, starts, ...(grants > 0 ? { fill } : {}), ...more }
-    return keep(await startGrantor({ ...start, ...(spread ? { chains: spread, metrics: true } : {}) }))
+    const target = keep(await startGrantor({ ...start, ...(spread ? { chains: spread, metrics: true } : {}) }))
+    return { ...target, databasePid: database?.pid }
   }
   return {
     options,

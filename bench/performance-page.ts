@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { chartOf, type Group } from './chart.ts'
 import { checksOf } from './checks.ts'
 import { coresFor, costsOf } from './cost.ts'
-import { CHART, type Figures, PAGE } from './figures.ts'
+import { CHART, type Figures, HOSTILE_CHART, PAGE } from './figures.ts'
+import { ratioOf } from './hostile.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import { BASELINE } from './parts.ts'
 import { median } from './statistics.ts'
@@ -17,6 +18,7 @@ const TITLES = {
   grants: 'A large store',
   stalls: 'The slowest refreshes of a large store',
   clients: 'Clients that are not registered, and devices',
+  hostile: 'Refreshes beside hostile or heavy work',
   memory: 'Memory under mixed load',
   others: 'Hydra and Keycloak on the same PostgreSQL',
 } as const
@@ -24,8 +26,26 @@ const TITLES = {
 /** Writes the tables of the page and the chart anew from the stored figures. Text outside of the marks is not changed. */
 export function rewrite(all: Figures[]): void {
   writeFileSync(PAGE, withFigures(readFileSync(PAGE, 'utf8'), all))
-  const chart = chartFrom(all)
-  if (chart !== null) writeFileSync(CHART, chart)
+  for (const [file, chart] of chartsFrom(all)) writeFileSync(file, chart)
+}
+
+/** The charts of the page and their files, of the parts that were measured. */
+export function chartsFrom(all: Figures[]): [file: string, chart: string][] {
+  const charts: [string, string | null][] = [
+    [CHART, ratesChart(all)],
+    [HOSTILE_CHART, hostileChart(all)],
+  ]
+  return charts.filter((each): each is [string, string] => each[1] !== null)
+}
+
+function hostileChart(all: Figures[]): string | null {
+  const { hostile = [] } = all.find(({ part }) => part === 'hostile') ?? {}
+  if (hostile.length === 0) return null
+  const groups = hostile.map((measured) => ({
+    label: measured.scene,
+    bars: [{ series: measured.server, value: ratioOf(measured) }],
+  }))
+  return chartOf('p99 of refreshes at half load, divided by the p99 beside nothing', groups, { left: 360, digits: 2 })
 }
 
 /** The page's text with these figures between its marks. */
@@ -33,7 +53,7 @@ export function withFigures(page: string, all: Figures[]): string {
   return Object.entries(sectionsOf(all)).reduce((text, [name, content]) => between(text, name, content), page)
 }
 
-export function chartFrom(all: Figures[]): string | null {
+function ratesChart(all: Figures[]): string | null {
   const peer = all.find(({ part }) => part === 'peer')
   if (!peer) return null
   const groups = (Object.keys(OPERATIONS) as OperationName[]).flatMap((operation): Group[] => {

@@ -82,7 +82,7 @@ async function soak(target: Target, count: number): Promise<Minute[]> {
     const [sorted] = await Promise.all([
       latenciesOf(target.port, work, { connections: 128, rate, seconds: 60 }),
       endGrants(target),
-      minutes.length % ROTATED_EVERY === ROTATED_EVERY - 1 ? target.rotateKey?.() : undefined,
+      minutes.length % ROTATED_EVERY === ROTATED_EVERY - 1 ? target.run?.(['keys', 'rotate']) : undefined,
     ])
     const at = (share: number) => percentile(sorted, share)
     const minute: Minute = { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1), memory: memory(target.running.pid) }

@@ -17,3 +17,7 @@ export function percentile(ascending: readonly number[], share: number): number 
 export function spread(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / median(values)
 }
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, each) => total + each, 0)
+}

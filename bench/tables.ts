@@ -1,11 +1,12 @@
 /** The result for people: the aims, and everything that was measured, as tables of Markdown. */
 import type { Check } from './checks.ts'
 import type { ClientsMeasured } from './clients.ts'
+import { costOf, type HostileMeasured, ratioOf } from './hostile.ts'
 import type { MemoryMeasured } from './memory.ts'
 import { OPERATIONS } from './operations.ts'
 import type { PartResult } from './parts.ts'
 import type { Stalls } from './stalls.ts'
-import { median, spread } from './statistics.ts'
+import { median, spread, sum } from './statistics.ts'
 
 export function checksTable(checks: Check[]): string {
   const rows = checks.map(({ what, ours, against, theirs, measured, required, reached }) => [
@@ -66,39 +67,59 @@ function stallsTable(stalls: Stalls[]): string {
   return markdownTable(head, rows)
 }
 
-/** The part `clients`: the rates, and the refreshes beside other requests. */
-function clientsTable({ registered, document, poll, refreshesPerSecond, crowdPerSecond, crowds }: ClientsMeasured): string {
+/** The part `clients`. */
+function clientsTable({ registered, document, poll }: ClientsMeasured): string {
   const rates = [
     ['authorize without a session, a registered client', registered],
     ['authorize without a session, a metadata document in memory', document],
     ['a poll of a pending device code, on PostgreSQL', poll],
   ] as const
-  const rateRows = rates.map(([what, { perSecond, processorMicroseconds }]) => [
+  const rows = rates.map(([what, { perSecond, processorMicroseconds }]) => [
     what,
     Math.round(median(perSecond)).toLocaleString('en'),
     `${Math.round(spread(perSecond) * 100)} %`,
     `${Math.round(median(processorMicroseconds))} µs`,
   ])
-  const crowdRows = crowds.map(({ beside, p50, p99, busy, answered }) => [
-    beside === 'nothing' ? beside : `${crowdPerSecond.toLocaleString('en')} authorize requests of ${beside}`,
+  return markdownTable(['request', 'a second', 'spread', 'processor time each'], rows)
+}
+
+/** The part `hostile`, one row for each scene. */
+function hostileTable(measured: HostileMeasured[]): string {
+  const sideOf = ({ p50, p99, busy }: HostileMeasured['beside']) => [
     `${ms(median(p50))} / ${ms(median(p99))}`,
     `${Math.round(median(busy) * 100)} %`,
-    Object.entries(answered)
-      .map(([status, count]) => `${status}: ${count.toLocaleString('en')}`)
-      .join(', '),
-  ])
-  return [
-    markdownTable(['request', 'a second', 'spread', 'processor time each'], rateRows),
-    markdownTable(
-      [
-        'beside, a second',
-        `p50 / p99 of ${refreshesPerSecond} refreshes a second`,
-        'core in use',
-        'how the other requests were answered',
-      ],
-      crowdRows,
-    ),
-  ].join('\n\n')
+  ]
+  const rows = measured.map((each) => {
+    const { scene, server, rate, nothing, beside, memory, answered } = each
+    const cost = costOf(each)
+    return [
+      scene,
+      `${server}, ${rate.toLocaleString('en')}/s`,
+      ...sideOf(nothing),
+      ...sideOf(beside),
+      `${(median(beside.p50) / median(nothing.p50)).toFixed(2)} × / ${ratioOf(each).toFixed(2)} ×`,
+      `${sum(nothing.errors)} / ${sum(beside.errors)}`,
+      `${Math.round(memory)} MiB`,
+      Number.isNaN(cost.server) ? '' : `${Math.round(cost.server)} + ${Math.round(cost.database)} µs`,
+      Object.entries(answered)
+        .map(([status, count]) => `${status}: ${count.toLocaleString('en')}`)
+        .join(', '),
+    ]
+  })
+  const head = [
+    'beside',
+    'server, refreshes a second',
+    'p50 / p99 beside nothing',
+    'core in use',
+    'p50 / p99 beside it',
+    'core in use',
+    'p50 / p99, ratio',
+    'failed refreshes beside nothing / beside it',
+    'memory at its highest',
+    'processor time of each other request, server + database',
+    'how the other requests were answered',
+  ]
+  return markdownTable(head, rows)
 }
 
 /** The part `memory`, one row for each server. */
@@ -115,13 +136,14 @@ function memoryTable(measured: MemoryMeasured[]): string {
 /** Everything that a part measured of requests. */
 export function measuredTable(part: PartResult): string {
   if (part.clients) return clientsTable(part.clients)
+  if (part.hostile) return hostileTable(part.hostile)
   if (part.memory) return memoryTable(part.memory)
   return part.stalls ? stallsTable(part.stalls) : resultsTable(part)
 }
 
-/** Empty for the part `memory`, whose own table has the memory. */
+/** Empty for the parts whose own table has the memory. */
 export function serversTable(part: PartResult): string {
-  if (part.memory) return ''
+  if (part.memory || part.hostile) return ''
   const rows = part.servers.map(({ name, readyAfter, peakMemory }) => [
     name,
     `${Math.round(median(readyAfter))} ms`,

@@ -33,6 +33,8 @@ export type Target = {
   /** the demo's registered native client, and the resource that it and unregistered clients may request; of `grantor start` only */
   demo?: { clientId: string; resource: string }
   databaseUrl?: string
+  /** the process of the PostgreSQL server, if it has one of the bench's own */
+  databasePid?: number | undefined
   /** the status of a redirect from authorize: 302 or 303 */
   redirect: number
   /** null for a server without tokens */
@@ -43,7 +45,9 @@ export type Target = {
   longestBlock(): Promise<number>
   /** starts another process of the same service on the same database; it listens on a port of its own and runs on these cores */
   startSecond?(cores: string | null): Promise<Target>
-  /** makes the next signing key */
-  rotateKey?(): Promise<void>
+  /** the origin of its admin API, if it has one */
+  adminUrl?: string | undefined
+  /** runs a command of the same service, and returns what it printed; `isIdle`: see `runNode` */
+  run?(words: string[], how?: { isIdle: boolean }): Promise<string>
   stop(): Promise<void>
 }

@@ -13,7 +13,7 @@ import { startGrantor } from '../servers/grantor.ts'
 import { startNode, untilEnd } from '../servers/process.ts'
 import { median } from '../statistics.ts'
 import { markdownTable } from '../tables.ts'
-import { type Place, registerApi } from './api.ts'
+import { optionsOfApi, type Place } from './api.ts'
 
 const TOKENS_EACH_ROUND = 200
 /** Tokens that each check checks before the first round: the first checks run code that is not compiled yet. */
@@ -39,7 +39,7 @@ export async function measureChecks(
     fill: async () => insertEndings(file, entries),
   })
   try {
-    const options = await registerApi(target, { home, folder })
+    const options = await optionsOfApi(target)
     const tokens = (await target.supply?.accessTokens(1 + WARM_UP + rounds * TOKENS_EACH_ROUND)) ?? []
     const task = { home, options, warmUp: WARM_UP, rounds, seconds, cores: cores.load, folder }
     const speed = (await runReader({ ...task, tokens })) as FeedSpeed

@@ -13,10 +13,11 @@ import { layOut } from '../package-home.ts'
 import { formPost } from '../request.ts'
 import { startGrantor } from '../servers/grantor.ts'
 import { type PostgresServer, startPostgres } from '../servers/postgres.ts'
+import { registerApi } from '../servers/register.ts'
 import { median, spread } from '../statistics.ts'
 import { markdownTable } from '../tables.ts'
 import type { Target } from '../target.ts'
-import { type Place, registerApi } from './api.ts'
+import type { Place } from './api.ts'
 
 const KINDS = ['refresh_token', 'access_token'] as const
 type Kind = (typeof KINDS)[number]
@@ -45,7 +46,7 @@ export async function measureCost({ home, folder }: Place, { stores, baseline, r
     const lanes = [...(before === null ? [] : [await start('before', before)]), await start('now', home)]
     lanes.push(await start('now_with_reader', home, true))
     try {
-      await measureLanes(lanes, { database, rounds, home, folder: place })
+      await measureLanes(lanes, { database, rounds })
       rows.push(...lanes.map((lane) => rowOf(store, lane, lanes[0])))
     } finally {
       for (const { target } of lanes) await target.stop()
@@ -56,12 +57,12 @@ export async function measureCost({ home, folder }: Place, { stores, baseline, r
   console.log(`\n${markdownTable(head, rows)}`)
 }
 
-type Scene = Place & { database: PostgresServer | null; rounds: number }
+type Scene = { database: PostgresServer | null; rounds: number }
 
-async function measureLanes(lanes: Lane[], { database, rounds, home, folder }: Scene): Promise<void> {
+async function measureLanes(lanes: Lane[], { database, rounds }: Scene): Promise<void> {
   const stops: (() => void)[] = []
   for (const { target, hasReader } of lanes) {
-    if (hasReader) stops.push(await openReader(target, { home, folder }))
+    if (hasReader) stops.push(await openReader(target))
     for (const kind of KINDS) await revoke(target, kind, WARM_UP)
   }
   const used = ({ target }: Lane) => processorSeconds(target.running.pid) + (database ? processorSeconds(database.pid) : 0)
@@ -95,10 +96,8 @@ async function revocations({ supply, paths, authorization }: Target, kind: Kind,
 }
 
 /** Reads the stream and drops it. */
-async function openReader(target: Target, place: Place): Promise<() => void> {
-  const { introspection } = await registerApi(target, place)
-  const { clientId, clientSecret } = introspection
-  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+async function openReader(target: Target): Promise<() => void> {
+  const { authorization } = await registerApi(target)
   const stop = new AbortController()
   const headers = { authorization, accept: 'text/event-stream' }
   const response = await fetch(`http://127.0.0.1:${target.port}/oauth/endings`, { headers, signal: stop.signal })

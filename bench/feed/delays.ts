@@ -16,7 +16,7 @@ import { type Running, startNode } from '../servers/process.ts'
 import { percentile } from '../statistics.ts'
 import { markdownTable } from '../tables.ts'
 import type { Target } from '../target.ts'
-import { type ApiOptions, type Place, registerApi } from './api.ts'
+import { type ApiOptions, optionsOfApi, type Place } from './api.ts'
 
 const NODES = 3
 const APIS = 4
@@ -34,7 +34,7 @@ export async function measureDelays({ home, folder }: Place, { rate }: { rate: n
   const nodes = [first]
   while (nodes.length < NODES) nodes.push((await first.startSecond?.(cores.server)) ?? first)
   try {
-    const options = await registerApi(first, { home, folder })
+    const options = await optionsOfApi(first)
     const rows: string[][] = []
     for (const each of [WATCHED_EACH_SECOND, rate]) rows.push(await measureAt(each, { nodes, options, home, folder }))
     const head = ['endings a second', 'answered a second', 'tokens × APIs', 'p50', 'p99', 'longest', 'requests of the APIs']

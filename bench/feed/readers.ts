@@ -7,14 +7,14 @@ import { latenciesOf } from '../load/open-loop.ts'
 import { chooseCores, memory, processorSeconds, stayOn } from '../machine.ts'
 import { tell } from '../measure.ts'
 import { refreshing } from '../operations.ts'
-import { basic } from '../request.ts'
 import type { ConnectionsReport, ConnectionsTask } from '../servers/feed-connections-process.ts'
 import { startGrantor } from '../servers/grantor.ts'
 import { startNode } from '../servers/process.ts'
+import { registerApi } from '../servers/register.ts'
 import { median, percentile } from '../statistics.ts'
 import { markdownTable } from '../tables.ts'
 import type { Target } from '../target.ts'
-import { type Place, registerApi } from './api.ts'
+import type { Place } from './api.ts'
 
 /** Refreshes a second. */
 const RATE = 500
@@ -42,8 +42,7 @@ export async function measureReaders({ home, folder }: Place, load: Load): Promi
     return ((await report) as [ConnectionsReport])[0]
   }
   try {
-    const { introspection } = await registerApi(target, { home, folder })
-    const authorization = basic(introspection.clientId, introspection.clientSecret)
+    const { authorization } = await registerApi(target)
     print(await measureRounds(target, { ...load, authorization, tellReaders }), load)
   } finally {
     await running.stop()

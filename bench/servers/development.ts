@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
 import type { Target } from '../target.ts'
-import { startCommand, untilReady } from './process.ts'
+import { runNode, startCommand, untilReady } from './process.ts'
 import { signInWith } from './sign-in.ts'
 import { supplyFrom } from './supply.ts'
 import { makeWallet } from './wallet.ts'
@@ -16,7 +16,8 @@ export async function startDevelopment(start: { home: string; cores: string | nu
   const port = await fiveInARow()
   const [authUrl, loginUrl] = [`http://localhost:${port}`, `http://localhost:${port + 1}`]
   const log = join(start.folder, 'grantor-start.log')
-  const args = [join(start.home, 'bin/grantor.js'), 'start', '--ports', String(port), '--data', join(start.folder, 'data')]
+  const [program, data] = [join(start.home, 'bin/grantor.js'), join(start.folder, 'data')]
+  const args = [program, 'start', '--ports', String(port), '--data', data]
   // As in grantor.ts.
   const env = { GRANTOR_TRUSTED_PROXIES: '127.0.0.1', GRANTOR_CODE_LIFETIME: '600', GRANTOR_CODE_LIMIT: '1000000' }
   const running = startCommand({ args, cwd: start.home, env, cores: start.cores, log })
@@ -36,6 +37,8 @@ export async function startDevelopment(start: { home: string; cores: string | nu
     demo: { clientId, resource: `http://localhost:${port + 4}/mcp` },
     redirect: 302,
     supply: null,
+    run: (words, how) =>
+      runNode({ args: [program, ...words, '--data', data], cwd: start.home, env, cores: start.cores, log, ...how }),
     longestBlock: async () => Number.NaN,
     stop: running.stop,
   }

@@ -94,7 +94,8 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       databaseUrl: start.databaseUrl,
       redirect: 302,
       longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
-      rotateKey: async () => void (await runNode(grantor('keys', 'rotate'))),
+      adminUrl: start.settings?.GRANTOR_ADMIN_URL,
+      run: (words, how) => runNode({ ...grantor(...words), ...how }),
       startSecond,
       stop: running.stop,
     }

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { constants, setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { atExit } from '../at-exit.ts'
 import { pinned } from '../machine.ts'
@@ -53,9 +54,15 @@ export function startProgram({ args, cwd, env, cores, log }: Start, channels: 'i
   }
 }
 
-/** Runs a Node program to its end and returns what it printed. */
-export async function runNode(start: Start): Promise<string> {
-  return untilEnd({ ...start, log: `${start.log}.${start.args.at(1) ?? 'run'}` }, startNode)
+let runs = 0
+
+/** Runs a Node program to its end and returns what it printed. `isIdle`: with the lowest priority, as if it ran on another machine. */
+export async function runNode({ isIdle = false, ...start }: Start & { isIdle?: boolean }): Promise<string> {
+  return untilEnd({ ...start, log: `${start.log}.${++runs}.${start.args.at(1) ?? 'run'}` }, (each) => {
+    const running = startNode(each)
+    if (isIdle) setPriority(running.pid, constants.priority.PRIORITY_LOW)
+    return running
+  })
 }
 
 /** Runs a program to its end and returns what it printed, which is also in `log`. */

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { checksOf } from '../../bench/checks.ts'
-import { CHART, kept, PAGE } from '../../bench/figures.ts'
+import { kept, PAGE } from '../../bench/figures.ts'
 import { parseOptions } from '../../bench/options.ts'
 import type { PartResult } from '../../bench/parts.ts'
-import { chartFrom, withFigures } from '../../bench/performance-page.ts'
+import { chartsFrom, withFigures } from '../../bench/performance-page.ts'
 import { checksTable, measuredTable } from '../../bench/tables.ts'
 
 const latency = (p99: number) => ({ rate: 1000, requests: 2000, p50: 1, p99, max: 9 })
@@ -63,31 +63,52 @@ test('The target for p99.9 of a refresh on SQLite at half load is published as r
   )
 })
 
-test('The targets for unregistered clients and devices compare metadata documents, polls and refreshes beside unknown ids', () => {
+test('The targets for unregistered clients and devices compare metadata documents and polls', () => {
   const rate = (perSecond: number) => ({ perSecond: [perSecond], processorMicroseconds: [100] })
-  const part = (documents: number, transactions: number, p99: number): PartResult => ({
+  const part = (documents: number, transactions: number): PartResult => ({
     part: 'clients',
     servers: [],
     results: [],
     loadCheck: null,
-    clients: {
-      registered: rate(1000),
-      document: rate(documents),
-      poll: { ...rate(500), transactions, written: 0 },
-      refreshesPerSecond: 500,
-      crowdPerSecond: 1000,
-      crowds: [
-        { beside: 'nothing', p50: [1], p99: [2, 4, 100], busy: [0.1], answered: {} },
-        { beside: 'unknown ids of one network', p50: [1], p99: [p99], busy: [0.2], answered: { 302: 30, 429: 1970 } },
-        { beside: 'unknown ids of as many networks', p50: [1], p99: [p99], busy: [0.2], answered: { 302: 2000 } },
-      ],
-    },
+    clients: { registered: rate(1000), document: rate(documents), poll: { ...rate(500), transactions, written: 0 } },
   })
   const reached = (measured: PartResult) => checksOf(measured).map((check) => check.reached)
-  expect(reached(part(800, 1.04, 4.4))).toEqual([true, true, true, true])
-  expect(reached(part(799, 1.1, 4.5))).toEqual([false, false, false, false])
-  expect(measuredTable(part(800, 1, 4))).toContain(
-    '| 1,000 authorize requests of unknown ids of one network | 1.00 ms / 4.00 ms | 20 % | 302: 30, 429: 1,970 |',
+  expect(reached(part(800, 1.04))).toEqual([true, true])
+  expect(reached(part(799, 1.1))).toEqual([false, false])
+  expect(measuredTable(part(800, 1))).toContain('| authorize without a session, a metadata document in memory | 800 |')
+})
+
+test('The target for refreshes beside hostile work is published as reached up to 1.5 times the p99 beside nothing and without errors', () => {
+  const side = (used: number, ...p99: number[]) => ({
+    p50: [1],
+    p99,
+    busy: [0.5],
+    used: [used],
+    usedByDatabase: [used],
+    errors: [0],
+  })
+  const part = (p99: number, errors = 0): PartResult => ({
+    part: 'hostile',
+    servers: [],
+    results: [],
+    loadCheck: null,
+    hostile: [
+      {
+        scene: 'wrong secrets',
+        server: 'grantor, PostgreSQL',
+        rate: 2000,
+        nothing: side(1, 4, 2, 100),
+        beside: { ...side(1.2, p99, 1, 500), errors: [0, errors] },
+        memory: 150,
+        answered: { 401: 1990, 429: 10 },
+      },
+    ],
+  })
+  expect(checksOf(part(6))).toMatchObject([{ measured: '1.50 ×, 0 errors', required: '≤ 1.5 ×, 0 errors', reached: true }])
+  expect(checksOf(part(6.1))).toMatchObject([{ reached: false }])
+  expect(checksOf(part(6, 1))).toMatchObject([{ reached: false }])
+  expect(measuredTable(part(6))).toContain(
+    '| wrong secrets | grantor, PostgreSQL, 2,000/s | 1.00 ms / 4.00 ms | 50 % | 1.00 ms / 6.00 ms | 50 % | 1.00 × / 1.50 × | 0 / 0 | 150 MiB | 100 + 100 µs | 401: 1,990, 429: 10 |',
   )
 })
 
@@ -95,13 +116,14 @@ test('The tables and the chart of docs/evidence/performance.md are those that do
   const page = readFileSync(PAGE, 'utf8')
   expect(kept().map(({ part }) => part)).toContain('peer')
   expect(withFigures(page, kept()), 'run: npm run bench, or edit what is outside of the marks').toBe(page)
-  expect(chartFrom(kept())).toBe(readFileSync(CHART, 'utf8'))
+  const charts = chartsFrom(kept())
+  expect(charts.map(([file]) => [file, readFileSync(file, 'utf8')])).toEqual(charts)
 })
 
 test('Only a complete run of the bench replaces the published figures without --write-docs', () => {
   expect(parseOptions([])).toMatchObject({
     writeDocs: true,
-    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'memory'],
+    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'hostile', 'memory'],
     rounds: 5,
   })
   expect(parseOptions(['--no-build'])).toMatchObject({ writeDocs: true })
