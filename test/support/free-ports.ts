@@ -8,40 +8,47 @@ import { createServer, type Server } from 'node:net'
 const LOWEST = 12_000
 const HIGHEST = 32_000
 
-/** Returns `count` different ports, each free on 127.0.0.1 a moment ago. All are bound together before any is released. */
+// Each worker has ports of its own, and repeats none of them before it has used all. Otherwise two test files that run at the same time
+// could get the same port before either of them has bound the port.
+const SHARE = 400
+const SHARES = (HIGHEST - LOWEST) / SHARE
+const first = LOWEST + (Number(process.env.VITEST_POOL_ID ?? 0) % SHARES) * SHARE
+let next = randomInt(SHARE)
+
+/** Returns `count` different ports, each free on 127.0.0.1 a moment ago. */
 export async function freePorts(count: number): Promise<number[]> {
-  const held = new Map<number, Server>()
-  while (held.size < count) {
-    const port = randomInt(LOWEST, HIGHEST)
-    const holder = await hold(port)
-    if (holder) held.set(port, holder)
+  const free: number[] = []
+  while (free.length < count) {
+    const port = nextPort()
+    if (await isFree(port)) free.push(port)
   }
-  await Promise.all([...held.values()].map(letGo))
-  return [...held.keys()]
+  return free
 }
 
 /** The first of six ports in a row, free a moment ago: `grantor start` takes them. */
 export async function sixInARow(): Promise<number> {
-  for (;;) {
-    const first = randomInt(LOWEST, HIGHEST)
-    const held = await Promise.all([0, 1, 2, 3, 4, 5].map((offset) => hold(first + offset)))
-    await Promise.all(held.flatMap((holder) => (holder ? [letGo(holder)] : [])))
-    if (held.every(Boolean)) return first
+  for (let row: number[] = []; ; ) {
+    const port = nextPort()
+    row = (await isFree(port)) ? [...(port - 1 === row.at(-1) ? row : []), port] : []
+    const [start] = row
+    if (start !== undefined && row.length === 6) return start
   }
 }
 
-async function hold(port: number): Promise<Server | null> {
-  const holder = createServer()
+function nextPort(): number {
+  next = (next + 1) % SHARE
+  return first + next
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const holder: Server = createServer()
   holder.listen(port, '127.0.0.1')
   try {
     await once(holder, 'listening')
-    return holder
   } catch {
-    return null // in use, by a server or by an earlier round of this function
+    return false
   }
-}
-
-async function letGo(holder: Server): Promise<void> {
   holder.close()
   await once(holder, 'close')
+  return true
 }
