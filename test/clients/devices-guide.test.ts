@@ -46,7 +46,7 @@ test('The command that `npm start` prints is that of the page, and calls the dem
 
   const result = development.paste(text.replace('CLIENT_ID', id))
   const code = async () => /^ {4}([A-Z]{4}-[A-Z]{4})$/m.exec(development.printed())?.[1]
-  await expect.poll(code, { timeout: 60_000 }).toBeDefined()
+  await expect.poll(code).toBeDefined()
   await development.allowDevice(`${development.issuer}/device?user_code=${await code()}`)
   expect(await result).toContain(`answered 200: {"wallet":"${TEST_ACCOUNT}"`)
 })

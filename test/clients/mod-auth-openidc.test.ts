@@ -88,7 +88,7 @@ test.runIf(isEnabled)(
     await signIn(visitor, walk)
     expect((await visitor.visit(`${apache.url}/`)).status).toBe(200)
     await walk.postForm('/account/sign-out', {})
-    await expect.poll(async () => (await visitor.visit(`${apache.url}/`)).status, { timeout: 5000 }).toBe(302)
+    await expect.poll(async () => (await visitor.visit(`${apache.url}/`)).status).toBe(302)
   },
 )
 

@@ -72,7 +72,7 @@ async function run(
 /** Runs the file with Vitest. `text` is that of the page, with other ports. */
 async function runVitest(project: Project, file: string, text: string): Promise<string> {
   writeFileSync(join(project.folder, file), text)
-  const config = `export default { resolve: { conditions: ['grantor-source'] }, ssr: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } }, test: { include: ['${file}'], pool: 'threads', testTimeout: 120_000 } }`
+  const config = `export default { resolve: { conditions: ['grantor-source'] }, ssr: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } }, test: { include: ['${file}'], pool: 'threads', testTimeout: 120_000, hookTimeout: 120_000 } }`
   writeFileSync(join(project.folder, 'vitest.config.js'), config)
   const { code, output } = await run(project, process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run'])
   expect([code, output]).toEqual([0, expect.stringContaining('passed')])

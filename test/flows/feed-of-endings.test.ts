@@ -97,7 +97,7 @@ test('Revoking a refresh token makes every API refuse the access tokens of the g
   expect(await statuses(one.access_token)).toEqual([200, 200, 200])
 
   expect((await walk.revoke(client, one.refresh_token)).status).toBe(200)
-  await expect.poll(() => statuses(one.access_token), { timeout: 20_000 }).toEqual([401, 401, 401])
+  await expect.poll(() => statuses(one.access_token)).toEqual([401, 401, 401])
   expect(await statuses(other.access_token)).toEqual([200, 200, 200])
   expect(sent.filter((path) => path.endsWith('/introspect'))).toEqual([])
 })

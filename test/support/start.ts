@@ -346,14 +346,11 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     async rows() {
       const ids = events.flatMap(({ audit_id }) => audit_id ?? [])
       await expect
-        .poll(
-          () => {
-            const { audit_lines: lines = [] } = allRows(databasePath)
-            const stored = new Set((lines as { line: string }[]).map(({ line }) => (JSON.parse(line) as { id: string }).id))
-            return ids.filter((id) => !stored.has(id))
-          },
-          { timeout: 20_000 },
-        )
+        .poll(() => {
+          const { audit_lines: lines = [] } = allRows(databasePath)
+          const stored = new Set((lines as { line: string }[]).map(({ line }) => (JSON.parse(line) as { id: string }).id))
+          return ids.filter((id) => !stored.has(id))
+        })
         .toEqual([])
       return allRows(databasePath)
     },

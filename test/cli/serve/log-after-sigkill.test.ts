@@ -51,7 +51,7 @@ async function serve(...options: string[]): Promise<void> {
   ended = once(child, 'exit')
   processes = [child.pid ?? 0]
   const ready = () => linesOf('msg', 'auth service is ready')
-  await expect.poll(ready, { timeout: 20_000, interval: 20 }).toHaveLength(1)
+  await expect.poll(ready, { interval: 20 }).toHaveLength(1)
   processes.unshift(...(ready()[0]?.workers ?? []))
 }
 

@@ -59,7 +59,7 @@ function startWith(handles: Handle[], argv = ['serve']): Running {
   return { child, out: () => out, ended: once(child, 'close') }
 }
 
-const untilReady = ({ out }: Running) => expect.poll(out, { timeout: 60_000 }).toContain(' is ready')
+const untilReady = ({ out }: Running) => expect.poll(out).toContain(' is ready')
 const statusOf = async (path: string) =>
   (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } })).status
 const live = () => statusOf('/health/live')
@@ -129,6 +129,6 @@ describe('Sockets of systemd', () => {
     })
     onTestFinished(() => void one.kill('SIGKILL'))
     await once(one.stdout, 'data')
-    await expect.poll(live, { timeout: 60_000 }).toBe(200)
+    await expect.poll(live).toBe(200)
   })
 })

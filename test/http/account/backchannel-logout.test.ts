@@ -56,7 +56,7 @@ describe('Back-channel logout', () => {
   /** Waits until the log has this many notices, delivered or lost, after the first `before` ones. */
   async function awaitNotices(count: number, before: number): Promise<string[]> {
     const events = () => grantor.events.filter(({ event }) => event.startsWith('logout_notice_')).slice(before)
-    await expect.poll(() => events().length, { timeout: 5000 }).toBe(count)
+    await expect.poll(() => events().length).toBe(count)
     return events().map(({ event }) => event)
   }
   const countNotices = (): number => grantor.events.filter(({ event }) => event.startsWith('logout_notice_')).length
@@ -183,7 +183,7 @@ describe('Back-channel logout', () => {
       }
       expect(noticeOf(await browser.postForm('/account/sign-out', {}))).toBe('signed_out')
       expect(way.lost()).toBe(1)
-      await expect.poll(() => received.length, { timeout: 5000 }).toBe(1)
+      await expect.poll(() => received.length).toBe(1)
       expect(
         onPostgres.events.filter(({ event }) => event.startsWith('logout_notice_')).map(({ client_id }) => client_id),
       ).toEqual([listening.id])

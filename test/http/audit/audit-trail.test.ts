@@ -161,7 +161,7 @@ test('If the line cannot be stored, the change stays, an alarm is logged, the re
   expect(app.grantor.events.at(-1)).toMatchObject({ event: 'audit_trail_behind', alarm: true })
   expect(await app.isActive(tokens.access_token)).toBe(false)
   audit.append = append
-  await expect.poll(async () => (await linesOf(app)).at(-1), { timeout: 8000 }).toMatchObject({ event: 'app_ended' })
+  await expect.poll(async () => (await linesOf(app)).at(-1)).toMatchObject({ event: 'app_ended' })
   await expect.poll(() => app.grantor.events.at(-1)?.event).toBe('audit_trail_caught_up')
 })
 

@@ -194,7 +194,7 @@ describe('The name in the claims of scope profile', () => {
       expect(chain.asked.length).toBe(before + 1)
       const host = new URL(chain.url).host
       await expect
-        .poll(() => grantor.logLines.findLast((line) => line.includes('names unavailable')), { timeout: 10_000 })
+        .poll(() => grantor.logLines.findLast((line) => line.includes('names unavailable')))
         .toContain(`"problem":"${host}: `)
       expect(grantor.logLines.join('')).not.toContain('secret-key-of-the-operator')
       chain.setFault(null)

@@ -26,8 +26,8 @@ beforeEach(async () => {
   store = await open()
 })
 
-async function open(): Promise<Store> {
-  const address = addressOf(`${server.urlOf('postgres')}?statement_timeout=300&pool_size=40`)
+async function open(statementTimeout = 300): Promise<Store> {
+  const address = addressOf(`${server.urlOf('postgres')}?statement_timeout=${statementTimeout}&pool_size=40`)
   const store = await openPostgresStore(address, { clock: 'given' })
   onTestFinished(() => store.close())
   return store
@@ -45,7 +45,7 @@ async function requireStandby(name: 'elsewhere' | ''): Promise<void> {
       () => false,
       () => true,
     )
-  await expect.poll(doCommitsWait, { timeout: 20_000 }).toBe(name !== '')
+  await expect.poll(doCommitsWait).toBe(name !== '')
 }
 
 const outcomeOf = (call: () => Promise<unknown>): Promise<unknown> =>
@@ -297,22 +297,21 @@ const CASES: Case[] = [
   },
 ]
 
-test('What is found already done is acknowledged only once a synchronous standby has it', { timeout: 60_000 }, async () => {
+test('What is found already done is acknowledged only once a synchronous standby has it', async () => {
   const repeats = new Map<string, (store: Store) => Promise<unknown>>()
   for (const { what, prepare } of CASES) repeats.set(what, await prepare(store))
-  const repeatAll = async () => {
-    const node = await open()
+  const repeatAll = async (node: Store) => {
     const outcomes = [...repeats].map(async ([what, repeat]) => [what, await outcomeOf(() => repeat(node))] as const)
     return Object.fromEntries(await Promise.all(outcomes))
   }
   await requireStandby('elsewhere')
-  const without = await repeatAll()
+  const without = await repeatAll(await open())
   await requireStandby('')
   expect(without).toEqual(Object.fromEntries(CASES.map(({ what }) => [what, 'unavailable'])))
-  expect(await repeatAll()).toEqual(Object.fromEntries(CASES.map(({ what, expected }) => [what, expected])))
+  expect(await repeatAll(await open(2000))).toEqual(Object.fromEntries(CASES.map(({ what, expected }) => [what, expected])))
 })
 
-test('A refusal does not wait for a synchronous standby: it acknowledges no change', { timeout: 60_000 }, async () => {
+test('A refusal does not wait for a synchronous standby: it acknowledges no change', async () => {
   const grant = await livingGrant(store)
   await store.grants.endGrant(grant.id, 'revoked', NOW)
   await requireStandby('elsewhere')
@@ -322,9 +321,7 @@ test('A refusal does not wait for a synchronous standby: it acknowledges no chan
   await requireStandby('')
 })
 
-test('A node that runs notices within a poll of the revision that the server now waits for a standby', {
-  timeout: 60_000,
-}, async () => {
+test('A node that runs notices within a poll of the revision that the server now waits for a standby', async () => {
   const grant = await livingGrant(store)
   await store.grants.endGrant(grant.id, 'revoked', NOW)
   const endAgain = () => outcomeOf(() => store.grants.endGrant(grant.id, 'revoked', NOW))
@@ -337,9 +334,7 @@ test('A node that runs notices within a poll of the revision that the server now
   expect(await endAgain()).toBe('ended_before')
 })
 
-test('If a batch is lost and its repetition is refused, each refresh that goes alone is acknowledged only once a standby has it', {
-  timeout: 60_000,
-}, async () => {
+test('If a batch is lost and its repetition is refused, each refresh that goes alone is acknowledged only once a standby has it', async () => {
   const grants = await Promise.all(Array.from({ length: 8 }, () => livingGrant(store)))
   const admin = await administrator(server)
   // The first batch takes effect. Its repetition is refused as a whole.
@@ -362,7 +357,7 @@ test('If a batch is lost and its repetition is refused, each refresh that goes a
   await requireStandby('')
 })
 
-test('What one server had done is not confirmed by another one that took its place meanwhile', { timeout: 60_000 }, async () => {
+test('What one server had done is not confirmed by another one that took its place meanwhile', async () => {
   const [first, second] = await Promise.all([startPostgres(), startPostgres()])
   onTestFinished(() => Promise.all([first.remove(), second.remove()]).then(() => undefined))
   const grant = newGrant()
@@ -389,12 +384,10 @@ test('What one server had done is not confirmed by another one that took its pla
   await first.stop('kill')
   expect(await again).toBe('unavailable')
   const endOnSecond = () => outcomeOf(() => node.grants.endGrant(grant.id, 'revoked', NOW))
-  await expect.poll(endOnSecond, { timeout: 20_000 }).toBe('ended')
+  await expect.poll(endOnSecond).toBe('ended')
 })
 
-test('A code whose row another attempt reserved is redeemed only once a synchronous standby has the reservation', {
-  timeout: 60_000,
-}, async () => {
+test('A code whose row another attempt reserved is redeemed only once a synchronous standby has the reservation', async () => {
   const grant = newGrant()
   await store.grants.redeemCode(grant, 'attempt', NOW)
   const admin = await administrator(server)

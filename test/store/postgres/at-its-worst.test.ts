@@ -72,7 +72,7 @@ test.each(someOf(MALFORMED, 1))(
     await expect(store.grants.readGrant(grant.id)).rejects.toBeInstanceOf(StoreUnavailable)
     malfunctioning = false
     const read = () => store.grants.readGrant(grant.id).catch(() => null)
-    await expect.poll(read, { timeout: 5000 }).toMatchObject({ id: grant.id })
+    await expect.poll(read).toMatchObject({ id: grant.id })
   },
 )
 
@@ -109,7 +109,7 @@ test.each(someOf(SILENT_AT, 1))(
     silent = true
     for (let attempt = 0; attempt < 3; attempt++) await store.grants.readGrant(grant.id).catch(() => undefined)
     silent = false
-    await expect.poll(() => store.grants.readGrant(grant.id).catch(() => null), { timeout: 8000 }).toMatchObject({ id: grant.id })
+    await expect.poll(() => store.grants.readGrant(grant.id).catch(() => null)).toMatchObject({ id: grant.id })
   },
 )
 

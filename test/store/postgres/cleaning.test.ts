@@ -41,7 +41,7 @@ beforeAll(async () => {
     INSERT INTO audit_writers (id, number, previous, used_at)
     SELECT gen_random_uuid(), 1, 0, ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
   await sql.unsafe('ANALYZE')
-}, 60_000)
+})
 afterAll(() => database.drop())
 
 /** Records every statement that it prepares. */

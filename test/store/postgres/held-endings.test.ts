@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = await startPostgres({ ...FOLLOWED, max_prepared_transactions: '5' })
   url = server.urlOf('postgres')
   await migratePostgres(addressOf(url), NOW)
-}, 60_000)
+})
 afterAll(() => server.remove())
 
 async function openStore(): Promise<Store> {
@@ -77,9 +77,8 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
     await session.unsafe(`BEGIN; SELECT FROM grants WHERE id = '${id}' FOR UPDATE`)
     const ended = store.grants.endGrant(id, 'revoked', NOW)
     await expect
-      .poll(
-        () => watcher.unsafe(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE grants%'`),
-        { timeout: 10_000 },
+      .poll(() =>
+        watcher.unsafe(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE grants%'`),
       )
       .toHaveLength(1)
     return async () => {
@@ -121,9 +120,7 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
 }
 
 for (const [what, hold] of Object.entries(HELD)) {
-  test(`An ending that is held open by ${what} is read after its commit, though later endings were read before`, {
-    timeout: 30_000,
-  }, async () => {
+  test(`An ending that is held open by ${what} is read after its commit, though later endings were read before`, async () => {
     const [store, admin] = [await openStore(), await administrator(server)]
     const { read, found } = await openReaders()
     const [held, ...others] = await Promise.all(Array.from({ length: 4 }, () => livingGrant(store)))
@@ -237,6 +234,6 @@ test('A standby is not read, and its promotion and a restart of a server change 
 /** Repeats a read until the store can be used. */
 async function poll<Result>(read: () => Promise<Result>): Promise<Result> {
   let result: Result | undefined
-  await expect.poll(async () => (result = await read().catch(() => undefined)), { timeout: 30_000 }).toBeDefined()
+  await expect.poll(async () => (result = await read().catch(() => undefined))).toBeDefined()
   return result as Result
 }

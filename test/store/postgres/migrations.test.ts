@@ -100,9 +100,7 @@ test('A PostgreSQL database from before the first release is refused when it is 
   expect(await sql.unsafe('SELECT number FROM migrations ORDER BY number')).toEqual([{ number: 1 }, { number: 2 }])
 })
 
-test('A migration step that waits for a lock delays other statements by less than 1.4 seconds, and is taken in the end', {
-  timeout: 20_000,
-}, async () => {
+test('A migration step that waits for a lock delays other statements by less than 1.4 seconds, and is taken in the end', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
   const store = await openPostgresStore(address)
@@ -145,9 +143,7 @@ test('Of eight concurrent migrations in one process, one takes the steps and the
   expect(taken.map((steps) => steps.length).sort((one, other) => one - other)).toEqual([0, 0, 0, 0, 0, 0, 0, MIGRATIONS.length])
 })
 
-test('Of five processes that migrate one database at once, one takes the steps and the others find them taken', {
-  timeout: 60_000,
-}, async () => {
+test('Of five processes that migrate one database at once, one takes the steps and the others find them taken', async () => {
   const { address, url } = await newPostgresDatabase()
   const processes = await Promise.all([1, 2, 3, 4, 5].map(() => startStoreProcess('migrate', url)))
   for (const each of processes) each.goOn()

@@ -57,7 +57,7 @@ test('An ending that found nothing left is not acknowledged if a standby was pro
   // The primary ends the grant without its standby.
   await standby.stop('immediate')
   await setOnPrimary('synchronous_standby_names', '')
-  await expect.poll(() => store.grants.endGrant(grant.id, 'revoked', NOW).catch(() => null), { timeout: 20_000 }).not.toBeNull()
+  await expect.poll(() => store.grants.endGrant(grant.id, 'revoked', NOW).catch(() => null)).not.toBeNull()
 
   const { listGrants } = store.grants
   let pages = 0
@@ -78,13 +78,11 @@ async function leavePrimaryAlone(store: Store): Promise<void> {
   await standby.stop('immediate')
   await setOnPrimary('synchronous_standby_names', '')
   await expect
-    .poll(
-      () =>
-        store.checkWritable().then(
-          () => true,
-          () => false,
-        ),
-      { timeout: 20_000 },
+    .poll(() =>
+      store.checkWritable().then(
+        () => true,
+        () => false,
+      ),
     )
     .toBe(true)
 }
@@ -136,7 +134,7 @@ test('A code whose claim was lost by a promotion is not a used code: the request
   ])
   await expect(grants.redeemCode(grant, 'attempt', NOW)).rejects.toThrow(StoreUnavailable)
   const redeemAgain = () => grants.redeemCode(grant, 'repeated', NOW).catch(() => ({ kind: null }))
-  await expect.poll(async () => (await redeemAgain()).kind, { timeout: 30_000 }).toBe('redeemed')
+  await expect.poll(async () => (await redeemAgain()).kind).toBe('redeemed')
 })
 
 /** The standby takes over, without what the primary committed alone. Resolves when the store uses the standby. */
@@ -144,7 +142,7 @@ async function takeOver(store: Store): Promise<void> {
   await primary.stop('kill')
   await standby.start()
   await promote(standby)
-  await expect.poll(() => store.readRevision().catch(() => null), { timeout: 30_000 }).not.toBeNull()
+  await expect.poll(() => store.readRevision().catch(() => null)).not.toBeNull()
 }
 
 test('What a server returns after another server took over is read again on the other server', { timeout: 120_000 }, async () => {
@@ -171,7 +169,7 @@ test('What a server returns after another server took over is read again on the 
     await write().catch(() => null)
     return readInstance(1)
   }
-  await expect.poll(afterWrite, { timeout: 30_000 }).not.toBe(onPrimary)
+  await expect.poll(afterWrite).not.toBe(onPrimary)
   await admin`SELECT pg_advisory_unlock(2)`
   expect(await slow).not.toBe(onPrimary)
 })

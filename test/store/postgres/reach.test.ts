@@ -31,7 +31,7 @@ beforeAll(async () => {
     INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '["s"]', '[]', n, 9e9, NULL, n, '' FROM generate_series(1, 8000) AS n;
     ANALYZE`)
   statements = (await everyStatement(database.address)).statements
-}, 60_000)
+})
 afterAll(() => database.drop())
 
 const spread = (sql: string) => Object.keys(DISTRIBUTED).some((table) => new RegExp(`\\b${table}\\b`).test(sql))

@@ -37,7 +37,7 @@ async function openPages() {
 test('Committed pages are copied into the SQLite file before the log is long enough for a checkpoint within a commit', async () => {
   const { change, isInFile, pagesInLog } = await openPages()
   await change('first text')
-  await expect.poll(() => isInFile('first text'), { timeout: 15_000 }).toBe(true)
+  await expect.poll(() => isInFile('first text')).toBe(true)
   expect(pagesInLog(), 'pages in the log, fewer than start a checkpoint within a commit').toBeLessThan(2000)
 })
 
@@ -45,7 +45,7 @@ test("SQLite's write-ahead log restarts while writes continue, so that it stays 
   const { change, isInFile, pagesInLog } = await openPages()
   for (let round = 0; round < 12; round++) {
     await change(`text ${round}`)
-    await expect.poll(() => isInFile(`text ${round}`), { timeout: 15_000 }).toBe(true)
+    await expect.poll(() => isInFile(`text ${round}`)).toBe(true)
   }
   expect(pagesInLog(), `pages in the log after ${12 * MANY} were written`).toBeLessThan(4000)
 })
@@ -53,7 +53,7 @@ test("SQLite's write-ahead log restarts while writes continue, so that it stays 
 test("While a replication program holds a read transaction, SQLite's log does not restart, and keeps every page", async () => {
   const { path, change, isInFile } = await openPages()
   await change('old text')
-  await expect.poll(() => isInFile('old text'), { timeout: 15_000 }).toBe(true)
+  await expect.poll(() => isInFile('old text')).toBe(true)
   const replication = new DatabaseSync(path, { readOnly: true })
   onTestFinished(() => replication.close())
   const texts = replication.prepare("SELECT DISTINCT rtrim(body, '.') AS text FROM pages")
