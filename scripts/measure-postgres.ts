@@ -13,12 +13,12 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import postgres from 'postgres'
 import { databaseUrl } from '../src/config/database-url.ts'
 import type { Store } from '../src/domain/model/store.ts'
 import { migratePostgres, openPostgresStore } from '../src/store/postgres/index.ts'
 import { startCluster } from '../test/citus/cluster.ts'
 import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts'
+import { connect, type Sql } from '../test/support/sql.ts'
 
 const { values } = parseArgs({
   options: {
@@ -65,7 +65,7 @@ async function measure(): Promise<void> {
   const parsed = databaseUrl(coordinator.urlOf(database))
   if ('fault' in parsed || parsed.value.kind !== 'postgres') throw new Error('no address')
   await migratePostgres(parsed.value, NOW)
-  const sql = postgres(coordinator.urlOf(database), { max: 1, onnotice: () => undefined })
+  const sql = connect(coordinator.urlOf(database))
   console.log(`${(await sql`SELECT version()`)[0]?.version}`)
   await fill(sql)
   if (workers.length === 0) await printSizes(sql)
@@ -125,7 +125,7 @@ async function each(times: number, move: (index: number) => Promise<unknown>): P
   )
 }
 
-async function printCost(sql: postgres.Sql, name: string, move: (index: number) => Promise<unknown>): Promise<void> {
+async function printCost(sql: Sql, name: string, move: (index: number) => Promise<unknown>): Promise<void> {
   await each(2000, move)
   const cost = await costOf(sql, move)
   const micro = (seconds: number) => `${Math.round(seconds * 1e6)} µs`
@@ -134,7 +134,7 @@ async function printCost(sql: postgres.Sql, name: string, move: (index: number) 
   )
 }
 
-async function costOf(sql: postgres.Sql, move: (index: number) => Promise<unknown>): Promise<Cost> {
+async function costOf(sql: Sql, move: (index: number) => Promise<unknown>): Promise<Cost> {
   const [began, node, seconds, log] = [performance.now(), process.cpuUsage(), databaseSeconds(), await logOf(sql)]
   await each(OPERATIONS, move)
   const took = (performance.now() - began) / 1000
@@ -152,7 +152,7 @@ async function costOf(sql: postgres.Sql, move: (index: number) => Promise<unknow
   }
 }
 
-async function logOf(sql: postgres.Sql): Promise<{ bytes: number; pages: number }> {
+async function logOf(sql: Sql): Promise<{ bytes: number; pages: number }> {
   const [row] = await sql`SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS bytes, wal_fpi AS pages FROM pg_stat_wal`
   return { bytes: Number(row?.bytes), pages: Number(row?.pages) }
 }
@@ -220,7 +220,7 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
 })
 
 /** As many grants, sessions and wallets, and a receipt for every tenth of them, put by SQL in no order of their keys. */
-async function fill(sql: postgres.Sql): Promise<void> {
+async function fill(sql: Sql): Promise<void> {
   const numbers = `FROM generate_series(1, ${GRANTS}) AS n`
   const id = `md5('grant ' || n)::uuid::text`
   const wallet = `'0x' || md5('wallet ' || n) || left(md5('more ' || n), 8)`
@@ -241,7 +241,7 @@ async function fill(sql: postgres.Sql): Promise<void> {
     ${numbers} WHERE n % 10 = 0`)
 }
 
-async function printSizes(sql: postgres.Sql): Promise<void> {
+async function printSizes(sql: Sql): Promise<void> {
   console.log('\n| row of | table | indexes | together |\n|---|---|---|---|')
   for (const table of ['grants', 'sessions', 'wallets', 'receipts']) {
     const [size] = await sql.unsafe(

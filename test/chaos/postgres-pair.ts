@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import postgres from 'postgres'
 import { freePorts } from '../support/free-ports.ts'
 import { serverIn, startPostgres } from '../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../support/postgres-standby.ts'
+import { connect } from '../support/sql.ts'
 import type { Scene, ServiceFault } from './run.ts'
 import { waitForStatements } from './statements-ended.ts'
 
@@ -53,7 +53,7 @@ export async function setUpPair(): Promise<PostgresPair> {
 
   return {
     async newDatabase(name) {
-      const sql = postgres(primary.urlOf('postgres'), { max: 1, fetch_types: false })
+      const sql = connect(primary.urlOf('postgres'))
       await sql.unsafe(`CREATE DATABASE ${name}`)
       await sql.end()
       const own = `127.0.0.1:${primary.port}/`

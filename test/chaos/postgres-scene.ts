@@ -1,7 +1,7 @@
 /** A PostgreSQL server for one run behind a cutting proxy, and its faults. */
 import { setTimeout as pause } from 'node:timers/promises'
-import postgres from 'postgres'
 import { startPostgres } from '../support/postgres-server.ts'
+import { connect } from '../support/sql.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import type { ServiceFault } from './run.ts'
 import { waitForStatements } from './statements-ended.ts'
@@ -22,7 +22,7 @@ export async function setUpPostgres(): Promise<PostgresScene> {
   const proxy = await startCuttingProxy({ port: server.port })
   return {
     async newDatabase(name) {
-      const sql = postgres(server.urlOf('postgres'), { max: 1, fetch_types: false })
+      const sql = connect(server.urlOf('postgres'))
       await sql.unsafe(`CREATE DATABASE ${name}`)
       await sql.end()
       return server.urlOf(name).replace(`:${server.port}/`, `:${proxy.port}/`)

@@ -1,14 +1,13 @@
 /** Waits for statements at a PostgreSQL server whose clients have gone. */
 import { setTimeout as pause } from 'node:timers/promises'
-import postgres from 'postgres'
+import { connect } from '../support/sql.ts'
 
 /**
  * Resolves when every statement of another connection that had begun before this call has ended. While the server is away, the function
  * waits for its return: its statements end with it, and it may have been replaced by a standby, so the address is read again.
  */
 export async function waitForStatements(urlOf: () => string): Promise<void> {
-  const connect = () => postgres(urlOf(), { max: 1, onnotice: () => undefined, fetch_types: false, backoff: () => 0 })
-  let sql = connect()
+  let sql = connect(urlOf())
   for (let since: string | undefined; ; await pause(50)) {
     try {
       since ??= (await sql<{ at: string }[]>`SELECT clock_timestamp()::text AS at`)[0]?.at
@@ -18,8 +17,8 @@ export async function waitForStatements(urlOf: () => string): Promise<void> {
       if (running.length === 0) return await sql.end()
     } catch {
       // The server is away.
-      await sql.end({ timeout: 1 }).catch(() => undefined)
-      sql = connect()
+      await sql.end().catch(() => undefined)
+      sql = connect(urlOf())
     }
   }
 }

@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type postgres from 'postgres'
-import { addressOf, connect, type PostgresDatabase } from '../support/postgres-database.ts'
+import { addressOf, type PostgresDatabase } from '../support/postgres-database.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { connect, type Sql } from '../support/sql.ts'
 
 export type Cluster = {
   coordinator: PostgresServer
@@ -98,7 +98,7 @@ export async function createClusterDatabase(
 }
 
 /** Runs a task over one connection to a server. */
-export async function using<Result>(url: string, task: (sql: postgres.Sql) => Promise<Result>): Promise<Result> {
+export async function using<Result>(url: string, task: (sql: Sql) => Promise<Result>): Promise<Result> {
   const sql = connect(url)
   try {
     return await task(sql)

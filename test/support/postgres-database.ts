@@ -1,14 +1,15 @@
 /** A test database on a real PostgreSQL: its address, and a connection for the test. */
-import postgres from 'postgres'
+
 import { databaseUrl } from '../../src/config/database-url.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
+import type { Sql } from './sql.ts'
 
 export type PostgresDatabase = {
   name: string
   url: string
   address: PostgresAddress
   /** a connection for the test, with all rights */
-  sql: postgres.Sql
+  sql: Sql
   /** drops the database, even if it has connections */
   drop(): Promise<void>
 }
@@ -19,15 +20,3 @@ export function addressOf(url: string, extra = ''): PostgresAddress {
   if ('fault' in parsed || parsed.value.kind !== 'postgres') throw new Error('not the address of a PostgreSQL database')
   return parsed.value
 }
-
-/** Opens a connection for the test. */
-export function connect(url: string): postgres.Sql {
-  return postgres(url, {
-    max: 1,
-    onnotice: () => undefined,
-    fetch_types: false,
-    types: { bigint: BIGINT },
-  })
-}
-
-const BIGINT = { to: 20, from: [20], serialize: String, parse: Number }

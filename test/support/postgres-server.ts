@@ -20,8 +20,8 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import postgres from 'postgres'
 import { freePorts } from './free-ports.ts'
+import { connect } from './sql.ts'
 
 export type PostgresServer = {
   port: number
@@ -129,9 +129,7 @@ function running({ home, bin, identity }: Machine, folder: string, port: number)
       })
       const log: string[] = []
       child.stderr?.on('data', (text: Buffer) => void log.push(text.toString()))
-      // By default the driver multiplies its back-off by three after each refusal, which soon takes longer than any start.
-      const quietly = { max: 1, onnotice: () => undefined, fetch_types: false, backoff: () => 0 }
-      const sql = postgres(urlOf(port, 'postgres'), quietly)
+      const sql = connect(urlOf(port, 'postgres'))
       for (let left = 3600; ; left--) {
         try {
           await sql`SELECT 1`

@@ -5,8 +5,8 @@
 import { chown, copyFile, mkdir, opendir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import postgres from 'postgres'
 import { configure, type Identity, type PostgresServer } from './postgres-server.ts'
+import { connect, type Sql } from './sql.ts'
 
 /** The settings of a server that a standby can follow. */
 export const FOLLOWED = {
@@ -101,15 +101,15 @@ async function waitForIt(primary: PostgresServer): Promise<void> {
   })
 }
 
-async function until(sql: postgres.Sql, find: (sql: postgres.Sql) => PromiseLike<readonly unknown[]>): Promise<void> {
+async function until(sql: Sql, find: (sql: Sql) => PromiseLike<readonly unknown[]>): Promise<void> {
   for (const since = performance.now(); performance.now() - since < PATIENCE_MS; await pause(20)) {
     if ((await find(sql)).length > 0) return
   }
   throw new Error('the standby does not follow in time')
 }
 
-async function asking<Result>(server: PostgresServer, ask: (sql: postgres.Sql) => Promise<Result>): Promise<Result> {
-  const sql = postgres(server.urlOf('postgres'), { max: 1, onnotice: () => undefined, fetch_types: false })
+async function asking<Result>(server: PostgresServer, ask: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = connect(server.urlOf('postgres'))
   try {
     return await ask(sql)
   } finally {

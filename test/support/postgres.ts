@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { inject, onTestFinished } from 'vitest'
 import { createClusterDatabase } from '../citus/cluster.ts'
-import { addressOf, connect, type PostgresDatabase } from './postgres-database.ts'
+import { addressOf, type PostgresDatabase } from './postgres-database.ts'
+import { connect } from './sql.ts'
 
 export { addressOf, type PostgresDatabase } from './postgres-database.ts'
 

@@ -2,11 +2,11 @@
 import { chownSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import postgres from 'postgres'
 import { expect, onTestFinished } from 'vitest'
 import { freePorts } from './free-ports.ts'
 import type { machineIn } from './operations-page.ts'
 import { configure, type PostgresServer, serverIn } from './postgres-server.ts'
+import { connect } from './sql.ts'
 
 type Recovery = {
   machine: ReturnType<typeof machineIn>
@@ -41,7 +41,7 @@ export function giveTo({ machine: { identity } }: PostgresServer, folder: string
 
 /** Repeats a query until the query returns a row. */
 export async function waitForRow(server: PostgresServer, query: string): Promise<void> {
-  const sql = postgres(server.urlOf('postgres'), { max: 1, onnotice: () => undefined, fetch_types: false })
+  const sql = connect(server.urlOf('postgres'))
   while ((await sql.unsafe(query)).length === 0) await pause(20)
   await sql.end()
 }

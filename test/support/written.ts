@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type postgres from 'postgres'
 import { allRows, type Rows } from './rows.ts'
+import type { Sql } from './sql.ts'
 
 /** Watches a SQLite file. Two results of `look` differ if the file was written in between. */
 export function watchSqlite(path: string) {
@@ -25,10 +25,10 @@ export function watchSqlite(path: string) {
  * Every row of a PostgreSQL database, and the numbers of rows ever inserted, updated and deleted. A connection reports these numbers
  * when it is closed, so close the service before.
  */
-export async function lookAtPostgres(sql: postgres.Sql): Promise<{ rows: Rows; writes: unknown[] }> {
+export async function lookAtPostgres(sql: Sql): Promise<{ rows: Rows; writes: unknown[] }> {
   const writes = await sql<{ relname: string }[]>`
     SELECT relname, n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables ORDER BY relname`
   const rows: Rows = {}
-  for (const { relname } of writes) rows[relname] = [...(await sql`SELECT * FROM ${sql(relname)} ORDER BY 1`)]
+  for (const { relname } of writes) rows[relname] = await sql.unsafe(`SELECT * FROM ${relname} ORDER BY 1`)
   return { rows, writes: [...writes] }
 }

@@ -1,7 +1,7 @@
 /** Gives a wallet many grants at once, so that one request of the user ends them all. */
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
-import { connect } from '../../support/postgres-database.ts'
+import { connect } from '../../support/sql.ts'
 
 export type GrantCopies = {
   /** Stores copies of a grant, and returns their ids. */

@@ -2,7 +2,6 @@
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { startLoad } from '../../support/acknowledged.ts'
 import { type App, startApp } from '../../support/app.ts'
@@ -11,6 +10,7 @@ import { addressOf } from '../../support/postgres.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { giveTo, recoverServer, waitForRow } from '../../support/recovery.ts'
 import { hangUp, send } from '../../support/send.ts'
+import { connect } from '../../support/sql.ts'
 import { type Grantor, startGrantor, TEST_SECRET } from '../../support/start.ts'
 import { Walk } from '../../support/walk.ts'
 import { run } from '../run.ts'
@@ -106,7 +106,7 @@ test.skipIf(!process.env.TEST_BACKUP)(
     mkdirSync(wal, { recursive: true })
     giveTo(server, folder)
     const app = await startOn(server)
-    const sql = postgres(server.urlOf('postgres'), { max: 1, onnotice: () => undefined, fetch_types: false })
+    const sql = connect(server.urlOf('postgres'))
     await sql.unsafe(`ALTER SYSTEM SET archive_command = 'test ! -f ${wal}/%f && cp %p ${wal}/%f'`)
     await sql.unsafe('SELECT pg_reload_conf()')
     expect(machine.paste('base-backup', shellFor(server))).toMatchObject({ exit: 0 })

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { version } from '../../../src/cli/terminal/version.ts'
 import { newGrantId } from '../../../src/domain/model/grant-id.ts'
@@ -10,6 +9,7 @@ import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
 import { NOW, newGrant } from '../../store/contract/subject.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
+import { connect } from '../../support/sql.ts'
 import { newFolder, run } from '../run.ts'
 
 const steps = MIGRATIONS.map(({ number, name }) => ({ number, name }))
@@ -39,17 +39,17 @@ test('On PostgreSQL, migrate warns about a connected server of another version i
   const { url } = await newPostgresDatabase()
   const env = { GRANTOR_DATABASE_URL: url }
   await run(['migrate'], env)
-  const connect = async (applicationName: string) => {
-    const sql = postgres(url, { connection: { application_name: applicationName }, max: 1 })
+  const connectAs = async (applicationName: string) => {
+    const sql = connect(url, applicationName)
     onTestFinished(() => sql.end())
     await sql`SELECT 1`
     return sql
   }
-  const sql = await connect(`grantor ${version()}`)
-  await connect('psql')
+  const sql = await connectAs(`grantor ${version()}`)
+  await connectAs('psql')
   await sql`DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)`
   expect(await run(['migrate', '--status'], env)).toMatchObject({ exit: 1, err: '' })
-  await connect('grantor 0.0.9')
+  await connectAs('grantor 0.0.9')
   const { exit, err } = await run(['migrate', '--status'], env)
   expect(exit).toBe(1)
   expect(err).toMatch(/^Warning: the database is in use by grantor 0\.0\.9 at \S+\. .*\n$/)

@@ -62,7 +62,7 @@ test('On PostgreSQL, each sweep finds expired rows by an index, without a table 
     for (const sweep of sweeps) {
       const { text, valuesOf } = compile(sweep, clock)
       const values = valuesOf({ at: NOW + ROWS, overFor: 100, limit: 50, first: NOW, last: NOW + 50 })
-      const rows = await database.sql.unsafe(`EXPLAIN ${text}`, values as never[])
+      const rows = await database.sql.unsafe(`EXPLAIN ${text}`, values)
       const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
       expect(plan, `${clock}: ${sweep}`).not.toContain('Seq Scan')
       expect(plan, `${clock}: ${sweep}`).not.toMatch(/Sort/)

@@ -13,6 +13,7 @@ import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { connect } from '../../support/sql.ts'
 import { livingGrant, NOW, newGrant, rotationOf, someSession } from '../contract/subject.ts'
 
 const able = process.env.TEST_STORE === 'full' && process.platform === 'linux' && process.getuid?.() === 0
@@ -67,8 +68,7 @@ describe.runIf(able)('PostgreSQL on a full disk', () => {
   test('If the data disk is full, writes fail with StoreUnavailable and leave nothing, reads succeed, and writes work once there is room', async () => {
     mountSmallDisk(48)
     const admin = addressOf(server.urlOf('postgres'))
-    const { default: postgres } = await import('postgres')
-    const sql = postgres(server.urlOf('postgres'), { max: 1 })
+    const sql = connect(server.urlOf('postgres'))
     await sql.unsafe(`CREATE TABLESPACE small LOCATION '${disk}'`)
     await sql.unsafe('CREATE DATABASE grantor TABLESPACE small')
     await sql.end()

@@ -1,12 +1,12 @@
 /** PostgreSQL that fails: the outcome of each operation, and the recovery without a restart. */
 import { randomUUID } from 'node:crypto'
-import postgres from 'postgres'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { connect } from '../../support/sql.ts'
 import { livingGrant, NOW, newGrant, rotationOf } from '../contract/subject.ts'
 
 async function open(address: PostgresAddress) {
@@ -184,7 +184,7 @@ test('Of several servers the store uses one that accepts writes, and an unreacha
 
 test('A server that does not wait for its synchronous standby is refused, because a failover would lose acknowledged writes', async () => {
   const address = addressOf(server.urlOf('postgres'))
-  const sql = postgres(server.urlOf('postgres'), { max: 1 })
+  const sql = connect(server.urlOf('postgres'))
   // Set globally only after this connection itself no longer waits for a standby: the named standby does not exist.
   await sql.unsafe("ALTER SYSTEM SET synchronous_commit = 'local'")
   await sql.unsafe("ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'")

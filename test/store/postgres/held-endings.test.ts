@@ -13,9 +13,10 @@ import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { administrator } from '../../support/administrator.ts'
 import { freePorts } from '../../support/free-ports.ts'
-import { addressOf, connect } from '../../support/postgres-database.ts'
+import { addressOf } from '../../support/postgres-database.ts'
 import { type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
+import { connect } from '../../support/sql.ts'
 import { atLatestRead } from '../../support/without-rule.ts'
 import { keyOf, readerOf } from '../contract/ending-order.ts'
 import { livingGrant, NOW } from '../contract/subject.ts'
@@ -106,7 +107,7 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
       .poll(async () => {
         if ((await waiting()).length === 0) {
           await committed
-          committed = session.unsafe(`UPDATE grants SET ended_at = NULL WHERE id = '${id}'; ${END(id)}`).execute()
+          committed = session.unsafe(`UPDATE grants SET ended_at = NULL WHERE id = '${id}'; ${END(id)}`)
           await new Promise((resolve) => setTimeout(resolve, 50))
         }
         return waiting()

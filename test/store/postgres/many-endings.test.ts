@@ -155,7 +155,7 @@ test('If rows stay locked, their ending fails, and its repetition returns everyt
   const ids = grants.map(({ id }) => id)
   const end = () => store.grants.endGrants(ids, { reason: 'user', attemptId: 'attempt', at: NOW })
   await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id IN ${holder(ids.slice(10, 40))} FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ANY (${ids.slice(10, 40)}) FOR UPDATE`
     const waiting: number[] = []
     const over = new AbortController()
     const ending = end()

@@ -6,7 +6,7 @@ import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMism
 import { MIGRATIONS, type Migration } from '../../../src/store/postgres/migrations.ts'
 import { MIGRATIONS as ON_SQLITE } from '../../../src/store/sqlite/migrations.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
-import { connect } from '../../support/postgres-database.ts'
+import { connect } from '../../support/sql.ts'
 import { NOW } from '../contract/subject.ts'
 import { startStoreProcess } from '../start-process.ts'
 

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DISTRIBUTED } from '../../../src/store/postgres/cluster/distribution.ts'
 import { compile } from '../../../src/store/postgres/connection/statement.ts'
+import { written } from '../../../src/store/postgres/connection/values.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { PARTS, partitionTables } from '../../support/postgres-partitions.ts'
@@ -54,7 +55,7 @@ async function partitionsOf({ sql }: Statement, values: Record<string, unknown>)
         )
       await transaction.unsafe('SET LOCAL plan_cache_mode = force_generic_plan')
       const before = await counts()
-      await transaction.unsafe(text, valuesOf(values) as never[], { prepare: true })
+      await transaction.unsafe(text, valuesOf(values).map(written))
       touched = [...(await counts())].filter(([name, count]) => count !== before.get(name)).map(([name]) => name)
       throw undo
     })

@@ -281,7 +281,7 @@ test('On PostgreSQL, a statement over many rows reads no whole table, even if th
 test('A statement without an index, which counts as expensive while sequential scans are off, is not compiled (jit)', async () => {
   // Every plan that costs anything would be compiled, if the connection did not turn this off.
   await database.sql.unsafe(`ALTER DATABASE ${database.name} SET jit_above_cost = 0`)
-  onTestFinished(() => void database.sql.unsafe(`ALTER DATABASE ${database.name} RESET jit_above_cost`).execute())
+  onTestFinished(async () => void (await database.sql.unsafe(`ALTER DATABASE ${database.name} RESET jit_above_cost`)))
   const own = new Connection(database.address, 'database')
   const plan = await own.prepare<{ 'QUERY PLAN': string }>('read', 'EXPLAIN SELECT sum(created_at) FROM clients')()
   expect(plan.map((row) => row['QUERY PLAN']).join('\n')).not.toContain('JIT')
@@ -400,7 +400,7 @@ test('On PostgreSQL, listing the grants of a wallet or a client reads its own gr
         const isFirst = sql.includes('id) >')
         const after = { afterMadeAt: isFirst ? 0 : 9e9, afterId: isFirst ? '' : '~' }
         const values = valuesOf({ clientId: name, wallet: name, ...after, limit: 100 })
-        const rows = await fresh.sql.unsafe(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values as never[])
+        const rows = await fresh.sql.unsafe(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values)
         const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
         expect(plan, `under ${mode}`).toMatch(/Index Scan (Backward )?using grants_(of_wallet|by_client) on grants/)
         expect(plan, `under ${mode}`).not.toMatch(/-> +Sort|Rows Removed/)

@@ -1,16 +1,16 @@
 /** TLS to a real PostgreSQL server that refuses connections without TLS: which certificates are accepted and which are refused. */
 import { once } from 'node:events'
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import postgres from 'postgres'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { type Certificate, makeCertificate } from '../../support/certificates.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { connect } from '../../support/sql.ts'
 import { livingGrant, NOW, someClient } from '../contract/subject.ts'
 
 let server: PostgresServer
@@ -44,7 +44,7 @@ async function speakTlsOnly(own: Certificate): Promise<void> {
   // The database `secret` requires TLS. The database `certified` requires a client certificate too.
   const rules = ['hostssl certified all all scram-sha-256 clientcert=verify-full', 'hostssl secret all all scram-sha-256']
   writeFileSync(join(server.folder, 'pg_hba.conf'), [...rules, 'host postgres all all scram-sha-256', ''].join('\n'))
-  const sql = postgres(server.urlOf('postgres'), { max: 1 })
+  const sql = connect(server.urlOf('postgres'))
   for (const name of ['secret', 'certified']) await sql.unsafe(`CREATE DATABASE ${name}`)
   await sql.unsafe("ALTER SYSTEM SET ssl_ca_file = 'root.crt'")
   await sql.unsafe('ALTER SYSTEM SET ssl = on')
@@ -119,7 +119,7 @@ test('A registration whose TLS response is corrupted fails with StoreUnavailable
   const address = at('127.0.0.1', { sslmode: 'require', pool_size: '1' })
   let breaking = false
   const proxy = createServer((socket) => {
-    const onward = connect(server.port, '127.0.0.1')
+    const onward = connectSocket(server.port, '127.0.0.1')
     for (const each of [socket, onward]) each.on('error', () => undefined)
     socket.on('data', (bytes) => onward.write(bytes)).on('close', () => onward.destroy())
     onward.on('close', () => socket.destroy())
