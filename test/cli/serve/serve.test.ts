@@ -2,12 +2,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { test as base, beforeEach, describe, expect } from 'vitest'
 import { soon } from '../../support/attempts.ts'
+import { FILE, started } from '../../support/fixtures.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { recordLoadedFiles } from '../../support/loaded-files.ts'
 import { send } from '../../support/send.ts'
-import { beginRequest, launchForTest, newFolder, type Running, run } from '../run.ts'
+import { beginRequest, launch, launchForTest, newFolder, type Running, run } from '../run.ts'
 
 let env: Record<string, string>
 let auth: number
@@ -17,7 +18,11 @@ let path: string
 beforeEach(async () => {
   ;[auth, login, metrics] = (await freePorts(3)) as [number, number, number]
   path = join(newFolder(), 'grantor.sqlite')
-  env = {
+  env = settingsOf({ auth, login, path })
+})
+
+function settingsOf({ auth, login, path }: { auth: number; login: number; path: string }): Record<string, string> {
+  return {
     GRANTOR_AUTH_URL: `http://localhost:${auth}`,
     GRANTOR_LOGIN_URL: `http://localhost:${login}`,
     GRANTOR_DATABASE_URL: `sqlite:${path}`,
@@ -25,7 +30,26 @@ beforeEach(async () => {
     GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
     GRANTOR_DRAIN_SECONDS: '0',
   }
-})
+}
+
+/** A `serve` with metrics, for the tests that do not end it. */
+async function startShared() {
+  const [auth = 0, login = 0, metrics = 0] = await freePorts(3)
+  const settings = {
+    ...settingsOf({ auth, login, path: join(newFolder(), 'grantor.sqlite') }),
+    GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}`,
+  }
+  await run(['migrate'], settings, Math.floor(Date.now() / 1000))
+  const running = launch(['serve'], settings)
+  await running.printed('auth service is ready')
+  return { running, settings, url: `http://localhost:${auth}`, metricsUrl: `http://127.0.0.1:${metrics}` }
+}
+
+const test = base.extend(
+  'service',
+  FILE,
+  started(startShared, ({ running }) => running.child.kill('SIGKILL')),
+)
 
 async function startServe(more: Record<string, string> = {}): Promise<Running> {
   await run(['migrate'], env, Math.floor(Date.now() / 1000))
@@ -98,50 +122,6 @@ describe('The command serve', () => {
     expect(one.err()).toMatch(/^grantor: the keys in this database were made with another GRANTOR_SECRET.*\n$/)
   })
 
-  test('A running serve is live and ready, publishes its metadata (RFC 8414) and its keys, and logs lines of JSON', async () => {
-    const one = await startServe()
-    const get = async (where: string) => fetch(`http://localhost:${auth}${where}`)
-    expect((await get('/health/live')).status).toBe(200)
-    expect((await get('/health/ready')).status).toBe(200)
-    expect(await (await get('/.well-known/oauth-authorization-server')).json()).toMatchObject({
-      issuer: `http://localhost:${auth}`,
-    })
-    expect(((await (await get('/oauth/jwks')).json()) as { keys: unknown[] }).keys).toHaveLength(4)
-    const lines = one
-      .out()
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-    expect(lines).toContainEqual(expect.objectContaining({ msg: 'auth service is ready', url: `http://localhost:${auth}` }))
-  })
-
-  test('A client of clients create can authenticate within a second, and no longer within a second of clients disable', async () => {
-    await startServe()
-    const create = ['clients', 'create', '--name', 'App', '--redirect-uri', 'https://app.example.com/cb', '--json']
-    const { client_id, client_secret } = JSON.parse((await run(create, env)).out) as { client_id: string; client_secret: string }
-    const introspect = async () => {
-      const headers = { authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}` }
-      return (
-        await fetch(`http://localhost:${auth}/oauth/introspect`, {
-          method: 'POST',
-          headers,
-          body: new URLSearchParams({ token: 'x' }),
-        })
-      ).status
-    }
-    await soon(introspect, 200)
-    await run(['clients', 'disable', client_id], env)
-    await soon(introspect, 401)
-  })
-
-  test('The successor of a rotated signing key is published within a second', async () => {
-    await startServe()
-    await run(['keys', 'rotate'], env, Math.floor(Date.now() / 1000))
-    const published = async () =>
-      ((await (await fetch(`http://localhost:${auth}/oauth/jwks`)).json()) as { keys: unknown[] }).keys.length
-    await soon(published, 5)
-  })
-
   test('On SIGTERM, serve answers a request in progress and exits with 0 within ten seconds', async () => {
     const one = await startServe()
     const socket = connect(auth, '127.0.0.1')
@@ -179,21 +159,65 @@ describe('The command serve', () => {
     expect(code).toBe(0)
     expect(ms).toBeGreaterThan(7800)
   })
+})
 
-  test('Metrics are served by a listener of their own, and not on the port of the service', async () => {
-    await startServe({ GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}` })
-    await fetch(`http://localhost:${auth}/.well-known/oauth-authorization-server`)
-    expect(await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()).toContain(
-      'route="/.well-known/oauth-authorization-server"',
-    )
-    expect((await fetch(`http://localhost:${auth}/metrics`)).status).toBe(404)
+describe('A running serve', () => {
+  const publishedKeys = async (url: string) =>
+    ((await (await fetch(`${url}/oauth/jwks`)).json()) as { keys: unknown[] }).keys.length
+
+  test('A running serve is live and ready, publishes its metadata (RFC 8414) and its keys, and logs lines of JSON', async ({
+    service: { url, running },
+  }) => {
+    expect((await fetch(`${url}/health/live`)).status).toBe(200)
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+    expect(await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json()).toMatchObject({ issuer: url })
+    expect(await publishedKeys(url)).toBe(4)
+    const lines = running
+      .out()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(lines).toContainEqual(expect.objectContaining({ msg: 'auth service is ready', url }))
   })
 
-  test('If a port is in use, serve exits with 1 and one line that names GRANTOR_LISTEN', async () => {
-    await startServe({ GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}` })
-    const second = launchForTest(['serve'], { ...env, GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}` })
+  test('A client of clients create can authenticate within a second, and no longer within a second of clients disable', async ({
+    service: { url, settings },
+  }) => {
+    const create = ['clients', 'create', '--name', 'App', '--redirect-uri', 'https://app.example.com/cb', '--json']
+    const { client_id, client_secret } = JSON.parse((await run(create, settings)).out) as {
+      client_id: string
+      client_secret: string
+    }
+    const introspect = async () => {
+      const headers = { authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}` }
+      return (await fetch(`${url}/oauth/introspect`, { method: 'POST', headers, body: new URLSearchParams({ token: 'x' }) }))
+        .status
+    }
+    await soon(introspect, 200)
+    await run(['clients', 'disable', client_id], settings)
+    await soon(introspect, 401)
+  })
+
+  test('Metrics are served by a listener of their own, and not on the port of the service', async ({
+    service: { url, metricsUrl },
+  }) => {
+    await fetch(`${url}/.well-known/oauth-authorization-server`)
+    expect(await (await fetch(`${metricsUrl}/metrics`)).text()).toContain('route="/.well-known/oauth-authorization-server"')
+    expect((await fetch(`${url}/metrics`)).status).toBe(404)
+  })
+
+  test('If a port is in use, serve exits with 1 and one line that names GRANTOR_LISTEN', async ({
+    service: { url, settings },
+  }) => {
+    const second = launchForTest(['serve'], settings)
     expect((await second.ended()).code).toBe(1)
-    expect(second.err()).toMatch(new RegExp(`^grantor: port ${auth} is in use .*GRANTOR_LISTEN\n$`))
+    expect(second.err()).toMatch(new RegExp(`^grantor: port ${new URL(url).port} is in use .*GRANTOR_LISTEN\n$`))
+  })
+
+  test('The successor of a rotated signing key is published within a second', async ({ service: { url, settings } }) => {
+    const before = await publishedKeys(url)
+    await run(['keys', 'rotate'], settings, Math.floor(Date.now() / 1000))
+    await soon(() => publishedKeys(url), before + 1)
   })
 })
 
