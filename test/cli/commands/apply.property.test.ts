@@ -116,6 +116,6 @@ test('An exported store is applied to an empty store, exports the same text agai
           expect((await run(['apply', file, '--yes', '--prune'], env)).out).toMatch(/^Nothing to change/)
       },
     ),
-    { numRuns: Math.max(1, Math.floor(runs / 2)) },
+    { numRuns: Math.max(1, Math.floor(runs / 4)) },
   )
 })
