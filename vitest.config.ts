@@ -24,28 +24,42 @@ const ISOLATED = [
   'test/operations/derived.test.ts',
 ]
 /**
- * Journeys of users and builders through several programs and a browser. They take a third of the time of all tests, so they have a command
- * of their own. No file that docs/evidence/conformance.md names is among them.
+ * Journeys of users, builders and operators through several programs and a browser. They take over a third of the time of all tests, so they
+ * have a command of their own. No file that docs/evidence/conformance.md names is among them.
  */
 const JOURNEYS = [
+  'admin/console/drafts',
+  'admin/console/lists',
+  'admin/console/walk',
+  'cli/development/forms-unregistered',
   'cli/development/own-app',
   'cli/development/start',
+  'cli/serve/change-secret',
   'cli/serve/memory-limits',
   'cli/serve/passed-socket',
+  'cli/serve/versions-side-by-side',
+  'clients/browser-app',
   'clients/builders-guide',
+  'clients/devices-guide',
+  'clients/mcp-guide',
   'clients/testing-guide',
   'connect/browser',
   'create-app/templates',
   'docs/operating-commands',
+  'flows/account-receipts',
   'flows/cli-device',
   'flows/cross-device',
   'flows/demo-app',
   'flows/device-client',
   'flows/languages',
   'flows/login-contract-wallet',
+  'flows/login-in-view',
   'flows/login-refusals',
+  'flows/login-without-script',
+  'flows/own-login-server',
   'flows/own-login-server-faults',
   'flows/page-speed',
+  'flows/readme',
   'flows/receipt-page',
   'flows/wallet-kinds',
   'flows/wallet-window',
@@ -76,7 +90,8 @@ function projectOf(file: string): Project {
 /** These files run in their own project and, if Citus is there, again on Citus: the admin API, the console, the commands on PostgreSQL. */
 const isAlsoOnCitus = (file: string) =>
   Boolean(process.env.TEST_CITUS_PG_BIN) &&
-  ((file.startsWith('test/admin/') && projectOf(file) === 'main') || file === 'test/cli/commands/postgres.test.ts')
+  ((file.startsWith('test/admin/') && ['main', 'journeys'].includes(projectOf(file))) ||
+    file === 'test/cli/commands/postgres.test.ts')
 
 const FILES = globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
 
@@ -94,10 +109,14 @@ const project = (name: Project, options: ProjectOptions = {}) => ({
 const LONGEST = [
   'create-app/templates',
   'cli/development/start',
+  'flows/languages',
   'flows/cross-device',
   'clients/testing-guide',
-  'cli/serve/serve',
+  'testing/test-issuer',
+  'flows/demo-app',
+  'docs/operating-commands',
   'admin/console/walk',
+  'cli/serve/serve',
   'store/postgres/contract',
   'http/account/ending-cuts',
   'cli/serve/workers',
