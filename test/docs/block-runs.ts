@@ -134,6 +134,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'audit verify': COMMANDS,
   },
   'operating/branding.md': { whole: by('docs/branding') },
+  'operating/capacity.md': { 'npm run capacity': by('scripts/capacity') },
   'operating/clients-and-grants.md': { 'resources create': COMMANDS, 'access-token-lifetime': COMMANDS, 'grants list': COMMANDS },
   'operating/hook.md': { whole: by('docs/hook-page') },
   'operating/init-and-doctor.md': {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Load, planFor, USUAL } from '../../scripts/capacity/model.ts'
+import { blockWith } from '../support/page-blocks.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = join(ROOT, 'docs/operating/capacity.md')
@@ -24,6 +25,14 @@ test('The table of docs/operating/capacity.md is what the command prints without
   const page = readFileSync(PAGE, 'utf8')
   const expected = page.replace(BLOCK, (_, before: string, after: string) => `${before}\n${capacity().out}\n${after}`)
   await expect(expected).toMatchFileSnapshot(PAGE)
+})
+
+test('The command of docs/operating/capacity.md prints a table for its own load', () => {
+  const [, options = ''] = /^npm run capacity -- (.+)$/m.exec(blockWith('operating/capacity.md', 'npm run capacity')) ?? []
+  const { status, out, err } = capacity(...options.split(' '))
+  expect([status, err]).toEqual([0, ''])
+  expect(out).toContain('| users | 5,000,000 | 50,000,000 |')
+  expect(out).toContain('introspections a second')
 })
 
 test('Ten times as many users need ten times the rates, the room and the cores of the database', () => {
