@@ -41,10 +41,10 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
     ...memoryCheck(part),
   ],
   floor: (part) => [
-    ...floorCheck(part, 'refresh', 1.15),
+    ...floorCheck(part, 'refresh', 1.3),
     ...floorCheck(part, 'code', 1.2),
-    ...floorCheck(part, 'other', 1.25),
-    ...floorCheck(part, 'same', 1.5),
+    ...floorCheck(part, 'other', 1.2),
+    ...floorCheck(part, 'same', 1.4),
   ],
   postgres: (part) => rateCheck(part, 'refresh', 'grantor', PEER, 1.7, 'refresh on PostgreSQL, all on two cores'),
   workers: (part) =>
@@ -103,8 +103,8 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
       against: '',
       theirs: '',
       measured: `${Math.round(peak)} MiB`,
-      required: '≤ 160 MiB',
-      reached: peak <= 160,
+      required: '≤ 150 MiB',
+      reached: peak <= 150,
     })),
   others: (part) => [
     ...OTHERS.flatMap((other) =>
