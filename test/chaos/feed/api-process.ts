@@ -59,7 +59,7 @@ function report(ids: readonly string[]): void {
 async function run(options: ApiOptions): Promise<void> {
   name = options.name
   const { issuer, introspection, maxAge } = options
-  const tap = new FeedTap(options)
+  const tap = new FeedTap(options.nodes)
   const tasks = new AsyncLocalStorage<{ isIntrospected: boolean }>()
   const check = createTokenCheck({
     issuer,
@@ -76,6 +76,8 @@ async function run(options: ApiOptions): Promise<void> {
     },
   })
   await check.ready()
+  // Not earlier: the reader replaces a connection whose first message was slow.
+  tap.isSilent = options.hangs
   send({ op: 'ready' })
 
   async function look(token: string, sighting: Sighting): Promise<void> {

@@ -1,24 +1,24 @@
 /** The requests of an API to the nodes. The tap reads how old the feed is, apart from the reader under test. */
 
-type Where = { nodes: readonly string[]; hangs: boolean }
 type Claims = { at: number; until: number; part?: [number, number] }
 
 export class FeedTap {
-  readonly #where: Where
+  readonly #nodes: readonly string[]
   #turn = Math.floor(Math.random() * 100)
   /** The feed that has arrived is complete up to this moment of `performance.now()`, at most. */
   completeAt = Number.NEGATIVE_INFINITY
+  /** true: nothing of the feed arrives any more, and a new connection hangs */
+  isSilent = false
 
-  constructor(where: Where) {
-    this.#where = where
+  constructor(nodes: readonly string[]) {
+    this.#nodes = nodes
   }
 
   /** Sends a request for the issuer to one of the nodes. */
   async fetch({ pathname, search }: URL, init: RequestInit = {}): Promise<Response> {
     const isFeed = pathname.endsWith('/endings')
-    const { nodes, hangs } = this.#where
-    if (isFeed && hangs && this.completeAt > 0) return neverUntil(init.signal)
-    const response = await fetch(new URL(pathname + search, nodes[this.#turn++ % nodes.length]), init)
+    if (isFeed && this.isSilent) return neverUntil(init.signal)
+    const response = await fetch(new URL(pathname + search, this.#nodes[this.#turn++ % this.#nodes.length]), init)
     if (!isFeed || response.status !== 200 || !response.body) return response
     return new Response(response.body.pipeThrough(this.#read()), response)
   }
@@ -28,7 +28,7 @@ export class FeedTap {
     let text = ''
     return new TransformStream({
       transform: (chunk, controller) => {
-        if (this.#where.hangs && this.completeAt > 0) return
+        if (this.isSilent) return
         const events = (text + decoder.decode(chunk, { stream: true })).split('\n\n')
         text = events.pop() ?? ''
         for (const event of events) this.#note(claimsOf(event))

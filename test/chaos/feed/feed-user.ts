@@ -164,7 +164,8 @@ export async function untilDone<Result>(attempt: () => Promise<Result>): Promise
     try {
       return await attempt()
     } catch (error) {
-      if (performance.now() - since > PATIENCE) throw error
+      // The new error has the stack of the caller.
+      if (performance.now() - since > PATIENCE) throw new Error(`no attempt succeeded in ${PATIENCE} ms`, { cause: error })
       await pause(50)
     }
   }
