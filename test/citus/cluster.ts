@@ -18,6 +18,8 @@ export type Cluster = {
   newDatabase(options?: { name?: string; ports?: readonly number[] }): Promise<PostgresDatabase>
   /** what all servers have logged since the last call of `forgetLog` */
   log(): string
+  /** the same for each server: the coordinator, and the workers after it */
+  logs(): string[]
   forgetLog(): void
   close(): Promise<void>
 }
@@ -49,14 +51,13 @@ export async function startCluster(workerCount = 3, settings: Record<string, str
   const servers = [coordinator, ...workers] as PostgresServer[]
   const logs = () => servers.map(({ folder }) => readFileSync(join(folder, 'log/server.log'), 'utf8'))
   let read = servers.map(() => 0)
+  const newLogs = () => logs().map((text, index) => text.slice(read[index]))
   return {
     coordinator,
     workers,
     newDatabase: (options) => createClusterDatabase(servers, options),
-    log: () =>
-      logs()
-        .map((text, index) => text.slice(read[index]))
-        .join('\n'),
+    log: () => newLogs().join('\n'),
+    logs: newLogs,
     forgetLog() {
       read = logs().map(({ length }) => length)
     },

@@ -3,6 +3,7 @@ import { changesAfter } from '../../domain/model/changes.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { createRecordStores } from '../record-stores.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
@@ -81,6 +82,10 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
     async startReading() {
       const instance = await connection.readInstance()
       return () => connection.confirm(instance)
+    },
+    async checkRows() {
+      if (!connection.cluster) throw new StoreUnavailable('the database is one machine')
+      await connection.cluster.checkRows()
     },
     machinesAway: () => connection.cluster?.machinesAway ?? [],
     coordinatorProblem: () => connection.cluster?.coordinatorProblem ?? null,

@@ -2,10 +2,12 @@
 import { NO_LINE } from '../../../src/domain/model/audit-store.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import type { PostgresDatabase } from '../../support/postgres.ts'
+import type { Sql } from '../../support/sql.ts'
 import { NOW } from '../contract/subject.ts'
 import type { StoreUnderTest } from '../store-contract.ts'
 
-export async function postgresUnderTest(database: PostgresDatabase): Promise<StoreUnderTest> {
+/** `workers`: connections to the other machines of a cluster. */
+export async function postgresUnderTest(database: PostgresDatabase, workers: readonly Sql[] = []): Promise<StoreUnderTest> {
   const { address, name, sql } = database
   await sql.unsafe(
     'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, leases, restorations, audit_lines, audit_writers, webhooks, console_drafts, activity',
@@ -25,14 +27,21 @@ export async function postgresUnderTest(database: PostgresDatabase): Promise<Sto
       return store
     },
     async refuseWrites() {
-      const endConnections = () =>
-        sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name} AND pid <> pg_backend_pid()`
-      await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-      await endConnections()
-      return async () => {
-        await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
-        await endConnections()
+      const machines = [sql, ...workers]
+      const change = async (setting: string) => {
+        // Without this, Citus would change the setting of the other machines over connections that are read-only by then.
+        for (const machine of machines)
+          await machine.unsafe(
+            `SET citus.enable_ddl_propagation = off; ALTER DATABASE ${name} ${setting}; RESET citus.enable_ddl_propagation`,
+          )
+        // The connections of Citus end with the connections that they serve.
+        for (const machine of machines)
+          await machine`
+            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+            WHERE datname = ${name} AND pid <> pg_backend_pid() AND application_name NOT LIKE 'citus_internal%'`
       }
+      await change('SET default_transaction_read_only = on')
+      return () => change('RESET default_transaction_read_only')
     },
     close: async () => void (await closeAll()),
   }

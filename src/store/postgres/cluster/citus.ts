@@ -2,27 +2,41 @@
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { Cluster, ClusterContext, Reply, Route } from '../connection/cluster.ts'
 import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
+import type { Attempt } from '../connection/server-group.ts'
 import { SharedRuns } from '../connection/shared-runs.ts'
-import { COMMIT, type Statement } from '../connection/statement.ts'
-import { Coordinator } from './coordinator.ts'
+import { COMMIT, type Query } from '../connection/statement.ts'
+import { Coordinator, MACHINES_OF_CLUSTER } from './coordinator.ts'
+import { DirectGroups } from './direct-groups.ts'
 import { isOnCoordinator } from './distribution.ts'
 import { askEveryMachine, checkMachines } from './every-machine.ts'
 import { Machines, READ_SHARDS, type Shard } from './machines.ts'
+import { ShardReads } from './shard-reads.ts'
 
 /** How often a node reads the machine of each shard. */
 const SHARDS_EVERY_MS = 5000
+/** How soon a node reads them again after a failure. */
+const SHARDS_AGAIN_AFTER_MS = 250
 /** How often a node checks the settings of every machine. Each check opens a new connection on every machine. */
 const MACHINES_EVERY_MS = 10_000
 /** The shortest time between two confirmations of all machines. */
 const CONFIRM_EVERY_MS = 20
+const READ_MACHINES = `SELECT (${MACHINES_OF_CLUSTER}) AS machines`
 const COMMIT_ON_ALL_MACHINES = `SELECT success FROM run_command_on_all_nodes($$SELECT ${COMMIT}$$)`
 
 export const openCluster = (context: ClusterContext): Cluster => new Citus(context)
+
+/** A statement on the machine of its row. `absence`: the statement that confirms that a read found no row (`shard-reads.ts`). */
+type Direct = Pick<Route, 'group' | 'query'> & { absence?: Query }
+
+/** The running servers: the one of the settings, and those of the machines that are connected directly. */
+type Running = { server: string; machines: Record<string, string> }
 
 class Citus implements Cluster {
   readonly #context: ClusterContext
   readonly #machines: Machines
   readonly #coordinator: Coordinator
+  readonly #direct: DirectGroups
+  readonly #shardReads = new ShardReads()
   readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
   #shardsReadAt = Number.NEGATIVE_INFINITY
   #machinesCheckedAt = Number.NEGATIVE_INFINITY
@@ -31,16 +45,55 @@ class Citus implements Cluster {
     this.#context = context
     this.#machines = new Machines(context.address.poolSize)
     this.#coordinator = new Coordinator(context)
+    this.#direct = new DirectGroups(context.address)
   }
 
-  async routeOf({ query, place, key }: Statement): Promise<Route> {
+  async routeOf(attempt: Attempt): Promise<Route> {
+    const { query, place, key } = attempt
     const { group } = this.#context
     this.#readShardsIfDue()
     this.#checkMachinesIfDue()
     if (place && isOnCoordinator(place.table)) return { query, ...(await this.#coordinator.route()) }
     const machine = place && this.#machines.of(place.table, key)
     if (!machine) return { group, query }
-    return { group, query, excuses: isOfMachine, within: (attempt) => machine.run(attempt, isOfMachine) }
+    const shard = key === undefined ? undefined : this.#machines.shardOf(place.table, key)
+    const direct = shard && this.#directTo(attempt, shard)
+    if (!direct) return { group, query, excuses: isOfMachine, within: (run) => machine.run(run, isOfMachine) }
+    return {
+      group: direct.group,
+      query: direct.query,
+      excuses: isOfOtherMachine,
+      within: (run) => machine.run(() => this.#runDirect(run, direct, attempt), isOfMachine),
+    }
+  }
+
+  /** The statement on the machine of its row; undefined if the machine is not connected, or if Citus must plan a read. */
+  #directTo({ kind, query }: Attempt, shard: Shard): Direct | undefined {
+    if (kind !== 'read') {
+      const group = this.#direct.of(shard.machine, 'changes')
+      return group && { group, query }
+    }
+    // A read by Citus over a connection to the machine of the row can return an old row while the shard moves.
+    const statements = this.#shardReads.readOf(query, shard)
+    if (!statements) return undefined
+    const group = this.#direct.of(shard.machine, 'reads')
+    return group && { group, query: statements.read, absence: statements.absence }
+  }
+
+  /**
+   * Runs a statement on the machine of its row. If the statement had no effect, or if a read does not find the shard, the statement runs over
+   * the ordinary connection.
+   */
+  async #runDirect<Result>(run: () => Promise<Result>, { group, absence }: Direct, attempt: Attempt): Promise<Result> {
+    try {
+      const rows = await run()
+      const isFound = !absence || (rows as unknown[]).length > 0
+      if (isFound || (await group.run({ ...attempt, query: absence, excuses: isOfOtherMachine })).length > 0) return rows
+    } catch (error) {
+      if (!hadNoEffect(error)) throw error
+    }
+    this.#readShardsSoon()
+    return this.#context.group.run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
   }
 
   /** A statement over rows of several machines would need a two-phase commit. */
@@ -48,8 +101,19 @@ class Citus implements Cluster {
     return undefined
   }
 
+  readInstance(): string {
+    const running: Running = { server: this.#context.group.server?.instance ?? '', machines: this.#direct.instances }
+    return JSON.stringify(running)
+  }
+
+  instanceOf({ table, key }: { table: string; key: string }, on: string | undefined): string | undefined {
+    const machine = this.#machines.nameOf(table, key)
+    if (machine === undefined) return undefined
+    return (on === undefined ? this.#direct.instances : (JSON.parse(on) as Running).machines)[machine]
+  }
+
   async confirm(on: string | undefined): Promise<void> {
-    const instance = on ?? (await this.#context.group.find()).instance
+    const instance = on === undefined ? (await this.#context.group.find()).instance : (JSON.parse(on) as Running).server
     return this.#confirmations.run(instance, async () => {
       const query = { name: '', text: COMMIT_ON_ALL_MACHINES, values: [] }
       const machines = await this.#context.run<{ success: boolean }>({ kind: 'move', query, instance })
@@ -59,6 +123,10 @@ class Citus implements Cluster {
 
   askEveryMachine(query: string): Promise<Reply[]> {
     return this.#context.run<Reply>({ kind: 'read', query: { name: '', text: askEveryMachine(query), values: [] } })
+  }
+
+  checkRows(): Promise<void> {
+    return this.#direct.check()
   }
 
   get machinesAway(): string[] {
@@ -73,22 +141,29 @@ class Citus implements Cluster {
     return this.#coordinator.check()
   }
 
-  close(): Promise<void> {
-    return this.#coordinator.close()
+  async close(): Promise<void> {
+    await Promise.all([this.#coordinator.close(), this.#direct.close()])
+  }
+
+  /** Reads the shards again, because a machine did not respond as expected. */
+  #readShardsSoon(): void {
+    this.#shardsReadAt = Math.min(this.#shardsReadAt, performance.now() - SHARDS_EVERY_MS + SHARDS_AGAIN_AFTER_MS)
   }
 
   /** Reads the machine of each shard, because shards can move. A failure is ignored: the next read follows soon. */
   #readShardsIfDue(): void {
-    const { server } = this.#context.group
+    const server = this.#context.group.server ?? this.#direct.anyServer
     const now = performance.now()
     if (!server || now - this.#shardsReadAt < SHARDS_EVERY_MS) return
     this.#shardsReadAt = now
     server
-      .use(({ query }) => query<Shard>(READ_SHARDS))
-      .then(
-        (shards) => this.#machines.update(shards),
-        () => undefined,
-      )
+      .use(async ({ query }) => {
+        const shards = await query<Shard>(READ_SHARDS)
+        const [cluster] = await query<{ machines: string }>(READ_MACHINES)
+        this.#machines.update(shards)
+        this.#direct.update(shards, cluster?.machines ?? '', this.#machines.share)
+      })
+      .catch(() => undefined)
   }
 
   /** If a machine has the wrong settings, the server is not used until a search finds the right settings on every machine. */
@@ -102,7 +177,14 @@ class Citus implements Cluster {
   }
 }
 
-/** Whether a statement failed because the machine of its row failed or did not respond in time. */
-function isOfMachine(error: unknown): boolean {
-  return failureOf(error) === 'machine_lost' || isTimeout(error) || isSilence(error)
+/** Whether a statement that failed changed nothing, and another connection may succeed. */
+function hadNoEffect(error: unknown): boolean {
+  const failure = failureOf(error)
+  return failure === 'not_sent' || failure === 'read_only' || failure === 'stale' || failure === 'defect'
 }
+
+/** Whether a statement failed because the machine of its row failed or did not respond in time. */
+const isOfMachine = (error: unknown): boolean => isOfOtherMachine(error) || isSilence(error)
+
+/** Whether the server of the connection responded, and another machine may not have. */
+const isOfOtherMachine = (error: unknown): boolean => failureOf(error) === 'machine_lost' || isTimeout(error)

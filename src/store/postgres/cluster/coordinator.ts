@@ -16,10 +16,14 @@ const CHECK_EVERY_MS = 5000
 /** A statement waits for a check for at most this long, and then uses the ordinary connection. */
 const WAIT_AT_MOST_MS = 1000
 
+/** Reads the addresses of all machines, which identify the cluster. */
+export const MACHINES_OF_CLUSTER = `
+  SELECT string_agg(concat_ws(' ', nodeid, groupid, nodename, nodeport), ',' ORDER BY nodeid) FROM pg_dist_node`
+
 /** Reads the coordinator's address, and whether this connection leads to the coordinator. `machines` identifies the cluster. */
 export const FIND_COORDINATOR = `
   SELECT nodename AS host, nodeport AS port, (SELECT groupid FROM pg_dist_local_group) = 0 AS is_here,
-         (SELECT string_agg(concat_ws(' ', nodeid, groupid, nodename, nodeport), ',' ORDER BY nodeid) FROM pg_dist_node) AS machines
+         (${MACHINES_OF_CLUSTER}) AS machines
   FROM pg_dist_node WHERE groupid = 0 AND noderole = 'primary'`
 
 type Found = { host: string; port: number; is_here: boolean; machines: string }

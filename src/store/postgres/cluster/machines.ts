@@ -8,16 +8,30 @@
 import { passThrough, Queue } from '../connection/queue.ts'
 import { hashText } from './hash-text.ts'
 
-/** One shard of a table: its machine, and the first hash of its range. */
-export type Shard = { table: string; from: number; machine: string }
+/**
+ * One shard of a table: its id, the first hash of its range, the name of its own table, and its machine. `group` is the number by which Citus
+ * identifies the machine.
+ */
+export type Shard = {
+  table: string
+  id: string
+  from: number
+  relation: string
+  machine: string
+  host: string
+  port: number
+  group: number
+}
 
 export const READ_SHARDS = `
-  SELECT relname AS table, shardminvalue::integer AS "from", nodename || ':' || nodeport AS machine
-  FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid
+  SELECT relname AS table, shardid::text AS id, shardminvalue::integer AS "from",
+         format('%I.%I', nspname, relname || '_' || shardid) AS relation,
+         nodename || ':' || nodeport AS machine, nodename AS host, nodeport AS port, pg_dist_node.groupid AS "group"
+  FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
   JOIN pg_dist_placement USING (shardid)
   JOIN pg_dist_node ON pg_dist_node.groupid = pg_dist_placement.groupid AND noderole = 'primary'
   WHERE shardminvalue IS NOT NULL AND pg_table_is_visible(logicalrelid)
-  ORDER BY 1, 2`
+  ORDER BY "table", "from"`
 
 /** A machine is away after this many failures without a success in between. */
 const AWAY_AFTER = 3
@@ -56,19 +70,23 @@ export class Machines {
   /** for statements that need every machine: one silent machine delays them all */
   readonly #all: Machine
   #shards = new Map<string, Shard[]>()
+  /** the number of statements that run on one machine at a time */
+  share: number
 
   constructor(poolSize: number) {
     this.#poolSize = poolSize
     this.#all = new Machine(share(poolSize, 4))
+    this.share = poolSize
   }
 
   /** Replaces the list of shards. `shards` are in the order of their tables and hashes. */
   update(shards: readonly Shard[]): void {
     this.#shards = Map.groupBy(shards, ({ table }) => table)
     const names = new Set(shards.map(({ machine }) => machine))
+    this.share = share(this.#poolSize, names.size)
     for (const name of this.#machines.keys()) if (!names.has(name)) this.#machines.delete(name)
     for (const name of names) {
-      if (!this.#machines.has(name)) this.#machines.set(name, new Machine(share(this.#poolSize, names.size)))
+      if (!this.#machines.has(name)) this.#machines.set(name, new Machine(this.share))
     }
   }
 
@@ -80,8 +98,13 @@ export class Machines {
 
   /** The name of the machine that holds a row: host and port. */
   nameOf(table: string, key: string): string | undefined {
-    const hash = hashText(key)
-    return this.#shards.get(table)?.findLast(({ from }) => from <= hash)?.machine
+    return this.shardOf(table, key)?.machine
+  }
+
+  /** The shard that holds a row; undefined for a table that is not distributed. */
+  shardOf(table: string, key: string): Shard | undefined {
+    const shards = this.#shards.get(table)
+    return shards && lastUpTo(shards, hashText(key))
   }
 
   /** The names of the machines that are away. */
@@ -92,3 +115,14 @@ export class Machines {
 
 const share = (poolSize: number, parts: number): number =>
   Math.max(1, Math.min(poolSize - 1, Math.max(2, Math.floor(poolSize / parts))))
+
+/** The last shard that begins at or before a hash, by binary search. */
+function lastUpTo(shards: readonly Shard[], hash: number): Shard | undefined {
+  let [low, high] = [0, shards.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((shards[middle]?.from ?? 0) <= hash) low = middle + 1
+    else high = middle
+  }
+  return shards[low - 1]
+}

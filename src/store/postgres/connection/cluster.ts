@@ -1,6 +1,6 @@
 /** What the connection layer needs from a database that consists of several machines. `../cluster` implements these types for Citus. */
 import type { PostgresAddress } from './server.ts'
-import type { ServerGroup } from './server-group.ts'
+import type { Attempt, ServerGroup } from './server-group.ts'
 import type { Place, Query, Statement } from './statement.ts'
 
 /** Where the next attempt of a statement runs. */
@@ -19,16 +19,25 @@ export type Reply = { host: string; port: number; is_here: boolean; success: boo
 
 export interface Cluster {
   /** Called before each attempt of a statement. Also starts the reads and the checks that are due. */
-  routeOf(statement: Statement): Promise<Route>
+  routeOf(attempt: Attempt): Promise<Route>
   /**
    * Rows with the same value are on the same shard, and may share a batch. undefined: the statement for this row runs alone. A batch is
    * one statement with `rows`, and with the `key` of its first row.
    */
   batchKeyOf(place: Required<Place>, key: string): string | undefined
-  /** Confirms all commits that are visible on any machine. `on`: the server on which the commits were found. */
+  /** Identifies the servers that run at the moment, for `confirm` and `instanceOf`. */
+  readInstance(): string
+  /**
+   * The server that the confirmation of a row must run on (`Statement.instance`): the one that runs now on the machine of the row, or the one of
+   * `on`, which `readInstance` returned. undefined if the machine is not connected directly.
+   */
+  instanceOf(row: { table: string; key: string }, on: string | undefined): string | undefined
+  /** Confirms all commits that are visible on any machine. `on`: the servers on which the commits were found. */
   confirm(on: string | undefined): Promise<void>
   /** Runs a query for one value on all machines. A machine that does not respond within half a second is a reply without success. */
   askEveryMachine(query: string): Promise<Reply[]>
+  /** Throws unless each machine that holds rows responds over a direct connection for changes. */
+  checkRows(): Promise<void>
   /** The names of the machines that do not respond at the moment. */
   readonly machinesAway: string[]
   /** The address of the coordinator, and why a connection to this address cannot be used; null if there is no problem. */

@@ -12,7 +12,7 @@ import { failureOf, toStoreError } from './errors.ts'
 import { loadCluster } from './load-cluster.ts'
 import { RowQueues } from './queue.ts'
 import type { PostgresAddress, Purpose, Server, Session } from './server.ts'
-import { PATIENCE_MS, ServerGroup } from './server-group.ts'
+import { type Attempt, PATIENCE_MS, ServerGroup } from './server-group.ts'
 import { SharedRuns } from './shared-runs.ts'
 import {
   type Clock,
@@ -208,12 +208,15 @@ export class Connection {
     return async (named = {}, on) => {
       if (!this.#cluster) await this.#findServer()
       if (!this.#cluster) return this.confirm(on)
-      return this.#confirmations.run(`${row} ${keyOf(place, named)}`, () => confirmRow(named))
+      const key = keyOf(place, named)
+      const instance = place && key !== undefined ? this.#cluster.instanceOf({ table: place.table, key }, on) : undefined
+      return this.#confirmations.run(`${row} ${key} ${instance}`, () => confirmRow(named, undefined, instance))
     }
   }
 
-  /** The start time of the server that runs the statements. Identifies the server for `confirm`. */
+  /** Identifies the server that runs the statements, for `confirm`: its start time. */
   async readInstance(): Promise<string> {
+    if (this.#cluster) return this.#cluster.readInstance()
     if (this.#group.server?.instance) return this.#group.server.instance
     const [row] = await this.query<{ instance: string }>('SELECT pg_postmaster_start_time()::text AS instance')
     return row?.instance ?? ''
@@ -306,7 +309,8 @@ export class Connection {
   async #execute<Row>(statement: Statement, deadline: number, via?: ServerGroup): Promise<Row[]> {
     let earlier: unknown
     for (let attempt = 1; ; attempt++) {
-      const { group, query, within, excuses } = via ? { group: via, query: statement.query } : await this.#routeOf(statement)
+      const route = via ? { group: via, query: statement.query } : await this.#routeOf({ ...statement, attempt, deadline })
+      const { group, query, within, excuses }: Route = route
       const each = { ...statement, query, excuses, attempt, deadline }
       try {
         return await (within ? within(() => group.run<Row>(each)) : group.run<Row>(each))
@@ -322,8 +326,8 @@ export class Connection {
     }
   }
 
-  #routeOf(statement: Statement): Route | Promise<Route> {
-    return this.#cluster?.routeOf(statement) ?? { group: this.#group, query: statement.query }
+  #routeOf(attempt: Attempt): Route | Promise<Route> {
+    return this.#cluster?.routeOf(attempt) ?? { group: this.#group, query: attempt.query }
   }
 }
 

@@ -2,7 +2,7 @@
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { type Failure, failureOf, isSilence, isTimeout, NotSent, Unreplicated } from './errors.ts'
 import { passThrough, Queue } from './queue.ts'
-import { findServer, type PostgresAddress, type Purpose, type Server } from './server.ts'
+import { findServer, type PostgresAddress, type Server, type ServerOptions } from './server.ts'
 import type { Kind, Statement } from './statement.ts'
 
 /** A statement is not retried after this time in milliseconds. A caller waits at most this long, and for the statement that was sent last. */
@@ -20,15 +20,9 @@ export type Attempt = Statement & {
   excuses?: ((error: unknown) => boolean) | undefined
 }
 
-export type GroupOptions = {
-  purpose?: Purpose
-  /** Called for each server that a search finds. If it rejects, the search goes on without this server. */
-  accept?: (server: Server) => Promise<void>
-}
-
 export class ServerGroup {
   readonly #address: PostgresAddress
-  readonly #options: GroupOptions
+  readonly #options: ServerOptions
   /** Reads leave one connection for changes, and changes leave one for reads, if the pool has more than one connection. */
   readonly #queues: Record<Side, Queue>
   #server: Server | null = null
@@ -38,7 +32,7 @@ export class ServerGroup {
   /** the time of the first failure since the last success, for reads and for changes */
   readonly #failingSince: Record<Side, number | null> = { read: null, write: null }
 
-  constructor(address: PostgresAddress, options: GroupOptions = {}) {
+  constructor(address: PostgresAddress, options: ServerOptions = {}) {
     this.#address = address
     this.#options = options
     const limit = Math.max(1, address.poolSize - 1)

@@ -37,16 +37,24 @@ const STATEMENT_TIMEOUT_AT_MOST_MS = (LATE_BY_AT_MOST - 1) * 1000
 /** A connection is closed if the server sends nothing for this time after the statement timeout. */
 const SILENCE_MS = 500
 
+export type ServerOptions = {
+  purpose?: Purpose
+  /** settings of each connection, beside those of its purpose */
+  settings?: Readonly<Record<string, string>>
+  /** Called for each server that a search finds. If it rejects, the search goes on without this server. */
+  accept?: (server: Server) => Promise<void>
+}
+
 /**
  * Connects to all servers at once. Returns the pool of the first server that passes the checks, and closes the others. If no server passes,
  * throws `NotSent` with the error of the last server.
  */
 export async function findServer(
   address: PostgresAddress,
-  { purpose = 'store', accept }: { purpose?: Purpose; accept?: (server: Server) => Promise<void> },
+  { purpose = 'store', settings = {}, accept }: ServerOptions,
 ): Promise<Server> {
   const tls = address.tls && readTls(address.tls)
-  const servers = address.servers.map((at) => new Server(address, { ...at, tls, purpose }))
+  const servers = address.servers.map((at) => new Server(address, { ...at, tls, purpose, settings }))
   const attempts = servers.map(async (server) => {
     const client = await server.acquire()
     client.release()
@@ -105,7 +113,13 @@ export class Server {
 
   constructor(
     address: PostgresAddress,
-    options: { host: string; port: number; tls: ConnectionOptions | null; purpose: Purpose },
+    options: {
+      host: string
+      port: number
+      tls: ConnectionOptions | null
+      purpose: Purpose
+      settings: Readonly<Record<string, string>>
+    },
   ) {
     this.#size = options.purpose === 'migration' ? 1 : address.poolSize
     const target = options.purpose === 'migration' ? 'read-write' : address.target
@@ -117,7 +131,10 @@ export class Server {
       connectionTimeoutMillis: address.connectTimeoutMs,
       // Runs for every new connection.
       onConnect: async (client: CheckedClient) => {
-        const state = await checkFitness(client, target, settingsOf(address, options.purpose))
+        const state = await checkFitness(client, target, {
+          ...settingsOf(address, options.purpose),
+          ...options.settings,
+        })
         // The same address may also lead to a replica. A replica can be behind, and return a grant as active after the grant ended.
         if (state.read_only && this.#takesWrites)
           throw new StoreUnavailable('this connection leads to a server that takes no writes')

@@ -1,0 +1,130 @@
+/**
+ * Connections straight to the machines that hold the rows, beside the connections of the settings. A statement for one row then needs no other
+ * machine. A machine that cannot be reached directly is reached through the servers of the settings.
+ */
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
+import { NotSent } from '../connection/errors.ts'
+import type { PostgresAddress, Server } from '../connection/server.ts'
+import { ServerGroup } from '../connection/server-group.ts'
+import { MACHINES_OF_CLUSTER } from './coordinator.ts'
+
+/** How long a machine is not tried again after a failed attempt to connect. */
+const RETRY_AFTER_MS = 2000
+
+/** How long a check waits for a connection to a machine. */
+const CHECK_WITHIN_MS = 1000
+
+/**
+ * Up to 13.2.2, Citus keeps one more plan in memory for each execution of a generic plan on the machine of the row (citusdata/citus#8824). With
+ * custom plans, Citus keeps none.
+ */
+const CHANGES = { plan_cache_mode: 'force_custom_plan' }
+
+export type MachineAddress = { machine: string; host: string; port: number; group: number }
+type Side = 'reads' | 'changes'
+type Identity = { group: number; machines: string }
+
+const READ_IDENTITY = `SELECT groupid AS "group", (${MACHINES_OF_CLUSTER}) AS machines FROM pg_dist_local_group`
+
+export class DirectGroups {
+  readonly #address: PostgresAddress
+  readonly #machines = new Map<string, Record<Side, Direct> & { group: number }>()
+  /** identifies the cluster, as read with the latest list of shards */
+  #cluster = ''
+
+  constructor(address: PostgresAddress) {
+    this.#address = address
+  }
+
+  /** Opens a pool for each new machine, and closes the pools of machines that are gone. `poolSize`: connections for reads, and for changes. */
+  update(machines: readonly MachineAddress[], cluster: string, poolSize: number): void {
+    this.#cluster = cluster
+    const present = new Map(machines.map((each) => [each.machine, each]))
+    for (const [name, { group }] of this.#machines) if (present.get(name)?.group !== group) void this.#close(name)
+    for (const { machine, group, ...at } of present.values()) {
+      if (this.#machines.has(machine)) continue
+      const accept = (server: Server) => this.#checkIdentity(server, machine, group)
+      // A group leaves one connection for the other side, which does not use this group.
+      const address: PostgresAddress = { ...this.#address, servers: [at], target: 'read-write', poolSize: poolSize + 1 }
+      this.#machines.set(machine, {
+        group,
+        reads: new Direct(new ServerGroup(address, { accept })),
+        changes: new Direct(new ServerGroup(address, { accept, settings: CHANGES })),
+      })
+    }
+  }
+
+  /** The connections to a machine; undefined if the machine cannot be reached directly at the moment. */
+  of(machine: string, side: Side): ServerGroup | undefined {
+    return this.#machines.get(machine)?.[side].connected
+  }
+
+  /** The start time of each machine's server that changes are sent to. */
+  get instances(): Record<string, string> {
+    const connected = [...this.#machines].flatMap(([name, { changes }]) =>
+      changes.group.server ? [[name, changes.group.server.instance]] : [],
+    )
+    return Object.fromEntries(connected) as Record<string, string>
+  }
+
+  /** Throws unless every machine responds to a statement over a connection for changes. */
+  async check(): Promise<void> {
+    if (this.#machines.size === 0) throw new StoreUnavailable('no machine is connected directly')
+    const query = { name: '', text: 'SELECT 1', values: [] }
+    const checks = [...this.#machines].map(async ([name, { changes }]) => {
+      const group = changes.connected
+      if (!group) throw new StoreUnavailable(`${name}: not connected directly`)
+      await group.run({ kind: 'move', query, attempt: 1, deadline: performance.now() + CHECK_WITHIN_MS })
+    })
+    await Promise.all(checks)
+  }
+
+  /** A server that can be used; undefined if there is none. */
+  get anyServer(): Server | undefined {
+    for (const { reads } of this.#machines.values()) if (reads.connected?.server) return reads.connected.server
+    return undefined
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#machines.keys()].map((name) => this.#close(name)))
+  }
+
+  async #close(name: string): Promise<void> {
+    const machine = this.#machines.get(name)
+    this.#machines.delete(name)
+    await Promise.all([machine?.reads.group.close(), machine?.changes.group.close()])
+  }
+
+  /** An address such as `localhost` can lead this node to another server than it leads the machines of the cluster. */
+  async #checkIdentity(server: Server, machine: string, group: number): Promise<void> {
+    const [found] = await server.use(({ query }) => query<Identity>(READ_IDENTITY))
+    if (found?.group !== group || found.machines !== this.#cluster)
+      throw new NotSent(new StoreUnavailable(`${machine}: not this machine of the cluster`))
+  }
+}
+
+/** The connections of one side. A lost server is searched for in the background, while statements use the ordinary connection. */
+class Direct {
+  readonly group: ServerGroup
+  #isSearching = false
+  #noSearchBefore = 0
+
+  constructor(group: ServerGroup) {
+    this.group = group
+  }
+
+  get connected(): ServerGroup | undefined {
+    if (this.group.server) return this.group
+    this.#search()
+    return undefined
+  }
+
+  #search(): void {
+    if (this.#isSearching || performance.now() < this.#noSearchBefore) return
+    this.#isSearching = true
+    this.group
+      .find()
+      .catch(() => (this.#noSearchBefore = performance.now() + RETRY_AFTER_MS))
+      .finally(() => (this.#isSearching = false))
+  }
+}

@@ -1,0 +1,244 @@
+/** A node sends a statement for one row straight to the machine that holds the row. */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { NewGrant } from '../../src/domain/model/request-store.ts'
+import type { Store } from '../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
+import { Connection } from '../../src/store/postgres/connection/connection.ts'
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
+import type { PostgresDatabase } from '../support/postgres.ts'
+import type { PostgresServer } from '../support/postgres-server.ts'
+import { type Cluster, startCluster, using } from './cluster.ts'
+
+let cluster: Cluster
+let database: PostgresDatabase
+let store: Store
+/** where a node arrives that connects to the last worker; the machines of the cluster always arrive there */
+let leadsTo: 'its machine' | 'another machine' | 'nowhere' = 'its machine'
+let network: Server
+
+beforeAll(async () => {
+  cluster = await startCluster(3, {
+    log_statement: "'all'",
+    wal_level: 'logical',
+    // A shard that was moved stays as a copy on its former machine.
+    'citus.defer_shard_delete_interval': '-1',
+  })
+  const ports = cluster.workers.map(({ port }) => port)
+  network = createServer((client) => {
+    client.once('data', (startup: Buffer) => {
+      const to = startup.includes('\0the node\0') ? leadsTo : 'its machine'
+      if (to === 'nowhere') {
+        client.destroy()
+        return
+      }
+      const server = connect((to === 'its machine' ? ports[2] : ports[1]) ?? 0, '127.0.0.1')
+      for (const each of [client, server]) each.on('error', () => undefined)
+      server.write(startup)
+      client.pipe(server).pipe(client)
+    })
+  })
+  await once(network.listen(0, '127.0.0.1'), 'listening')
+  database = await cluster.newDatabase({ ports: [...ports.slice(0, 2), (network.address() as AddressInfo).port] })
+  await migratePostgres(database.address, NOW)
+})
+afterAll(async () => {
+  network.close()
+  await cluster.close()
+})
+beforeEach(async () => {
+  store = await openPostgresStore({ ...database.address, applicationName: 'the node' }, { clock: 'given' })
+  onTestFinished(async () => {
+    leadsTo = 'its machine'
+    await store.close()
+  })
+})
+
+/** The tables of requests, and their shards. */
+const ROWS = /\b(FROM|INTO|UPDATE) (public\.)?(grants|sessions|spent|wallets|receipts|pushed_requests)(_\d+)?\b/
+
+/** Whether the coordinator, and each worker after it, had a statement on these tables while a task ran. */
+async function serversUsedBy(task: () => Promise<unknown>): Promise<boolean[]> {
+  await untilLogged()
+  cluster.forgetLog()
+  await task()
+  await untilLogged()
+  return cluster.logs().map((log) => ROWS.test(log))
+}
+
+/** Resolves when each server has written to its log what it has run so far. */
+async function untilLogged(): Promise<void> {
+  const mark = randomUUID()
+  const servers = [cluster.coordinator, ...cluster.workers]
+  await Promise.all(servers.map(({ urlOf }) => using(urlOf('postgres'), (sql) => sql.unsafe(`SELECT '${mark}'`))))
+  await expect.poll(() => cluster.logs().every((log) => log.includes(mark))).toBe(true)
+}
+
+/** The index of the worker that holds a grant, in the order of `cluster.workers`. */
+async function workerOf(grantId: string): Promise<number> {
+  const rows = await database.sql<{ port: number }[]>`
+    SELECT nodeport AS port FROM pg_dist_node
+    LEFT JOIN pg_dist_placement ON pg_dist_placement.groupid = pg_dist_node.groupid
+      AND shardid = get_shard_id_for_distribution_column('grants', ${grantId}::text)
+    WHERE pg_dist_node.groupid > 0 AND shardid IS NOT NULL`
+  const index = cluster.workers.findIndex(({ port }) => port === rows[0]?.port)
+  return index === -1 ? 2 : index
+}
+
+async function grantOn(worker: number): Promise<NewGrant> {
+  for (;;) {
+    const grant = await livingGrant(store)
+    if ((await workerOf(grant.id)) === worker) return grant
+  }
+}
+
+/** Resolves when reads and changes of grants reach the machine of the row without the coordinator. */
+async function untilDirect(worker: number): Promise<NewGrant> {
+  const grant = await grantOn(worker)
+  const use = async () => {
+    await store.grants.readGrant(grant.id)
+    await store.grants.endGrant(grant.id, 'revoked', NOW, 'another client')
+  }
+  await expect.poll(async () => (await serversUsedBy(use))[0], { timeout: 20_000 }).toBe(false)
+  return grant
+}
+
+const onlyWorker = (worker: number): boolean[] => [false, ...cluster.workers.map((_, index) => index === worker)]
+
+test.for([0, 1, 2])('Reads and changes of a grant touch only the machine of the grant: worker %i', async (worker) => {
+  await untilDirect(worker)
+  const grant = await grantOn(worker)
+  const uses: Record<string, () => Promise<unknown>> = {
+    introspection: () => store.grants.readGrantValidity(grant.id),
+    read: () => store.grants.readGrant(grant.id),
+    refresh: () => store.grants.rotateRefreshToken(rotationOf(grant, 0)),
+    'repeated refresh': () => store.grants.rotateRefreshToken(rotationOf(grant, 0)),
+    revocation: () => store.grants.endGrant(grant.id, 'revoked', NOW),
+    'repeated revocation': () => store.grants.endGrant(grant.id, 'revoked', NOW),
+  }
+  for (const [name, use] of Object.entries(uses)) expect([name, await serversUsedBy(use)]).toEqual([name, onlyWorker(worker)])
+})
+
+test('A code exchange, a session, a used proof and the revocation of a token need no coordinator and no two-phase commit', async () => {
+  for (const worker of cluster.workers.keys()) await untilDirect(worker)
+  const session = someSession()
+  const used = await serversUsedBy(async () => {
+    await store.wallets.rememberProof(session.wallet)
+    await store.sessions.startSession(session, 'login')
+    expect(await store.sessions.readSession(session.hash)).toMatchObject({ endedAt: null })
+    const grant = await livingGrant(store, { wallet: session.wallet, sessionHash: session.hash })
+    await store.grants.revokeAccessToken({
+      grantId: grant.id,
+      clientId: grant.clientId,
+      jti: randomUUID(),
+      expiresAt: NOW + 600,
+      at: NOW,
+    })
+    expect(await store.spent.spend({ kind: 'dpop', hash: randomUUID(), expiresAt: NOW, attemptId: 'a' } as never)).toBe('spent')
+  })
+  expect(used[0]).toBe(false)
+  expect(cluster.log().match(/PREPARE TRANSACTION.*/g)).toBeNull()
+})
+
+/** The id of the shard of a grant. */
+async function shardOf(grantId: string): Promise<string> {
+  const [row] = await database.sql`SELECT get_shard_id_for_distribution_column('grants', ${grantId}::text)::text AS id`
+  return String(row?.id)
+}
+
+test('While the transaction that moves a shard is prepared on its machine, the shard is read over the coordinator, and directly again after a rollback', async () => {
+  const grant = await untilDirect(0)
+  const shard = await shardOf(grant.id)
+  const read = () => serversUsedBy(() => store.grants.readGrantValidity(grant.id))
+  await using((cluster.workers[0] as PostgresServer).urlOf(database.name), async (sql) => {
+    await sql.unsafe(
+      `BEGIN; UPDATE pg_dist_placement SET groupid = groupid + 1 WHERE shardid = ${shard}; PREPARE TRANSACTION 'a move'`,
+    )
+    try {
+      expect((await read())[0]).toBe(true)
+    } finally {
+      await sql.unsafe(`ROLLBACK PREPARED 'a move'`)
+    }
+  })
+  expect(await read()).toEqual(onlyWorker(0))
+})
+
+test('After a shard has moved, a node that has not noticed it reads and changes the row on its new machine, and not the old copy', {
+  timeout: 60_000,
+}, async () => {
+  const [ended, refreshed] = [await untilDirect(0), await grantOn(0)]
+  while ((await shardOf(refreshed.id)) !== (await shardOf(ended.id))) Object.assign(refreshed, await grantOn(0))
+  const [from, to] = cluster.workers.map(({ port }) => port)
+  await database.sql.unsafe(
+    `SELECT citus_move_shard_placement(${await shardOf(ended.id)}, '127.0.0.1', ${from}, '127.0.0.1', ${to}, 'block_writes')`,
+  )
+  await database.sql`UPDATE grants SET ended_at = ${NOW}, end_reason = 'revoked' WHERE id = ${ended.id}`
+  expect(await store.grants.readGrantValidity(ended.id)).toMatchObject({ endedAt: NOW })
+  expect(await store.grants.endGrant(ended.id, 'revoked', NOW)).toBe('ended_before')
+  expect(await store.grants.rotateRefreshToken(rotationOf(refreshed, 0))).toMatchObject({ kind: 'rotated' })
+  const [row] = await database.sql`SELECT generation FROM grants WHERE id = ${refreshed.id}`
+  expect(row).toEqual({ generation: 1 })
+  await expect
+    .poll(() => serversUsedBy(() => store.grants.readGrantValidity(refreshed.id)), { timeout: 20_000 })
+    .toEqual(onlyWorker(1))
+})
+
+test('What was found in a row is not confirmed after the server of its machine was started anew (decision 0049)', {
+  timeout: 60_000,
+}, async () => {
+  await untilDirect(1)
+  const connection = new Connection(database.address, 'given')
+  onTestFinished(() => connection.close())
+  const confirm = connection.prepareConfirmation('grants WHERE id = :id', { table: 'grants', key: 'id' })
+  const { id } = await grantOn(1)
+  const worker = cluster.workers[1] as PostgresServer
+  const running = async () => {
+    await confirm({ id })
+    return JSON.parse(await connection.readInstance()).machines[`127.0.0.1:${worker.port}`]
+  }
+  await expect.poll(running, { timeout: 20_000 }).toBeTruthy()
+  const found = await connection.readInstance()
+  await confirm({ id }, found)
+  await worker.stop('kill')
+  await worker.start()
+  await expect.poll(() => confirm({ id }).then(() => 'confirmed', String), { timeout: 20_000 }).toBe('confirmed')
+  await expect(confirm({ id }, found)).rejects.toThrow(StoreUnavailable)
+})
+
+test('While the coordinator is away, grants are issued, refreshed, introspected and revoked', { timeout: 60_000 }, async () => {
+  for (const worker of cluster.workers.keys()) await untilDirect(worker)
+  const grants = await Promise.all(cluster.workers.map((_, worker) => grantOn(worker)))
+  await cluster.coordinator.stop('kill')
+  onTestFinished(() => cluster.coordinator.start())
+  for (let generation = 0; generation < 20; generation++) {
+    for (const grant of grants) {
+      expect(await store.grants.rotateRefreshToken(rotationOf(grant, generation))).toMatchObject({ kind: 'rotated' })
+      expect(await store.grants.readGrantValidity(grant.id)).toMatchObject({ endedAt: null })
+      await livingGrant(store)
+    }
+  }
+  for (const { id } of grants) {
+    expect(await store.grants.endGrant(id, 'revoked', NOW)).toBe('ended')
+    expect(await store.grants.endGrant(id, 'revoked', NOW)).toBe('ended_before')
+  }
+})
+
+test.for(['nowhere', 'another machine'] as const)(
+  'If the address of a machine leads a node to %s, the node uses the ordinary connection until it reaches the machine',
+  { timeout: 60_000 },
+  async (elsewhere) => {
+    leadsTo = elsewhere
+    await untilDirect(0)
+    const grant = await grantOn(2)
+    const used = await serversUsedBy(async () => {
+      expect(await store.grants.readGrantValidity(grant.id)).toMatchObject({ endedAt: null })
+      expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0))).toMatchObject({ kind: 'rotated' })
+    })
+    expect(used[0]).toBe(true)
+    leadsTo = 'its machine'
+    await untilDirect(2)
+  },
+)
