@@ -1,10 +1,13 @@
 /**
  * `/health/live`: the process responds. `/health/ready`: the process is not stopping, the store accepts writes, the
- * keys are loaded, and a restored database has been confirmed.
+ * keys are loaded, and a restored database has been confirmed. If only the coordinator of a cluster is unavailable, the response is 200 with
+ * what is missing: all nodes are in this state, and tokens can still be issued, checked and revoked.
  */
 import type { FastifyInstance } from 'fastify'
 import { JSON_HEADERS } from '../error-reply.ts'
 import type { Service } from '../service.ts'
+
+const LIMITED = 'coordinator_unavailable'
 
 /** Seconds for which the readiness result is cached, so that probes cannot keep the disk busy. */
 const KEPT_FOR = 1
@@ -27,7 +30,16 @@ export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Serv
       const restoration = await deps.store.restorations.readRestoration()
       return restoration && restoration.confirmedAt === null ? 'restored_unconfirmed' : null
     } catch {
-      return 'store_not_writable'
+      return (await canServeRows()) ? LIMITED : 'store_not_writable'
+    }
+  }
+
+  async function canServeRows(): Promise<boolean> {
+    try {
+      await deps.store.checkRows?.()
+      return deps.store.checkRows !== undefined
+    } catch {
+      return false
     }
   }
 
@@ -42,6 +54,7 @@ export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Serv
     handler: async (_request, reply) => {
       const problemName = await problem()
       if (problemName === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
+      if (problemName === LIMITED) return reply.headers(JSON_HEADERS).send({ status: 'limited', problem: problemName })
       return reply
         .code(503)
         .headers({ ...JSON_HEADERS, 'retry-after': '5' })

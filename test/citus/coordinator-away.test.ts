@@ -1,0 +1,84 @@
+/** The coordinator of the cluster is away: what needs only the rows of grants goes on, at every node that has started before. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { NOW } from '../store/contract/subject.ts'
+import { type App, startApp } from '../support/app.ts'
+import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
+import type { PostgresServer } from '../support/postgres-server.ts'
+import { send } from '../support/send.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+
+let cluster: Cluster
+let database: PostgresDatabase
+let app: App
+beforeAll(async () => {
+  cluster = await startCluster(2)
+  database = await cluster.newDatabase()
+  await migratePostgres(database.address, NOW)
+  app = await startApp({ postgres: addressOf(database.url) })
+})
+afterAll(async () => {
+  await app.close()
+  await cluster.close()
+})
+
+/** The readiness now: a result is cached for a second of the clock. */
+const ready = () => {
+  app.grantor.clock.advance(1)
+  return send(app.grantor.authUrl, { path: '/health/ready' })
+}
+
+/** Resolves when the node is connected to the machines of the rows. */
+async function untilDirect(): Promise<void> {
+  const check = async () => {
+    await app.freshTokens()
+    await app.grantor.store.checkRows?.()
+    return 'connected'
+  }
+  await expect.poll(() => check().catch(String), { timeout: 20_000 }).toBe('connected')
+}
+
+test('While the coordinator is killed, tokens are exchanged, refreshed, introspected and revoked, and a sign-in gets 503', {
+  timeout: 120_000,
+}, async () => {
+  await app.freshTokens()
+  await untilDirect()
+  const [code, ...grants] = [await app.freshCode(), await app.freshTokens(), await app.freshTokens(), await app.freshTokens()]
+  expect(await app.isActive(grants[0]?.access_token ?? '')).toBe(true)
+  await cluster.coordinator.stop('kill')
+  let isStopped = true
+  const restart = async () => {
+    if (isStopped) await cluster.coordinator.start()
+    isStopped = false
+  }
+  onTestFinished(restart)
+  expect((await app.walk.exchange(app.client, code)).status).toBe(200)
+  for (let count = 0; count < 10; count++)
+    for (const [index, grant] of grants.entries()) {
+      const refreshed = await app.walk.refresh(app.client, grant.refresh_token)
+      expect(refreshed.status).toBe(200)
+      grants[index] = refreshed.json() as typeof grant
+      expect(await app.isActive(refreshed.json().access_token as string)).toBe(true)
+    }
+  for (const grant of grants) {
+    expect((await app.walk.revoke(app.client, grant.refresh_token)).status).toBe(200)
+    expect(await app.isActive(grant.access_token)).toBe(false)
+    expect((await app.walk.refresh(app.client, grant.refresh_token)).status).toBe(400)
+  }
+  const response = await ready()
+  expect([response.status, response.json()]).toEqual([200, { status: 'limited', problem: 'coordinator_unavailable' }])
+  expect((await new Walk(app.grantor).authorize(requestOf(app.client))).status).toBe(503)
+  await restart()
+  await expect.poll(async () => (await ready()).json(), { timeout: 20_000 }).toEqual({ status: 'ready' })
+  expect((await app.walk.refresh(app.client, (await app.freshTokens()).refresh_token)).status).toBe(200)
+})
+
+test('A node is not ready while the coordinator and a worker are away', { timeout: 60_000 }, async () => {
+  await untilDirect()
+  const machines = [cluster.coordinator, cluster.workers[0] as PostgresServer]
+  await Promise.all(machines.map((machine) => machine.stop('kill')))
+  onTestFinished(async () => void (await Promise.all(machines.map((machine) => machine.start()))))
+  await expect.poll(async () => (await ready()).status, { timeout: 20_000 }).toBe(503)
+  expect((await ready()).json()).toEqual({ status: 'unavailable', problem: 'store_not_writable' })
+})
