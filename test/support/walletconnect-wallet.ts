@@ -52,9 +52,24 @@ export async function startWalletApp(relay: Relay, projectId: string): Promise<W
     },
     sessions: () => client.session.length,
     async close() {
+      await Promise.all(answers)
       core.heartbeat.stop()
       await core.relayer.transportClose()
     },
+  }
+
+  const answers = new Set<Promise<void>>()
+  /** Keeps an answer until it was sent. If sending fails while its session still exists, `close` rejects with the error. */
+  function keep(sending: Promise<unknown>, session?: string): void {
+    const sent = sending.then(
+      () => void answers.delete(sent),
+      (error: unknown) => {
+        if (session === undefined || client.session.keys.includes(session)) throw error
+        answers.delete(sent)
+      },
+    )
+    sent.catch(() => undefined)
+    answers.add(sent)
   }
 
   // If both sides end a session at the same time, the library throws out of its queue, and no caller receives the error.
@@ -69,18 +84,19 @@ export async function startWalletApp(relay: Relay, projectId: string): Promise<W
     const { chains = [], methods, events } = params.optionalNamespaces.eip155 ?? { methods: [], events: [] }
     app.site = params.proposer.metadata
     app.proposed = params.optionalNamespaces
-    if (app.policy === 'reject_connection') return void client.reject({ id, reason: REFUSED })
-    if (app.policy === 'no_chain') return void client.reject({ id, reason: { code: 5100, message: 'Unsupported chains.' } })
+    if (app.policy === 'reject_connection') return keep(client.reject({ id, reason: REFUSED }))
+    if (app.policy === 'no_chain') return keep(client.reject({ id, reason: { code: 5100, message: 'Unsupported chains.' } }))
     const accounts = chains.flatMap((chain) => app.accounts.map(({ address }) => `${chain}:${address}`))
     const allowed = app.policy === 'no_method' ? ['eth_sendTransaction'] : methods
-    void client.approve({ id, namespaces: { eip155: { chains, accounts, methods: allowed, events } } })
+    keep(client.approve({ id, namespaces: { eip155: { chains, accounts, methods: allowed, events } } }))
   })
   client.on('session_request', ({ id, topic, params: { request, chainId } }) => {
     app.asked.push({ method: request.method, chainId })
     if (app.policy === 'hang') return
     if (app.policy === 'disconnect')
-      return void client.disconnect({ topic, reason: { code: 6000, message: 'User disconnected.' } })
-    void client.respond({ topic, response: { jsonrpc: '2.0', id, ...answer(app, request.params as [string, string]) } as never })
+      return keep(client.disconnect({ topic, reason: { code: 6000, message: 'User disconnected.' } }), topic)
+    const response = { jsonrpc: '2.0', id, ...answer(app, request.params as [string, string]) } as never
+    keep(client.respond({ topic, response }), topic)
   })
   return app
 }
