@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { decodeQR } from 'qr/decode.js'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createResourceApi } from '../../examples/resource-api/index.ts'
 import { allowDevice, challengeOfDevice, createDeviceClient } from '../support/device.ts'
 import { freePorts } from '../support/free-ports.ts'
@@ -45,7 +45,7 @@ async function startProgram(args: string[]) {
 }
 
 async function codeOf(program: { out(): string }): Promise<string> {
-  await vi.waitFor(() => expect(program.out()).toContain('Waiting for your wallet'), { timeout: 20_000 })
+  await expect.poll(program.out).toContain('Waiting for your wallet')
   return /^ {4}([A-Z]{4}-[A-Z]{4})$/m.exec(program.out())?.[1] ?? ''
 }
 

@@ -1,7 +1,7 @@
 /** `openid-client` and `oauth4webapi`, unchanged, as device clients (RFC 8628): discovery, device authorization, polls, refresh; also with DPoP. */
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { allowDevice, challengeOfDevice, createDeviceClient } from '../support/device.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
@@ -35,7 +35,7 @@ async function discover(clientId: string): Promise<client.Configuration> {
 /** Waits for the next poll that reaches the store. */
 async function nextPoll(): Promise<void> {
   const before = polls
-  await vi.waitFor(() => expect(polls).toBeGreaterThan(before), { timeout: 30_000 })
+  await expect.poll(() => polls).toBeGreaterThan(before)
 }
 
 test.each([

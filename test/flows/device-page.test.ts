@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { developmentWallet } from '../login-server/start-login-server.ts'
 import { tokensOf } from '../support/app.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { launchBrowser, newPage } from '../support/browser.ts'
 import { authorizedDevice, createDeviceClient, type DeviceAuthorization, poll } from '../support/device.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -57,9 +57,7 @@ test('A person types the code, compares the request, signs once, and the device 
 
 test('On a phone the link of the QR code leads to the request: one tap, then the wallet', async () => {
   await page.context().close()
-  const context = await browser.newContext({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
-  page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page = await newPage(browser, { width: 360, height: 740, isPhone: true })
   const { signed } = await installWallet(page, wallet)
   await page.goto(device.verification_uri_complete)
   await page.getByRole('button', { name: 'The codes match' }).tap()

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { OPEN_CHALLENGE } from '../login-server/auth-stand-in.ts'
 import { type LoginServer, startLoginServer } from '../login-server/start-login-server.ts'
+import { newPage } from '../support/browser.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 
@@ -15,10 +16,8 @@ const test = base
     started(startLoginServer, (login) => login.close()),
   )
   .extend('page', async ({ browser }, { onCleanup }) => {
-    const context = await browser.newContext({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
-    const page = await context.newPage()
+    const page = await newPage(browser, { width: 390, height: 844, isPhone: true })
     onCleanup(() => page.context().close())
-    page.setDefaultTimeout(8000)
     return page
   })
 
