@@ -7,7 +7,6 @@ import type { ServerOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { type Logger, pino } from 'pino'
 import { expect } from 'vitest'
 import { connectNames } from '../../src/cli/compose/account-names.ts'
 import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
@@ -28,6 +27,7 @@ import type { Limited } from '../../src/http/service.ts'
 import { createLoginServer, type DevelopmentWallet, type WalletConnectOptions } from '../../src/login-server/server.ts'
 import { createRateLimit } from '../../src/ops/http/rate-limit.ts'
 import { createAuditLog } from '../../src/ops/log/audit-log.ts'
+import { createLogger, type Logger } from '../../src/ops/log/logger.ts'
 import type { Metrics } from '../../src/ops/metrics/metrics.ts'
 import type { Tracing } from '../../src/ops/metrics/tracing.ts'
 import { defineLook, type LookValues } from '../../src/pages/look.ts'
@@ -258,7 +258,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const audit = options.logger && createAuditLog(options.logger, auditEvents)
   const logLines: string[] = []
   const look = defineLook(options.look ?? {})
-  const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
+  const destination = { write: (line: string) => void logLines.push(line) }
+  const logger = options.logger ?? createLogger({ level: 'info', destination })
   const {
     server: authServer,
     admin,
