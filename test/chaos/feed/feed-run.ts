@@ -162,7 +162,11 @@ async function endThings(run: FeedRun, load: Load, isEnough: () => boolean): Pro
     // Each fault once soon, and then again while the run lasts.
     const [fault, wait] = next.length > 0 ? [ofFaults.pick(next), 500] : [ofFaults.pick(run.faults), 6000]
     const since = performance.now()
-    for (const paused = wait / 2 + ofFaults.below(wait); performance.now() - since < paused; await pause(50)) if (isOver()) return
+    // On a busy machine, a request can take longer than the pause. Without a response between two faults, a user would never go on.
+    const before = users.map(({ responses }) => responses)
+    const isAnswered = () => users.every(({ responses }, index) => responses > (before[index] ?? 0))
+    const paused = wait / 2 + ofFaults.below(wait)
+    for (; performance.now() - since < paused || !isAnswered(); await pause(50)) if (isOver()) return
     await fault.inject({ nodes, random: ofFaults, databaseUrl, mark: () => undefined })
     injected[fault.name] = (injected[fault.name] ?? 0) + 1
   }

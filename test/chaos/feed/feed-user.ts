@@ -38,6 +38,8 @@ export class FeedUser {
   readonly #random: Random
   readonly #name: string
   #rounds = 0
+  /** the number of requests that got a response, and of sign-ins */
+  responses = 0
 
   constructor(place: UserPlace, random: Random, name: string) {
     this.#place = place
@@ -51,6 +53,7 @@ export class FeedUser {
     const wallet = owner(`${this.#name}, wallet ${++this.#rounds}`)
     const [app] = apps as [AppClient]
     const person = await untilDone(() => recorded.signIn(this.#node(), () => Promise.resolve(wallet), app))
+    this.responses++
     const grants: HeldGrant[] = []
     for (const app of apps) for (let count = 0; count < GRANTS; count++) grants.push(...(await this.#connect(person, app)))
     const [first] = grants
@@ -142,6 +145,7 @@ export class FeedUser {
   async #ask(ask: () => Promise<Entry>): Promise<RecordedResponse> {
     const { response } = await retryUntilAnswered(ask, this.#random, () => Promise.resolve())
     if (response.kind === 'lost' || response.kind === 'unexpected') throw new Error(JSON.stringify(response))
+    this.responses++
     return response
   }
 }
