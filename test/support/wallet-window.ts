@@ -49,6 +49,7 @@ export async function signInWindow(
   { account, wrap }: { account: PasskeyAccount; wrap(signature: string): string },
 ): Promise<void> {
   const bytes = (base64: string): Buffer => Buffer.from(base64, 'base64')
+  await context.addInitScript(rememberOpened)
   await context.exposeFunction('walletReceived', (message: string) => void received.push(message))
   await context.exposeFunction('walletAccount', () => account.wallet.address)
   await context.exposeFunction('walletChallenge', (hex: string) =>
@@ -90,8 +91,22 @@ export async function openWindow(page: Page, click: () => Promise<void>, key: Pa
   return window
 }
 
-/** Presses a button of the window, which then closes. */
+/** Runs in a page: keeps the window that the page opens. */
+function rememberOpened(): void {
+  const { open } = window
+  window.open = (...at) => {
+    const opened = open.apply(window, at)
+    Object.assign(window, { opened })
+    return opened
+  }
+}
+
+/**
+ * Presses a button of the window, which then closes. Resolves when the window also counts as closed in the page that opened the window.
+ * Until then, the page would not open another window.
+ */
 export async function press(window: Page, button: 'allow' | 'refuse'): Promise<void> {
+  const opener = await window.opener()
   const closed = window.waitForEvent('close')
   // The window may be gone before the click has its result.
   window
@@ -99,6 +114,8 @@ export async function press(window: Page, button: 'allow' | 'refuse'): Promise<v
     .click()
     .catch(() => {})
   await closed
+  // After the signature the page may already be another one.
+  await opener?.waitForFunction(() => (globalThis as { opened?: Window }).opened?.closed !== false)
 }
 
 /** Runs in the window. Its text is part of the page, so it uses nothing from this file. */
