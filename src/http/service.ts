@@ -12,8 +12,8 @@ import type { Tracing } from '../ops/metrics/tracing.ts'
 import type { Look } from '../pages/look.ts'
 
 /**
- * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; a correct request is never refused
- *   because of them
+ * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; authorization requests that are answered with the page of a
+ *   fault, by network; a correct request is never refused because of them
  * - `sign_ins`: proofs of a wallet, correct or not, by network
  * - `contract_checks`: proofs that cause calls to a chain, by network
  * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public

@@ -1,10 +1,11 @@
 /** `GET /oauth/authorize` (RFC 6749 §3.1), and the confirmation that some requests need. */
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AuthorizeOutcome, authorize } from '../../domain/authorization/authorize.ts'
 import { type ConfirmOutcome, confirm } from '../../domain/authorization/confirm.ts'
 import { describeScopes } from '../../domain/resources/describe-scopes.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { networkOf } from '../../ops/http/network.ts'
 import { readerOf } from '../../pages/languages.ts'
 import { confirmPage } from '../../pages/login/confirm-page.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
@@ -19,11 +20,12 @@ import type { Service } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
 const CONFIRM = '/oauth/authorize/confirm'
+const TEXT = 'text/plain; charset=utf-8'
 
 export function authorizeRoutes(server: FastifyInstance, service: Service): void {
   server.get('/oauth/authorize', { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
     const outcome = await authorize(service.deps, parseForm(queryOf(request.url)), browserOf(service, request))
-    return answer(service, request.id, reply, outcome)
+    return answer(service, request, reply, outcome)
   })
 
   // OpenID Connect Core §3.1.2.1: "MUST support the use of the HTTP GET and POST methods".
@@ -48,18 +50,14 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
 
 async function answer(
   service: Service,
-  requestId: string,
+  request: FastifyRequest,
   reply: FastifyReply,
   outcome: AuthorizeOutcome,
 ): Promise<FastifyReply> {
   void reply.headers(pageHeaders(reply))
   switch (outcome.kind) {
-    case 'page': {
-      const { fault, reason, document } = outcome
-      const refused = document && { client_id: document.clientId, details: { cause: document.cause } }
-      service.deps.audit({ event: 'authorize_refused', reason, request_id: requestId, ...refused })
-      return reply.code(400).send(noticePage({ kind: fault, reason, requestId }, readerOf(reply)))
-    }
+    case 'page':
+      return refuse(service, request, reply, outcome)
     case 'redirect': {
       const { to } = outcome
       if (typeof to === 'string') return redirect(reply, to)
@@ -69,7 +67,7 @@ async function answer(
       setBrowserCookie(service, reply, outcome.browserKey)
       return redirect(reply, outcome.to)
     case 'over_limit':
-      return refuseCode(service, requestId, reply, outcome.retryAfter)
+      return refuseCode(service, request.id, reply, outcome.retryAfter)
     case 'unavailable':
       throw outcome.error
     case 'confirm': {
@@ -79,6 +77,27 @@ async function answer(
       return reply.send(confirmPage({ action: CONFIRM, confirmation, ...app, scopes, ...account }, readerOf(reply)))
     }
   }
+}
+
+/**
+ * A page that names the fault. Beyond the limit of failures, a network gets one line of text: a page has 18 kB, and any caller can cause any number
+ * of them. A correct request is not counted, and is answered as before.
+ */
+function refuse(
+  { deps, limits }: Service,
+  { id: requestId, ip }: FastifyRequest,
+  reply: FastifyReply,
+  { fault, reason, document }: Extract<AuthorizeOutcome, { kind: 'page' }>,
+): FastifyReply {
+  const refused = document && { client_id: document.clientId, details: { cause: document.cause } }
+  deps.audit({ event: 'authorize_refused', reason, request_id: requestId, ...refused })
+  const verdict = limits.count('failures', `${networkOf(ip)} authorize`)
+  if (verdict.allowed) return reply.code(400).send(noticePage({ kind: fault, reason, requestId }, readerOf(reply)))
+  const wait = String(verdict.retryAfter)
+  return reply
+    .code(429)
+    .headers({ 'content-type': TEXT, 'retry-after': wait })
+    .send('Too many failed requests. Wait and try again.\n')
 }
 
 /** RFC 6585 §4 */

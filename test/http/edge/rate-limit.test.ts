@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, startApp } from '../../support/app.ts'
 import { newDpopKey, proofOf } from '../../support/dpop.ts'
 import { expectRefusal } from '../../support/refusals.ts'
-import type { Answer } from '../../support/send.ts'
+import { type Answer, send } from '../../support/send.ts'
 import type { StartOptions, TestClient } from '../../support/start.ts'
+import { noticeOf } from '../../support/walk.ts'
 
 const LIMIT = 5
 const FROM = { 'x-forwarded-for': '203.0.113.1' }
@@ -55,6 +56,25 @@ describe('The limit on failures of one network with one client (RFC 6585 §4)', 
     for (const path of ['/oauth/revoke', '/oauth/introspect', '/oauth/token']) {
       expectRefusal(await app.walk.call(path, wrong(), 'token=x', FROM), limited(60))
     }
+  })
+
+  test('Beyond the limit a network gets one line of text instead of the page for an unknown client, and others and correct requests are served', async () => {
+    const visit = (clientId: string, from: string) =>
+      send(app.grantor.authUrl, {
+        path: `/oauth/authorize?${new URLSearchParams({ client_id: clientId, redirect_uri: app.client.redirectUris[0] ?? '' }).toString()}`,
+        headers: { 'x-forwarded-for': from },
+      })
+    for (let time = 0; time < LIMIT; time++)
+      expect(noticeOf(await visit(`unknown ${time}`, '203.0.113.1'))).toBe('unknown_client')
+    const over = await visit('unknown', '203.0.113.1')
+    expect([over.status, over.headers['retry-after'], over.headers['content-type']]).toEqual([
+      429,
+      '60',
+      'text/plain; charset=utf-8',
+    ])
+    expect(over.body.length).toBeLessThan(100)
+    expect(noticeOf(await visit('unknown', '203.0.113.2'))).toBe('unknown_client')
+    expect((await visit(app.client.id, '203.0.113.1')).status).toBe(302)
   })
 
   test('Invalid codes, invalid refresh tokens and tokens of other clients count towards one limit', async () => {
