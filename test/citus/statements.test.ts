@@ -1,7 +1,7 @@
 /** Each statement of docs/reference/statements.md runs on Citus, from the coordinator and from a worker. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Connection } from '../../src/store/postgres/connection/connection.ts'
 import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { everyStatement, MORE_VALUES, VALUES } from '../store/postgres/every-statement.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'

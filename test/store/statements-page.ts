@@ -7,8 +7,8 @@ import { FIND_COORDINATOR } from '../../src/store/postgres/cluster/coordinator.t
 import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
 import { askEveryMachine, FIND_FORGETFUL } from '../../src/store/postgres/cluster/every-machine.ts'
 import { READ_SHARDS } from '../../src/store/postgres/cluster/machines.ts'
-import type { Kind } from '../../src/store/postgres/connection/statement.ts'
 import { LOOK_AS_JSON } from '../../src/store/postgres/endings.ts'
+import type { Kind } from '../../src/store/postgres/statements/statement.ts'
 
 /**
  * - `one`: one partition, if the distribution key has one value

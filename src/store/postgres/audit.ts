@@ -4,7 +4,7 @@
  */
 import type { AuditHead, AuditLine, AuditStore } from '../../domain/model/audit-store.ts'
 import { LINE_COLUMNS, searchOf } from '../audit-search.ts'
-import type { Connection } from './connection/connection.ts'
+import type { Connection } from './statements/connection.ts'
 
 type LineRow = {
   seq: number

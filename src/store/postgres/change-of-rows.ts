@@ -1,6 +1,13 @@
 /** A change of several rows of one table. */
-import type { ForMany } from './connection/connection.ts'
-import type { ColumnType } from './connection/statement.ts'
+
+import { PATIENCE_MS } from './connection/server-group.ts'
+import type { Ask, Connection } from './statements/connection.ts'
+import type { ColumnType, ForMany, Named } from './statements/statement.ts'
+
+/** The number of rows that are changed at a time if a change concerns several rows on several machines. */
+const ROWS_AT_ONCE = 8
+/** The number of skipped rows that a change of several rows waits for at a time. */
+const SKIPPED_AT_ONCE = 2
 
 export type ChangeOfRows = {
   table: string
@@ -40,4 +47,50 @@ export function changeOfRows({ table, key, set, condition, parameters = {} }: Ch
     parameters: { ...Object.fromEntries(key.map((column) => [column, 'text' as const])), ...parameters, position: 'bigint' },
     place: { table, key: first },
   }
+}
+
+/**
+ * Prepares a change of several rows: one statement, or one statement for each row if the table is distributed. On several machines, a
+ * statement over several rows would need a two-phase commit, and Citus acknowledges before the second phase has reached each machine.
+ *
+ * The statement over many rows is repeated for the rows that it skipped. If all of them are skipped again, the statement for one row is run
+ * for each row, and waits for the lock.
+ */
+export function prepareForEach<Row>(connection: Connection, change: ForMany): (rows: readonly Named[]) => Promise<Row[]> {
+  const askAlone = connection.prepare<Row>(change.kind, change.one, change.place)
+  const askForMany = connection.prepareForMany<Row & { skipped: number | null }>(change)
+  return async (rows) => {
+    if (connection.isDistributed) return askForEach(rows, askAlone, ROWS_AT_ONCE)
+    const deadline = performance.now() + PATIENCE_MS
+    const changed: Row[] = []
+    for (let left = rows; left.length > 0; ) {
+      const found = await askForMany(
+        left.map((row, position) => ({ ...row, position })),
+        deadline,
+      )
+      const skipped = found.flatMap((each) => (each.skipped === null ? [] : [left[each.skipped] ?? {}]))
+      changed.push(...found.filter((each) => each.skipped === null))
+      if (skipped.length === left.length)
+        return [...changed, ...(await askForEach<Row>(left, (row) => askAlone(row, deadline), SKIPPED_AT_ONCE))]
+      left = skipped
+    }
+    return changed
+  }
+}
+
+/** Changes each row by a statement, `atOnce` of them at a time. Throws the first failure after all rows were tried. */
+async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>, atOnce: number): Promise<Row[]> {
+  const changed: Row[] = []
+  const failures: unknown[] = []
+  const left = rows.values()
+  const next = async () => {
+    for (const row of left)
+      await ask(row).then(
+        (found) => changed.push(...found),
+        (error) => failures.push(error),
+      )
+  }
+  await Promise.all(Array.from({ length: atOnce }, next))
+  if (failures.length > 0) throw failures[0]
+  return changed
 }

@@ -1,6 +1,6 @@
 /** Deletes expired rows on PostgreSQL, by ranges of the index on the time at which they expired. */
 import type { CleaningStore, SweptKind } from '../../domain/model/operator-store.ts'
-import type { Connection } from './connection/connection.ts'
+import type { Connection } from './statements/connection.ts'
 
 type SweptTable = Exclude<SweptKind, 'endings'>
 

@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto'
 import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { Reply } from './connection/cluster.ts'
-import type { Connection } from './connection/connection.ts'
-import { textArray } from './connection/statement.ts'
+import type { Reply } from './cluster/cluster.ts'
 import { BEGUN_BEFORE, beginOfScan, type History, knownAfter, type Look, withLook } from './ending-history.ts'
+import type { Connection } from './statements/connection.ts'
+import { textArray } from './statements/statement.ts'
 
 /**
  * `age` is the distance from an id to the next one that will be assigned. `xmax` of a snapshot may be lower than that: it follows the last

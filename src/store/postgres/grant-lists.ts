@@ -6,10 +6,10 @@ import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { firstOf } from '../first-of.ts'
 import { paced } from '../paced.ts'
-import { changeOfRows } from './change-of-rows.ts'
-import type { Connection } from './connection/connection.ts'
+import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { preparingConfirmation } from './grant-statements.ts'
+import type { Connection } from './statements/connection.ts'
 
 // A repeated attempt changes the rows that it ended the first time again, so that it returns them too.
 const END = changeOfRows({
@@ -52,7 +52,7 @@ const LIST_OF_WALLET = listUnended('(client_id, created_at, id) < (:clientId, :m
 const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
 
 export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
-  const end = connection.prepareForEach<{ id: string }>(END)
+  const end = prepareForEach<{ id: string }>(connection, END)
   const confirm = preparingConfirmation(connection)
 
   async function list(filter: GrantFilter, isEnded: 0 | 1): Promise<Grant[]> {

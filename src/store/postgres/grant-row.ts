@@ -1,6 +1,6 @@
 /** A row of the table `grants`, and its conversion to a grant. */
 import type { EndReason, Grant } from '../../domain/model/records.ts'
-import type { ColumnType } from './connection/statement.ts'
+import type { ColumnType } from './statements/statement.ts'
 
 export type GrantRow = {
   id: string

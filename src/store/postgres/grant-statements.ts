@@ -1,6 +1,7 @@
 /** What the statements on `grants` share. */
-import type { Connection } from './connection/connection.ts'
+
 import { COLUMNS, type GrantRow } from './grant-row.ts'
+import type { Connection } from './statements/connection.ts'
 
 /** The row that most statements here concern. */
 export const GRANT_ID = { table: 'grants', key: 'grantId' } as const

@@ -3,7 +3,6 @@ import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { GrantLists } from '../../domain/model/operator-store.ts'
 import { type GrantStore } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { Connection } from './connection/connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
 import {
@@ -17,6 +16,7 @@ import {
 } from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
 import { rotatingTokens } from './rotation.ts'
+import type { Connection } from './statements/connection.ts'
 
 /** The number of unexpired access tokens of one grant that can be revoked one by one. */
 const REVOKED_AT_MOST = 64

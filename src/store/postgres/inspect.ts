@@ -1,9 +1,12 @@
 /** What `grantor doctor` reads about each server of the settings, and about each machine of their Citus cluster. The store refuses some of these servers; this file describes them. */
-import type { Reply } from './connection/cluster.ts'
-import { Connection } from './connection/connection.ts'
+
+import type { PostgresAddress } from './address.ts'
+import { clientOptions } from './address.ts'
+import type { Reply } from './cluster/cluster.ts'
+import { CheckedClient } from './connection/client.ts'
 import { toStoreError } from './connection/errors.ts'
 import { loadCluster } from './connection/load-cluster.ts'
-import { type PostgresAddress, queryUnchecked } from './connection/server.ts'
+import { Connection } from './statements/connection.ts'
 
 export type PostgresFacts = {
   /** 170004 is 17.4 */
@@ -106,5 +109,20 @@ export async function coordinatorProblem(address: PostgresAddress): Promise<stri
     return connection.cluster?.coordinatorProblem ?? null
   } finally {
     await connection.close()
+  }
+}
+
+/** Runs a statement on one server without checking its settings first. */
+async function queryUnchecked(
+  address: PostgresAddress,
+  at: { host: string; port: number },
+  text: string,
+): Promise<Record<string, unknown>[]> {
+  const client = new CheckedClient(clientOptions({ ...address, ...at, purpose: 'store' }))
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
   }
 }

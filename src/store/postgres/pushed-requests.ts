@@ -1,6 +1,6 @@
 /** Pushed authorization requests on PostgreSQL. */
 import type { PushedRequestStore } from '../../domain/model/request-store.ts'
-import type { Connection } from './connection/connection.ts'
+import type { Connection } from './statements/connection.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
 

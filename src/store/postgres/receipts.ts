@@ -4,9 +4,9 @@ import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
 import type { ReceiptStore } from '../../domain/model/request-store.ts'
 import { paced } from '../paced.ts'
-import { changeOfRows } from './change-of-rows.ts'
-import type { Connection } from './connection/connection.ts'
-import { textArray } from './connection/statement.ts'
+import { changeOfRows, prepareForEach } from './change-of-rows.ts'
+import type { Connection } from './statements/connection.ts'
+import { textArray } from './statements/statement.ts'
 import { createWalletStore } from './wallets.ts'
 
 const RECEIPTS = { table: 'receipts', key: 'wallet' } as const
@@ -72,7 +72,7 @@ const NOTE_CHECK = 'UPDATE receipts SET checked_at = greatest(checked_at, :at) W
 
 export function createReceiptStore(connection: Connection): ReceiptStore {
   const insert = connection.prepare('move', INSERT, RECEIPTS)
-  const withdraw = connection.prepareForEach(WITHDRAW)
+  const withdraw = prepareForEach(connection, WITHDRAW)
   const remove = connection.prepare('move', DELETE, RECEIPTS)
   const confirm = connection.prepareConfirmation('wallets WHERE address = :wallet', { table: 'wallets', key: 'wallet' })
   const note = connection.prepare('move', NOTE_CHECK, RECEIPTS)

@@ -7,9 +7,9 @@
 
 import { combineCalls } from '../../domain/model/combine-calls.ts'
 import { type RecordTable, type Row, rowInSql, statementsOf } from '../record-tables.ts'
-import type { Ask, Connection } from './connection/connection.ts'
-import { Queue } from './connection/queue.ts'
 import { raisingForEach } from './revision.ts'
+import type { Ask, Connection } from './statements/connection.ts'
+import { Queue } from './statements/queue.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Change, Records } from '../record-stores.ts'
 import { type RecordTable, type Row, statementsOf } from '../record-tables.ts'
-import type { Connection } from './connection/connection.ts'
-import type { Kind } from './connection/statement.ts'
 import { changingTogether, insertingTogether, readingTogether } from './records-together.ts'
 import { PROBE, preparingConfirmation, raising } from './revision.ts'
+import type { Connection } from './statements/connection.ts'
+import type { Kind } from './statements/statement.ts'
 
 /** If the answer to a change is lost, the change is recognised by its id, unless this many other changes came after it. */
 const ATTEMPTS_AT_MOST = 50

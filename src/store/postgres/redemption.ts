@@ -9,7 +9,6 @@ import {
   type RedemptionRefusal,
 } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMETERS } from './grant-row.ts'
 import {
   GRANT_ID,
@@ -20,6 +19,7 @@ import {
   RESERVED,
   UNLOCKED,
 } from './grant-statements.ts'
+import type { Connection } from './statements/connection.ts'
 import { createWalletStore } from './wallets.ts'
 
 const UNLESS_TAKEN = `

@@ -1,8 +1,8 @@
 /** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
-import { changeOfRows } from './change-of-rows.ts'
-import type { Connection } from './connection/connection.ts'
+import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { preparingConfirmation } from './revision.ts'
+import type { Connection } from './statements/connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
 /** How many rows are read and ended at a time. */
@@ -22,7 +22,7 @@ function endingAll(connection: Connection, { table, key, end, living }: Ended): 
      WHERE (${columns}) > (${after}) ORDER BY ${columns} LIMIT ${PAGE}`,
     { table },
   )
-  const endEach = connection.prepareForEach(changeOfRows({ table, key, set: end, condition: `${table}.${living} IS NULL` }))
+  const endEach = prepareForEach(connection, changeOfRows({ table, key, set: end, condition: `${table}.${living} IS NULL` }))
   return async (at) => {
     let ended = 0
     for (let last = Object.fromEntries(key.map((column) => [column, ''])); ; ) {

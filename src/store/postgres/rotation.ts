@@ -2,10 +2,10 @@
 import { grantedAt } from '../../domain/model/granted-scopes.ts'
 import { type GrantStore, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { Connection } from './connection/connection.ts'
-import { textArray } from './connection/statement.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { GRANT_ID, preparingConfirmation, TRIES_AT_MOST, UNLOCKED } from './grant-statements.ts'
+import type { Connection } from './statements/connection.ts'
+import { textArray } from './statements/statement.ts'
 
 // The condition for a refresh, shared by every form of the update.
 const REFRESHABLE = `

@@ -4,8 +4,8 @@ import type { SessionLists } from '../../domain/model/operator-store.ts'
 import type { Order } from '../../domain/model/pages.ts'
 import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
-import { changeOfRows } from './change-of-rows.ts'
-import type { Batched, Connection } from './connection/connection.ts'
+import { changeOfRows, prepareForEach } from './change-of-rows.ts'
+import type { Batched, Connection } from './statements/connection.ts'
 
 type SessionRow = {
   hash: string
@@ -93,7 +93,7 @@ export function createSessionStore(connection: Connection): SessionStore & Sessi
     'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
     SESSION,
   )
-  const end = connection.prepareForEach<{ hash: string }>(END)
+  const end = prepareForEach<{ hash: string }>(connection, END)
   const confirm = connection.prepareConfirmation('sessions WHERE hash = :hash', SESSION)
   const replace = connection.prepare(
     'move',

@@ -1,7 +1,7 @@
 /** Values that may be used once, and what ended without a grant, on PostgreSQL. */
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
-import type { Connection } from './connection/connection.ts'
+import type { Connection } from './statements/connection.ts'
 
 const USE = { table: 'spent', key: 'hash' } as const
 

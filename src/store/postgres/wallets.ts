@@ -2,7 +2,7 @@
 import type { Grant } from '../../domain/model/records.ts'
 import type { WalletStore } from '../../domain/model/request-store.ts'
 import { walletSearchOf } from '../wallet-search.ts'
-import type { Connection } from './connection/connection.ts'
+import type { Connection } from './statements/connection.ts'
 
 const WALLET = { table: 'wallets', key: 'wallet' } as const
 

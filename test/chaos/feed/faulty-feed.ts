@@ -1,9 +1,9 @@
 /** A feed as a node on PostgreSQL makes it, without the rule that no ending is skipped. The check of a run must find it out. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { EndingFeed } from '../../../src/domain/endings/feed.ts'
-import { Connection } from '../../../src/store/postgres/connection/connection.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { storeOn } from '../../../src/store/postgres/index.ts'
+import { Connection } from '../../../src/store/postgres/statements/connection.ts'
 import { keepingOn, loadRing } from '../../support/key-keeping.ts'
 import { addressOf } from '../../support/postgres-database.ts'
 import { LIFETIMES, TestClock } from '../../support/start.ts'

@@ -4,9 +4,9 @@
  */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { Connection } from '../../../src/store/postgres/connection/connection.ts'
-import type { Clock } from '../../../src/store/postgres/connection/statement.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
+import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import type { Clock } from '../../../src/store/postgres/statements/statement.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf, someClient, someKey } from '../contract/subject.ts'

@@ -1,9 +1,9 @@
 /** Expired rows are found through an index on PostgreSQL too, whatever other rows the table has. A refresh writes no index. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
-import { Connection } from '../../../src/store/postgres/connection/connection.ts'
-import { compile, type Kind } from '../../../src/store/postgres/connection/statement.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
+import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { compile, type Kind } from '../../../src/store/postgres/statements/statement.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { NOW } from '../contract/subject.ts'
 

@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Ask, type Batched, Connection, type ForMany } from '../../../src/store/postgres/connection/connection.ts'
-import type { Kind, Place } from '../../../src/store/postgres/connection/statement.ts'
 import { type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
+import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
+import type { Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
 import { someWallet } from '../contract/subject.ts'
 
 export type Statement = { kind: Kind; sql: string; place: Place | undefined }
@@ -32,8 +32,8 @@ export async function everyStatement(address: PostgresAddress): Promise<{ statem
       callSites.add(callSite())
       return apart
     }
-    override prepareForEach({ kind, one, place }: ForMany) {
-      this.prepare(kind, one, place)
+    override prepareForMany() {
+      callSites.add(callSite())
       return () => Promise.resolve([])
     }
   }

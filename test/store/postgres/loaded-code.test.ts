@@ -31,6 +31,6 @@ test('On plain PostgreSQL, a migration and a store load no code for clusters', a
     env: { ...process.env, DATABASE: database.url },
   })
   const files = JSON.parse(stdout) as string[]
-  expect(files).toContain('connection/connection.ts')
+  expect(files).toContain('connection/runner.ts')
   expect(files.filter((file) => file.startsWith('cluster/'))).toEqual([])
 })

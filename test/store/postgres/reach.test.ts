@@ -5,9 +5,9 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DISTRIBUTED } from '../../../src/store/postgres/cluster/distribution.ts'
-import { compile } from '../../../src/store/postgres/connection/statement.ts'
-import { written } from '../../../src/store/postgres/connection/values.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
+import { compile } from '../../../src/store/postgres/statements/statement.ts'
+import { written } from '../../../src/store/postgres/statements/values.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { PARTS, partitionTables } from '../../support/postgres-partitions.ts'
 import { NOW } from '../contract/subject.ts'

@@ -1,9 +1,9 @@
 /** The revocation of one access token if the row of the grant and the note for the feed of endings are on two machines. */
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Ask, type Batched, Connection } from '../../../src/store/postgres/connection/connection.ts'
-import type { Kind, Place } from '../../../src/store/postgres/connection/statement.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
+import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
+import type { Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { readerOf } from '../contract/ending-order.ts'
 import { DAY, livingGrant, NOW } from '../contract/subject.ts'

@@ -1,6 +1,6 @@
-/** One task that many callers need: `connection/shared-runs.ts`. */
+/** One task that many callers need: `statements/shared-runs.ts`. */
 import { expect, test } from 'vitest'
-import { SharedRuns } from '../../../src/store/postgres/connection/shared-runs.ts'
+import { SharedRuns } from '../../../src/store/postgres/statements/shared-runs.ts'
 
 /** A task that counts its runs, each of which ends when the test says so. */
 function countedTask() {

@@ -2,8 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
-import { type Ask, type Batched, Connection, type ForMany } from '../../../src/store/postgres/connection/connection.ts'
-import { compile, compileForMany, type Kind, textArray } from '../../../src/store/postgres/connection/statement.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
@@ -12,6 +10,8 @@ import { createReceiptStore } from '../../../src/store/postgres/receipts.ts'
 import { createRecords } from '../../../src/store/postgres/records.ts'
 import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
+import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { compile, compileForMany, type ForMany, type Kind, textArray } from '../../../src/store/postgres/statements/statement.ts'
 import { createWalletStore } from '../../../src/store/postgres/wallets.ts'
 import { createRecordStores } from '../../../src/store/record-stores.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
@@ -35,9 +35,9 @@ class RecordingConnection extends Connection {
     this.forMany.push(batched)
     return this.prepare(batched.kind, batched.one)
   }
-  override prepareForEach<Row>(changes: ForMany) {
+  override prepareForMany<Row>(changes: ForMany) {
     this.forMany.push(changes)
-    return super.prepareForEach<Row>(changes)
+    return super.prepareForMany<Row>(changes)
   }
 }
 

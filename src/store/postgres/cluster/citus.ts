@@ -1,10 +1,11 @@
 /** Where each statement runs on Citus, and what a failure of a machine means for it. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import type { Cluster, ClusterContext, Reply, Route } from '../connection/cluster.ts'
 import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
+import { sideOf } from '../connection/server.ts'
 import type { Attempt } from '../connection/server-group.ts'
-import { SharedRuns } from '../connection/shared-runs.ts'
-import { COMMIT, type Query } from '../connection/statement.ts'
+import { SharedRuns } from '../statements/shared-runs.ts'
+import { COMMIT, type Query } from '../statements/statement.ts'
+import type { Cluster, ClusterContext, Reply, Route } from './cluster.ts'
 import { Coordinator, MACHINES_OF_CLUSTER } from './coordinator.ts'
 import { DirectGroups } from './direct-groups.ts'
 import { isOnCoordinator } from './distribution.ts'
@@ -50,6 +51,7 @@ class Citus implements Cluster {
 
   async routeOf(attempt: Attempt): Promise<Route> {
     const { query, place, key } = attempt
+    const side = sideOf(attempt)
     const { group } = this.#context
     this.#readShardsIfDue()
     this.#checkMachinesIfDue()
@@ -58,12 +60,12 @@ class Citus implements Cluster {
     if (!machine) return { group, query }
     const shard = key === undefined ? undefined : this.#machines.shardOf(place.table, key)
     const direct = shard && this.#directTo(attempt, shard)
-    if (!direct) return { group, query, excuses: isOfMachine, within: (run) => machine.run(run, isOfMachine) }
+    if (!direct) return { group, query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
     return {
       group: direct.group,
       query: direct.query,
       excuses: isOfOtherMachine,
-      within: (run) => machine.run(() => this.#runDirect(run, direct, attempt), isOfMachine),
+      within: (run) => machine.run(side, () => this.#runDirect(run, direct, attempt), isOfMachine),
     }
   }
 
@@ -102,7 +104,7 @@ class Citus implements Cluster {
   }
 
   readInstance(): string {
-    const running: Running = { server: this.#context.group.server?.instance ?? '', machines: this.#direct.instances }
+    const running: Running = { server: this.#context.group.server?.state?.instance ?? '', machines: this.#direct.instances }
     return JSON.stringify(running)
   }
 
@@ -113,7 +115,8 @@ class Citus implements Cluster {
   }
 
   async confirm(on: string | undefined): Promise<void> {
-    const instance = on === undefined ? (await this.#context.group.find()).instance : (JSON.parse(on) as Running).server
+    const instance =
+      on === undefined ? ((await this.#context.group.find()).state?.instance ?? '') : (JSON.parse(on) as Running).server
     return this.#confirmations.run(instance, async () => {
       const query = { name: '', text: COMMIT_ON_ALL_MACHINES, values: [] }
       const machines = await this.#context.run<{ success: boolean }>({ kind: 'move', query, instance })

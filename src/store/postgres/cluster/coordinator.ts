@@ -6,9 +6,10 @@
  * of the audit trail, all nodes wait. A node that is connected to a worker therefore opens a second connection, to the coordinator, and sends
  * the statement there in one message.
  */
-import type { ClusterContext, Route } from '../connection/cluster.ts'
+
 import { toStoreError } from '../connection/errors.ts'
 import { ServerGroup } from '../connection/server-group.ts'
+import type { ClusterContext, Route } from './cluster.ts'
 import { checkMachines } from './every-machine.ts'
 
 /** How often a node reads which machine is the coordinator, and whether it can be reached. */

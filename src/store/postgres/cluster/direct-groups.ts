@@ -3,8 +3,9 @@
  * machine. A machine that cannot be reached directly is reached through the servers of the settings.
  */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
+import type { PostgresAddress } from '../address.ts'
 import { NotSent } from '../connection/errors.ts'
-import type { PostgresAddress, Server } from '../connection/server.ts'
+import type { Server } from '../connection/server.ts'
 import { ServerGroup } from '../connection/server-group.ts'
 import { MACHINES_OF_CLUSTER } from './coordinator.ts'
 
@@ -44,8 +45,8 @@ export class DirectGroups {
     for (const { machine, group, ...at } of present.values()) {
       if (this.#machines.has(machine)) continue
       const accept = (server: Server) => this.#checkIdentity(server, machine, group)
-      // A group leaves one connection for the other side, which does not use this group.
-      const address: PostgresAddress = { ...this.#address, servers: [at], target: 'read-write', poolSize: poolSize + 1 }
+      // A group has as many connections for the other side, which does not use the group.
+      const address: PostgresAddress = { ...this.#address, servers: [at], target: 'read-write', poolSize: 2 * poolSize }
       this.#machines.set(machine, {
         group,
         reads: new Direct(new ServerGroup(address, { accept })),
@@ -62,7 +63,7 @@ export class DirectGroups {
   /** The start time of each machine's server that changes are sent to. */
   get instances(): Record<string, string> {
     const connected = [...this.#machines].flatMap(([name, { changes }]) =>
-      changes.group.server ? [[name, changes.group.server.instance]] : [],
+      changes.group.server ? [[name, changes.group.server.state?.instance]] : [],
     )
     return Object.fromEntries(connected) as Record<string, string>
   }

@@ -1,7 +1,9 @@
 /** Runs one query on every machine of a Citus cluster, as the role of the connection. The role needs no special rights. */
-import type { Reply } from '../connection/cluster.ts'
+
+import { forgetful, IS_FORGETFUL } from '../connection/client.ts'
 import { failureOf, NotSent } from '../connection/errors.ts'
-import { forgetful, IS_FORGETFUL, type Server } from '../connection/server.ts'
+import type { Server } from '../connection/server.ts'
+import type { Reply } from './cluster.ts'
 
 /** A machine that accepts no connection within this time counts as not responding. */
 const CONNECT_MS = 500

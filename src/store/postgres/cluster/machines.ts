@@ -5,7 +5,9 @@
  * statements for one machine therefore occupy at most the machine's share of the pool. After repeated failures one statement at a time is
  * sent to the machine, and the others are refused at once.
  */
-import { passThrough, Queue } from '../connection/queue.ts'
+import { CircuitBreaker } from '../connection/circuit-breaker.ts'
+import type { Side } from '../connection/server.ts'
+import { Queue } from '../statements/queue.ts'
 import { hashText } from './hash-text.ts'
 
 /**
@@ -37,30 +39,32 @@ export const READ_SHARDS = `
 const AWAY_AFTER = 3
 
 class Machine {
-  readonly #queue: Queue
-  #failures = 0
+  /** reads and changes apart, because they use different pools */
+  readonly #queues: Record<Side, Queue>
+  readonly #breaker = new CircuitBreaker({ opensAfter: AWAY_AFTER })
 
   constructor(limit: number) {
-    this.#queue = new Queue(limit)
+    this.#queues = { read: new Queue(limit), write: new Queue(limit) }
   }
 
   get isAway(): boolean {
-    return this.#queue.admitsOne
+    return this.#breaker.state !== 'closed'
   }
 
   /** `isOfMachine`: whether an error of the attempt is a failure of the machine. */
-  run<Result>(attempt: () => Promise<Result>, isOfMachine: (error: unknown) => boolean): Promise<Result> {
-    return passThrough([this.#queue], async () => {
-      try {
-        const result = await attempt()
-        this.#failures = 0
-        this.#queue.admitsOne = false
-        return result
-      } catch (error) {
-        if (isOfMachine(error) && ++this.#failures >= AWAY_AFTER) this.#queue.admitsOne = true
-        throw error
-      }
-    })
+  run<Result>(side: Side, attempt: () => Promise<Result>, isOfMachine: (error: unknown) => boolean): Promise<Result> {
+    return this.#breaker.run(() =>
+      this.#queues[side].run(async () => {
+        try {
+          const result = await attempt()
+          this.#breaker.succeeded()
+          return result
+        } catch (error) {
+          if (isOfMachine(error)) this.#breaker.failed()
+          throw error
+        }
+      }),
+    )
   }
 }
 
@@ -70,12 +74,12 @@ export class Machines {
   /** for statements that need every machine: one silent machine delays them all */
   readonly #all: Machine
   #shards = new Map<string, Shard[]>()
-  /** the number of statements that run on one machine at a time */
+  /** the number of connections to one machine, for reads and for changes each */
   share: number
 
   constructor(poolSize: number) {
     this.#poolSize = poolSize
-    this.#all = new Machine(share(poolSize, 4))
+    this.#all = new Machine(limit(poolSize, 4))
     this.share = poolSize
   }
 
@@ -86,7 +90,7 @@ export class Machines {
     this.share = share(this.#poolSize, names.size)
     for (const name of this.#machines.keys()) if (!names.has(name)) this.#machines.delete(name)
     for (const name of names) {
-      if (!this.#machines.has(name)) this.#machines.set(name, new Machine(this.share))
+      if (!this.#machines.has(name)) this.#machines.set(name, new Machine(limit(this.#poolSize, names.size)))
     }
   }
 
@@ -113,8 +117,13 @@ export class Machines {
   }
 }
 
+/** The number of connections to one machine, for reads and for changes each. */
 const share = (poolSize: number, parts: number): number =>
   Math.max(1, Math.min(poolSize - 1, Math.max(2, Math.floor(poolSize / parts))))
+
+/** The number of reads, and of changes, that run on one machine at a time. Leaves a connection of each pool for the other machines. */
+const limit = (poolSize: number, parts: number): number =>
+  Math.max(1, Math.min(Math.floor(poolSize / 2) - 1, share(poolSize, parts)))
 
 /** The last shard that begins at or before a hash, by binary search. */
 function lastUpTo(shards: readonly Shard[], hash: number): Shard | undefined {

@@ -11,7 +11,7 @@
  * `absence` then distinguishes this from a row that does not exist (docs/decisions/0073-straight-to-the-machine-of-a-row.md).
  */
 import { createHash } from 'node:crypto'
-import type { Query } from '../connection/statement.ts'
+import type { Query } from '../statements/statement.ts'
 import type { Shard } from './machines.ts'
 
 /** Compiled statements in memory: some kinds of reads, for each shard of the cluster. */

@@ -1,28 +1,17 @@
 /** What an error of the driver or of PostgreSQL means for the statement. Codes: PostgreSQL's manual, appendix A. */
 import { SchemaMismatch, StoreUnavailable } from '../../../domain/model/store-errors.ts'
 
-/**
- * - `not_sent`: there was no connection, so nothing happened
- * - `lost`: the connection broke while the statement was running; the statement may have taken effect
- * - `machine_lost`: the server works, but lost its connection to another machine of the cluster (Citus), on which the statement may
- *   have taken effect
- * - `unreplicated`: the statement is committed here, but a synchronous standby may not have it
- * - `read_only`: the server is read-only, for example after a demotion; nothing happened
- * - `conflict`: a deadlock or a serialization failure; rolled back, and a retry may succeed
- * - `stale`: the tables changed after the statement was prepared; rolled back, and a retry may succeed
- * - `exhausted`: no space, no memory or no time; rolled back, and a retry would not help
- * - `defect`: anything else; rolled back
- */
+// `conflict` and `stale` are rolled back, and a retry may succeed. `exhausted` and `defect` are rolled back, and a retry would not help.
 export type Failure =
-  | 'not_sent'
-  | 'lost'
-  | 'machine_lost'
-  | 'unreplicated'
-  | 'read_only'
-  | 'conflict'
-  | 'stale'
-  | 'exhausted'
-  | 'defect'
+  | 'not_sent' // there was no connection, so nothing happened
+  | 'lost' // the connection broke while the statement was running; the statement may have taken effect
+  | 'machine_lost' // the server lost its connection to another machine of the cluster, on which the statement may have taken effect
+  | 'unreplicated' // committed here, but a synchronous standby may not have the commit
+  | 'read_only' // the server is read-only, for example after a demotion; nothing happened
+  | 'conflict' // a deadlock or a serialization failure
+  | 'stale' // the tables changed after the statement was prepared
+  | 'exhausted' // no space, no memory or no time
+  | 'defect' // anything else
 
 // 57P0x: the server closed the connection. 25P03, 25P04: the server ended an idle or a long transaction. 08: the connection failed.
 const LOST = /^(57P0\d|25P0[34]|08\w{3})$/
@@ -49,7 +38,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof StoreUnavailable) return 'exhausted'
   const code = codeOf(error)
   // Only PostgreSQL's own errors have a code of five characters and a severity.
-  if (!isFromServer(error)) return 'lost'
+  if (severityOf(error) === '') return 'lost'
   // A server that closes the connection sends FATAL. With ERROR the connection stays open: Citus forwards the error of another machine.
   if (LOST.test(code)) return severityOf(error) === 'ERROR' && code !== '08P01' ? 'machine_lost' : 'lost'
   // The error of Citus when its own server was killed.
@@ -65,7 +54,8 @@ export function failureOf(error: unknown): Failure {
 export function toStoreError(error: unknown): unknown {
   if (error instanceof StoreUnavailable || error instanceof SchemaMismatch) return error
   if (error instanceof NotSent) return error.cause instanceof StoreUnavailable ? error.cause : unavailable(error.cause)
-  return failureOf(error) === 'defect' ? withoutValues(error) : unavailable(error)
+  if (failureOf(error) !== 'defect' || !(error instanceof Error)) return unavailable(error)
+  return Object.assign(new Error(error.message), { code: codeOf(error) })
 }
 
 function unavailable(error: unknown): StoreUnavailable {
@@ -73,28 +63,18 @@ function unavailable(error: unknown): StoreUnavailable {
   return new StoreUnavailable(`PostgreSQL cannot be used (${codeOf(error) || message})`, { cause: new Error(message) })
 }
 
-/** PostgreSQL's error without its details, which contain the values of the row. */
-function withoutValues(error: unknown): unknown {
-  return error instanceof Error ? Object.assign(new Error(error.message), { code: codeOf(error) }) : error
-}
-
-export function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' ? code : ''
-}
-
-const isFromServer = (error: unknown): boolean => severityOf(error) !== ''
+export const codeOf = (error: unknown): string => textOf(error, 'code')
 
 /** `ERROR`, `FATAL` or `PANIC`, in the language of the server; empty for errors that are not the server's. */
-function severityOf(error: unknown): string {
-  const severity = (error as { severity?: unknown } | null)?.severity
-  return typeof severity === 'string' ? severity : ''
+const severityOf = (error: unknown): string => textOf(error, 'severity')
+
+function textOf(error: unknown, name: 'code' | 'severity'): string {
+  const text = (error as Record<string, unknown> | null)?.[name]
+  return typeof text === 'string' ? text : ''
 }
 
-/** PostgreSQL's error code for a statement that exceeded `statement_timeout`. */
-const STATEMENT_TIMEOUT = '57014'
-
-export const isTimeout = (error: unknown): boolean => codeOf(error) === STATEMENT_TIMEOUT
+/** Whether a statement exceeded `statement_timeout`. */
+export const isTimeout = (error: unknown): boolean => codeOf(error) === '57014'
 
 /** Whether this is the error of `pg` after `query_timeout`, which has no code. */
 export const isSilence = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'

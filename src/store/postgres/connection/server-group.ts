@@ -1,17 +1,17 @@
-/** A list of addresses of which one server is in use: the search for this server, its limits, and what each failure means for it. */
+/** A list of addresses of which one server is in use: the search for this server, its circuit breakers, and what each failure means for it. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { type Failure, failureOf, isSilence, isTimeout, NotSent, Unreplicated } from './errors.ts'
-import { passThrough, Queue } from './queue.ts'
-import { findServer, type PostgresAddress, type Server, type ServerOptions } from './server.ts'
-import type { Kind, Statement } from './statement.ts'
+import type { PostgresAddress, ServerAddress } from '../address.ts'
+import type { Statement } from '../statements/statement.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import { type Failure, failureOf, isSilence, NotSent } from './errors.ts'
+import { Server, type Side, sideOf } from './server.ts'
 
 /** A statement is not retried after this time in milliseconds. A caller waits at most this long, and for the statement that was sent last. */
 export const PATIENCE_MS = 2000
-const PAUSE_AT_MOST_MS = 1000
 /** If a server becomes read-only, the node reads from the server for at least this long before the node searches for another one. */
 const READ_ONLY_FOR_MS = 1000
-
-type Side = 'read' | 'write'
+/** Other statements would fail in the same way. */
+const OUTAGES: ReadonlySet<Failure> = new Set(['not_sent', 'lost', 'unreplicated', 'read_only'])
 
 export type Attempt = Statement & {
   attempt: number
@@ -20,26 +20,31 @@ export type Attempt = Statement & {
   excuses?: ((error: unknown) => boolean) | undefined
 }
 
+export type ServerOptions = Partial<Pick<ServerAddress, 'purpose' | 'settings'>> & {
+  /** Called for each server that a search finds. If it rejects, the search goes on without this server. */
+  accept?: (server: Server) => Promise<void>
+}
+
 export class ServerGroup {
   readonly #address: PostgresAddress
   readonly #options: ServerOptions
-  /** Reads leave one connection for changes, and changes leave one for reads, if the pool has more than one connection. */
-  readonly #queues: Record<Side, Queue>
+  /**
+   * After `PATIENCE_MS` without a success, one statement at a time is sent. Otherwise each commit that waits for an absent standby would
+   * occupy a process of PostgreSQL until the standby is back.
+   */
+  readonly #breakers: Record<Side, CircuitBreaker> = {
+    read: new CircuitBreaker({ opensAfterMs: PATIENCE_MS }),
+    write: new CircuitBreaker({ opensAfterMs: PATIENCE_MS }),
+  }
+  readonly #searches = new CircuitBreaker({ pauseMs: { first: 50, most: 1000 } })
   #server: Server | null = null
   #search: Promise<Server> | null = null
-  #noSearchBefore = 0
-  #pause = 0
-  /** the time of the first failure since the last success, for reads and for changes */
-  readonly #failingSince: Record<Side, number | null> = { read: null, write: null }
 
   constructor(address: PostgresAddress, options: ServerOptions = {}) {
     this.#address = address
     this.#options = options
-    const limit = Math.max(1, address.poolSize - 1)
-    this.#queues = { read: new Queue(limit), write: new Queue(limit) }
   }
 
-  /** The server in use. */
   get server(): Server | null {
     return this.#server
   }
@@ -47,10 +52,34 @@ export class ServerGroup {
   /** The server in use, or the one that a search finds. All callers share one search. After a failed search there is a pause without searches. */
   async find(): Promise<Server> {
     if (this.#server) return this.#server
-    if (!this.#search && performance.now() < this.#noSearchBefore)
+    if (!this.#search && this.#searches.state === 'open')
       throw new NotSent(new StoreUnavailable('PostgreSQL could not be reached a moment ago'))
-    this.#search ??= this.#look()
+    this.#search ??= this.#look().finally(() => (this.#search = null))
     return this.#search
+  }
+
+  /** Connects to all servers at once, and uses the first one that passes the checks. */
+  async #look(): Promise<Server> {
+    const { servers, ...address } = this.#address
+    const { purpose = 'store', settings = {}, accept } = this.#options
+    const opened: Server[] = []
+    try {
+      for (const at of servers) opened.push(new Server({ ...address, ...at, purpose, settings }))
+      const accepted = opened.map(async (server) => {
+        // Opens the first connection.
+        await server.use(() => Promise.resolve())
+        await accept?.(server)
+        return server
+      })
+      this.#server = await Promise.any(accepted)
+      this.#searches.succeeded()
+      return this.#server
+    } catch (error) {
+      this.#searches.failed()
+      throw error instanceof AggregateError ? error.errors.at(-1) : error
+    } finally {
+      for (const server of opened) if (server !== this.#server) void server.close()
+    }
   }
 
   /** The server is not used for further statements. Running statements continue. */
@@ -65,110 +94,51 @@ export class ServerGroup {
   }
 
   /** Runs one attempt of a statement. Throws the error of the driver. */
-  async run<Row>(attempt: Attempt): Promise<Row[]> {
-    if (performance.now() > attempt.deadline) throw new StoreUnavailable('PostgreSQL is too slow')
-    const side = sideOf(attempt)
-    return passThrough([this.#queues[side]], async () => {
+  run<Row>(attempt: Attempt): Promise<Row[]> {
+    const breaker = this.#breakers[sideOf(attempt)]
+    return breaker.run(async () => {
+      if (performance.now() > attempt.deadline) throw new StoreUnavailable('PostgreSQL is too slow')
       let server: Server | null = null
       try {
         server = this.#server ?? (await this.find())
-        const rows = await send<Row>(server, attempt)
+        const rows = await server.send<Row>(attempt, attempt.deadline)
         // Another server may lack what this server returned, and the next statement runs on the other server.
         if (attempt.kind !== 'once' && this.#server !== server) throw new Error('another server took over meanwhile')
-        this.#succeeded(side)
+        breaker.succeeded()
         return rows
       } catch (error) {
-        if (!attempt.excuses?.(error)) this.#noteFailure(side, server, error, attempt.attempt)
+        if (!attempt.excuses?.(error)) {
+          if (OUTAGES.has(failureOf(error))) breaker.failed()
+          if (server) this.#noteFailure(server, error, attempt.attempt)
+        }
         throw error
       }
     })
   }
 
-  /** Retries only in the first seconds of an outage. Later, retries would add load to a slow database. */
-  isWorthRetrying({ kind, deadline, attempt }: Attempt, failure: Failure): boolean {
-    if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return false
-    if ((failure === 'lost' || failure === 'machine_lost') && kind === 'once') return false
-    const now = performance.now()
-    if (now >= deadline - 30) return false
-    const since = this.#failingSince[sideOf({ kind })] ?? now
-    return (
-      ((failure === 'lost' || failure === 'machine_lost' || failure === 'stale') && attempt === 1) || now - since < PATIENCE_MS
-    )
-  }
-
-  /** The milliseconds before the next attempt. */
-  pauseBefore(attempt: number): number {
-    return Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt
-  }
-
-  async #look(): Promise<Server> {
-    try {
-      this.#server = await findServer(this.#address, this.#options)
-      return this.#server
-    } catch (error) {
-      this.#pause = Math.min(Math.max(this.#pause * 2, 50), PAUSE_AT_MOST_MS)
-      this.#noSearchBefore = performance.now() + this.#pause * (0.5 + Math.random() / 2)
-      throw error
-    } finally {
-      this.#search = null
-    }
-  }
-
-  #succeeded(side: Side): void {
-    this.#failingSince[side] = null
-    this.#pause = 0
-    this.#queues[side].admitsOne = false
-  }
-
-  /**
-   * After `PATIENCE_MS` without a success, one statement at a time is sent, and the others are refused at once. Otherwise each commit that
-   * waits for an absent standby would occupy a process of PostgreSQL until the standby is back.
-   */
-  #failed(side: Side): void {
-    this.#failingSince[side] ??= performance.now()
-    if (performance.now() - this.#failingSince[side] > PATIENCE_MS) this.#queues[side].admitsOne = true
-  }
-
-  #noteFailure(side: Side, server: Server | null, error: unknown, attempt: number): void {
-    if (isOutage(failureOf(error))) this.#failed(side)
-    if (server) this.#doubt(server, error, attempt)
-  }
-
-  /** If an error concerns the server as a whole, the next attempt searches for a server. Running statements continue. */
-  #doubt(server: Server, error: unknown, attempt: number): void {
+  /** If an error concerns the server as a whole, the next attempt searches for a server. */
+  #noteFailure(server: Server, error: unknown, attempt: number): void {
     const failure = failureOf(error)
-    // The server refused a new connection (`max_connections`, or a changed password). The open connections still work.
+    // The server refused a new connection. The open connections still work.
     if (failure === 'not_sent' && server.isConnected) return server.openNoMore()
     const isGone = failure === 'not_sent' || failure === 'stale' || isSilence(error) || (failure === 'lost' && attempt > 1)
     const isDemoted = failure === 'read_only' && performance.now() - server.since > READ_ONLY_FOR_MS
     if (isGone || isDemoted) this.leave(server)
   }
-}
 
-/** Sends a statement over a connection of the pool. Resolves with the rows when the statement is committed. */
-async function send<Row>(server: Server, { query, deadline, instance }: Attempt): Promise<Row[]> {
-  const client = await server.acquire(deadline)
-  try {
-    if (instance !== undefined && instance !== client.instance)
-      throw new StoreUnavailable('PostgreSQL was started anew meanwhile')
-    const { command, rows } = await client.query<Row & object>(query)
-    // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
-    if (!command) throw new Error('the answer of PostgreSQL is incomplete')
-    if (client.unreplicated) throw new Unreplicated()
-    client.release()
-    return rows
-  } catch (error) {
-    const failure = failureOf(error)
-    // After a timeout, Citus may still wait for the machine that did not respond. The next statement on this connection would wait too.
-    const isStuck = server.hasShards && isTimeout(error)
-    client.release(failure === 'lost' || failure === 'unreplicated' || failure === 'stale' || isStuck)
-    throw error
+  /** Retries only in the first seconds of an outage. Later, retries would add load to a slow database. */
+  isWorthRetrying(attempt: Attempt, failure: Failure): boolean {
+    if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return false
+    const mayHaveHappened = failure === 'lost' || failure === 'machine_lost'
+    if (mayHaveHappened && attempt.kind === 'once') return false
+    if (performance.now() >= attempt.deadline - 30) return false
+    const isFirst = attempt.attempt === 1 && (mayHaveHappened || failure === 'stale')
+    return isFirst || this.#breakers[sideOf(attempt)].state === 'closed'
+  }
+
+  /** The milliseconds before the next attempt. */
+  pauseBefore({ attempt, deadline }: Attempt): number {
+    const pause = this.#searches.pauseLeft + 5 + Math.random() * 25 * attempt
+    return Math.max(0, Math.min(pause, deadline - performance.now()))
   }
 }
-
-/** Whether other statements would fail in the same way. */
-function isOutage(failure: Failure): boolean {
-  return failure === 'not_sent' || failure === 'lost' || failure === 'unreplicated' || failure === 'read_only'
-}
-
-const sideOf = ({ kind }: { kind: Kind }): Side => (kind === 'read' ? 'read' : 'write')

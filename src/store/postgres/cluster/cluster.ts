@@ -1,7 +1,7 @@
 /** What the connection layer needs from a database that consists of several machines. `../cluster` implements these types for Citus. */
-import type { PostgresAddress } from './server.ts'
-import type { Attempt, ServerGroup } from './server-group.ts'
-import type { Place, Query, Statement } from './statement.ts'
+import type { PostgresAddress } from '../address.ts'
+import type { Attempt, ServerGroup } from '../connection/server-group.ts'
+import type { Place, Query, Statement } from '../statements/statement.ts'
 
 /** Where the next attempt of a statement runs. */
 export type Route = {

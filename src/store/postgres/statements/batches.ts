@@ -21,7 +21,7 @@ export type Item<Input, Row> = {
 export type BatchOptions<Input, Row> = {
   runAlone: (input: Input) => Promise<Row | undefined>
   /** Returns the rows in the order of the inputs, and undefined for an input that has no row. */
-  runTogether: (inputs: Input[]) => Promise<(Row | undefined)[]>
+  runTogether: (inputs: Input[], first: Input) => Promise<(Row | undefined)[]>
   /** Whether the statement for one row is run for an input without a row, because the batch skips rows that are locked. */
   retriesMissing: boolean
   /** Whether a failed batch was rolled back. The statement for one row is then run for each input. */
@@ -70,8 +70,8 @@ export class Batches<Input, Row> {
     }, SLOW_MS)
     const began = performance.now()
     const [first] = items
-    if (items.length === 1 && first) await this.#runAlone(first)
-    else await this.#runTogether(items)
+    if (items.length > 1 && first) await this.#runTogether(items, first.input)
+    else if (first) await this.#runAlone(first)
     clearTimeout(slow)
     if (items.length > 1) this.#adapt(performance.now() - began)
     if (!isSlow) this.#finish()
@@ -81,10 +81,13 @@ export class Batches<Input, Row> {
     return this.#options.runAlone(input).then(resolve, reject)
   }
 
-  async #runTogether(items: Item<Input, Row>[]): Promise<void> {
+  async #runTogether(items: Item<Input, Row>[], first: Input): Promise<void> {
     const { runTogether, retriesMissing, isRolledBack } = this.#options
     try {
-      const rows = await runTogether(items.map(({ input }) => input))
+      const rows = await runTogether(
+        items.map(({ input }) => input),
+        first,
+      )
       for (const [index, item] of items.entries()) {
         if (rows[index] === undefined && retriesMissing) void this.#runAlone(item)
         else item.resolve(rows[index])

@@ -37,6 +37,17 @@ export type Statement = {
   rows?: number
 }
 
+/** A statement for one row, and the same statement for many rows: `forMany` reads its parameters from the columns of `input`. */
+export type ForMany = {
+  kind: 'read' | 'move'
+  one: string
+  forMany: string
+  /** the parameters, and the types of their columns */
+  parameters: Readonly<Record<string, ColumnType>>
+  /** the row that the statement concerns */
+  place: Required<Place>
+}
+
 // The time at which the statement began, which is the same for all rows. In an update, Citus does not allow a function whose value may differ
 // from row to row. A statement that waits for a lock uses the time before the wait. `LATE_BY_AT_MOST` allows for the difference.
 const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint'

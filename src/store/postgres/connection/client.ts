@@ -1,0 +1,92 @@
+/** One connection to PostgreSQL, and the checks of a new connection. */
+import type { Socket } from 'node:net'
+import pg from 'pg'
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
+import { type ServerAddress, settingsOf } from '../address.ts'
+
+export class CheckedClient extends pg.Client {
+  /** true if a commit did not wait for its standby */
+  unreplicated = false
+  /** see `ServerState` */
+  instance = ''
+  readonly #startup: Record<string, string>
+
+  constructor(options: pg.ClientConfig) {
+    super(options)
+    const { user = '', database = '', application_name = '' } = options
+    this.#startup = { user, database, application_name }
+    // An `error` event without a listener would end the process. The running statement is rejected with the same error.
+    this.on('error', () => undefined)
+    this.on('notice', ({ routine }) => (this.unreplicated ||= routine === 'SyncRepWaitForLSN'))
+    const connection = this.connection as unknown as { attachListeners(stream: Socket): void }
+    const attach = connection.attachListeners.bind(connection)
+    connection.attachListeners = (stream) => {
+      attach(stream)
+      catchUnreadable(stream)
+    }
+  }
+
+  /** Overrides `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
+  getStartupConf(): Record<string, string> {
+    return this.#startup
+  }
+}
+
+/** If `pg` cannot parse what it received, it throws in an event listener. That would end the process. */
+function catchUnreadable(stream: Socket): void {
+  for (const read of stream.listeners('data') as ((bytes: Buffer) => void)[]) {
+    stream.off('data', read)
+    stream.on('data', (bytes: Buffer) => {
+      if (stream.destroyed) return
+      try {
+        read(bytes)
+      } catch (error) {
+        // Only the name of the error: the message may quote the received bytes.
+        stream.destroy(new Error(`unreadable bytes from PostgreSQL (${error instanceof Error ? error.name : 'thrown'})`))
+      }
+    })
+  }
+}
+
+/** Whether a server acknowledges a commit before the commit is on its disk or on its synchronous standby. Such a commit can be lost. */
+export const IS_FORGETFUL = `
+  current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
+    current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '')`
+
+export const forgetful = (server: string) =>
+  new StoreUnavailable(`${server} acknowledges before it has stored: turn fsync and synchronous_commit on`)
+
+export type ServerState = {
+  isReadOnly: boolean
+  isForgetful: boolean
+  /** Whether commits wait for a synchronous standby. */
+  isReplicated: boolean
+  /** The start time of the server. Identifies the running server: a promoted standby at the same address has another value. */
+  instance: string
+  /** Whether the server has Citus's list of shards with the machine of each shard. */
+  hasShards: boolean
+  /** Whether the tables can be distributed over several machines. */
+  isDistributed: boolean
+}
+
+/** Applies the settings of a connection. Refuses a server that is read-only, if writes are needed, and a server that is forgetful. */
+export async function checkFitness(client: pg.ClientBase, address: ServerAddress): Promise<ServerState> {
+  const { rows } = await client.query<ServerState>(
+    `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+            ${IS_FORGETFUL} AS "isForgetful",
+            current_setting('synchronous_standby_names') <> '' AS "isReplicated",
+            pg_postmaster_start_time()::text AS instance,
+            citus.is_there AS "hasShards",
+            citus.is_there OR version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS "isDistributed",
+            (SELECT count(set_config(key, value, false)) FROM json_each_text($1)
+             WHERE key <> 'transaction_timeout' OR current_setting('server_version_num')::integer >= 170000)
+     FROM (SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS is_there) AS citus`,
+    [JSON.stringify(settingsOf(address))],
+  )
+  const [state] = rows
+  if (!state) throw new StoreUnavailable('PostgreSQL did not report its settings')
+  const needsWrites = address.purpose === 'migration' || address.target === 'read-write'
+  if (needsWrites && state.isReadOnly) throw new StoreUnavailable('no PostgreSQL server takes writes')
+  if (state.isForgetful) throw forgetful('this PostgreSQL')
+  return state
+}

@@ -1,0 +1,208 @@
+/**
+ * Prepares the statements of the store, and sends the few statements that most requests need in batches
+ * (docs/decisions/0014-one-statement-for-many-rows.md).
+ */
+import { createHash } from 'node:crypto'
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
+import type { PostgresAddress, Purpose } from '../address.ts'
+import { failureOf } from '../connection/errors.ts'
+import { Runner } from '../connection/runner.ts'
+import { Batches, type BatchOptions } from './batches.ts'
+import { SharedRuns } from './shared-runs.ts'
+import {
+  type Clock,
+  COMMIT,
+  compile,
+  compileForMany,
+  type ForMany,
+  type Kind,
+  type Named,
+  type Place,
+  type Query,
+} from './statement.ts'
+import { written } from './values.ts'
+
+/** The shortest time between two commits that only confirm earlier commits, whatever the rate of repeated requests is. */
+const CONFIRM_EVERY_MS = 20
+
+/**
+ * `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `instance` is the start time of a server: the statement fails on every
+ * other server.
+ */
+export type Ask<Row> = (named?: Named, deadline?: number, instance?: string) => Promise<Row[]>
+
+export type Batched = ForMany & {
+  /** the column that returns the key of the row */
+  column: string
+  /** whether `forMany` skips rows that another transaction has locked. `one` is then run for each skipped row, and waits for the lock */
+  skipsLocked: boolean
+}
+
+type Input = { named: Named; values: readonly (string | null)[]; deadline: number }
+
+export class Connection extends Runner {
+  readonly #clock: Clock
+  readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
+
+  /** Sends nothing. The first statement searches for a server. */
+  constructor(address: PostgresAddress, clock: Clock, purpose: Purpose = 'store') {
+    super(address, purpose)
+    this.#clock = clock
+  }
+
+  /** Whether the rows of a table can be on several machines. true before the first search for a server. */
+  get isDistributed(): boolean {
+    return this.server?.state?.isDistributed ?? true
+  }
+
+  /** Reads with a statement that has no values and is not prepared. */
+  query<Row>(text: string): Promise<Row[]> {
+    return this.run<Row>({ kind: 'read', query: { name: '', text, values: [] } })
+  }
+
+  /**
+   * Prepares a statement with `:names` in place of values. `:at` is the time of this connection's clock. `place` is the row that the
+   * statement concerns, or the table if the statement concerns several rows. Tables without a row for each wallet or request need no `place`.
+   */
+  prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
+    const prepared = this.#compile(sql)
+    // The values are converted before the statement is queued. A value that cannot be converted is a defect of the caller.
+    return async (named = {}, deadline, instance) =>
+      this.run<Row>({ kind, query: prepared(named), place, key: keyOf(place, named), instance }, deadline)
+  }
+
+  /**
+   * Prepares a statement that changes rows of several tables. If the tables are distributed, these rows are on several machines, and `apart` is
+   * called instead.
+   */
+  prepareTogether<Row>(batched: Batched, apart: Ask<Row>): Ask<Row> {
+    const ask = this.prepareBatched<Row>(batched)
+    return (named) => (this.isDistributed ? apart(named) : ask(named))
+  }
+
+  /** Prepares `forMany`, which runs once for all rows. */
+  prepareForMany<Row>({
+    kind,
+    forMany,
+    parameters,
+    place,
+  }: ForMany): (rows: readonly Named[], deadline: number) => Promise<Row[]> {
+    const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
+    const name = nameOf(text)
+    return async (rows, deadline) =>
+      this.run<Row>({ kind, query: { name, text, values: valuesOf(rows.map(rowValues)) }, place }, deadline)
+  }
+
+  /** Prepares a statement for at most one row. Calls are sent as batches: on a cluster, of rows on one shard. */
+  prepareBatched<Row>(batched: Batched): Ask<Row> {
+    const { kind, one, place } = batched
+    const askAlone = this.prepare<Row>(kind, one, place)
+    const { rowValues, createBatches } = this.#compileBatched<Row>(batched)
+    const batchesByKey = new Map<string, Batches<Input, Row>>()
+    return async (named = {}) => {
+      const key = keyOf(place, named)
+      const batchKey = this.#batchKeyOf(place, key)
+      if (batchKey === undefined) return askAlone(named)
+      const batches = batchesByKey.get(batchKey) ?? createBatches()
+      batchesByKey.set(batchKey, batches)
+      const values = rowValues(named)
+      return this.admit({ kind, key }, async (deadline) => {
+        const found = await batches.add({ named, values, deadline })
+        return found === undefined ? [] : [found]
+      })
+    }
+  }
+
+  #compileBatched<Row>({ kind, one, forMany, parameters, place, column, skipsLocked }: Batched) {
+    const alone = this.#compile(one)
+    const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
+    const name = nameOf(text)
+    const run = <Found>(query: Query, { named, deadline }: Input, rows: number) =>
+      this.execute<Found>({ kind, query, place, key: keyOf(place, named), rows }, deadline)
+    const options: BatchOptions<Input, Row> = {
+      runAlone: async (input) => (await run<Row>(alone(input.named), input, 1))[0],
+      runTogether: async (inputs, first) => {
+        const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
+        const rows = await run<Row & Named>(query, first, inputs.length)
+        const found = new Map(rows.map((each) => [each[column], each]))
+        return inputs.map(({ named }) => found.get(named[place.key]))
+      },
+      retriesMissing: skipsLocked,
+      isRolledBack,
+    }
+    return { rowValues, createBatches: () => new Batches(options) }
+  }
+
+  /** Rows with the same value may share a batch. undefined: the statement for the row is sent alone. */
+  #batchKeyOf(place: Required<Place>, key: string | undefined): string | undefined {
+    if (this.cluster && key !== undefined) return this.cluster.batchKeyOf(place, key)
+    return this.isDistributed ? undefined : ''
+  }
+
+  /**
+   * Prepares the confirmation of what a statement has found in a row (`grants WHERE id = :id`). The confirmation resolves when the row's
+   * commit is durable, also on the synchronous standby of the row's machine. A statement that changes nothing does not wait for the standby.
+   * The commit that it found may not have waited either: an administrator ended its connection, or the server restarted.
+   */
+  prepareConfirmation(row: string, place?: Place): (named?: Named, on?: string) => Promise<void> {
+    const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)
+    return async (named = {}, on) => {
+      if (!this.cluster) await this.findServer()
+      if (!this.cluster) return this.confirm(on)
+      const key = keyOf(place, named)
+      const instance = place && key !== undefined ? this.cluster.instanceOf({ table: place.table, key }, on) : undefined
+      return this.#confirmations.run(`${row} ${key} ${instance}`, () => confirmRow(named, undefined, instance))
+    }
+  }
+
+  /** Identifies the server that runs the statements, for `confirm`: its start time. */
+  async readInstance(): Promise<string> {
+    if (this.cluster) return this.cluster.readInstance()
+    if (this.server?.state) return this.server.state.instance
+    const [row] = await this.query<{ instance: string }>('SELECT pg_postmaster_start_time()::text AS instance')
+    return row?.instance ?? ''
+  }
+
+  /**
+   * Confirms all commits that are visible. Simultaneous callers share the confirming commits. `on` is the server on which the commits were
+   * found, if the caller has run more than one statement since. Fails on another server, such as a standby that was promoted meanwhile:
+   * another server may lack the commit that was found.
+   */
+  async confirm(on?: string): Promise<void> {
+    if (this.cluster) return this.cluster.confirm(on)
+    const { state } = await this.findServer()
+    if (this.cluster) return this.confirm(on)
+    const instance = on ?? state?.instance ?? ''
+    const query = { name: '', text: `SELECT ${COMMIT}`, values: [] }
+    if (state?.isReplicated || instance !== state?.instance)
+      return this.#confirmations.run(instance, () => this.run({ kind: 'move', query, instance }))
+  }
+
+  /** Whether commits wait for standbys is a setting that an administrator can change while the server runs. */
+  noteReplication(isReplicated: boolean): void {
+    if (this.server?.state) this.server.state.isReplicated = isReplicated
+  }
+
+  #compile(sql: string): (named: Named) => Query {
+    const { text, valuesOf } = compile(sql, this.#clock)
+    const name = nameOf(text)
+    return (named) => ({ name, text, values: valuesOf(named).map(written) })
+  }
+}
+
+/** Whether the statement had no effect, and PostgreSQL responds. */
+function isRolledBack(error: unknown): boolean {
+  const failure = failureOf(error)
+  return !(error instanceof StoreUnavailable) && failure !== 'not_sent' && failure !== 'lost' && failure !== 'unreplicated'
+}
+
+/** The value of the parameter that names the row. */
+function keyOf(place: Place | undefined, named: Named): string | undefined {
+  const key = place?.key === undefined ? undefined : named[place.key]
+  return typeof key === 'string' ? key : undefined
+}
+
+/** The name of a prepared statement is a hash of its text. Two statements never share a name, also behind a pooler or beside another version. */
+function nameOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+}

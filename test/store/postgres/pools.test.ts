@@ -1,0 +1,85 @@
+/** The two pools of a node, for reads and for changes, and how long a statement waits for a connection. */
+import { expect, onTestFinished, test } from 'vitest'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { NotSent } from '../../../src/store/postgres/connection/errors.ts'
+import { ServerGroup } from '../../../src/store/postgres/connection/server-group.ts'
+import { migratePostgres, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
+import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
+import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
+
+async function openNew(parameters: string, change: Partial<PostgresAddress> = {}) {
+  const database = await newPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  const connection = new Connection({ ...addressOf(database.url, parameters), ...change }, 'given')
+  onTestFinished(() => connection.close())
+  return { database, connection, store: storeOn(connection) }
+}
+
+test.each([1, 2, 3, 10])(
+  'With pool_size=%i, many reads and changes at once open as many connections and no more',
+  async (size) => {
+    const { database, store } = await openNew(`pool_size=${size}&application_name=node`)
+    const grants = await Promise.all(Array.from({ length: 20 }, () => livingGrant(store)))
+    await Promise.all(
+      grants.flatMap((grant) => [
+        store.grants.rotateRefreshToken(rotationOf(grant, 0)),
+        store.sessions.readSession('none'),
+        store.grants.readGrant(grant.id),
+        store.wallets.readEpoch(grant.wallet),
+        store.grants.listGrants({ limit: 1 }),
+        store.sessions.touchSession(grant.id, NOW),
+      ]),
+    )
+    const [row] = await database.sql`
+    SELECT count(*)::integer AS count FROM pg_stat_activity WHERE datname = ${database.name} AND application_name = 'node'`
+    expect(row?.count).toBe(size)
+  },
+)
+
+test('If a server allows a node one connection, reads and changes share it', async () => {
+  const database = await newPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  const { sql, name } = database
+  await sql.unsafe(
+    `CREATE ROLE ${name} LOGIN PASSWORD 'p' CONNECTION LIMIT 1; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${name}`,
+  )
+  onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
+  const connection = new Connection({ ...database.address, user: name, password: 'p' }, 'given')
+  onTestFinished(() => connection.close())
+  const store = storeOn(connection)
+  const grant = await livingGrant(store)
+  for (let generation = 0; generation < 5; generation++) {
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, generation))).kind).toBe('rotated')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: generation + 1 })
+  }
+})
+
+test('A statement that waits longer than 1.5 seconds for a connection is refused, and is not sent later', async () => {
+  const { database, connection } = await openNew('pool_size=2&statement_timeout=2000')
+  await database.sql.unsafe('CREATE SEQUENCE sent')
+  const slow = connection.prepare('read', `SELECT nextval('sent'), pg_sleep(1.8)`)
+  await connection.query('SELECT')
+  const outcomes = await Promise.allSettled([slow(), slow(), slow()])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  for (const each of outcomes) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(StoreUnavailable)
+  // The connection is free again: what waits in the pool would be sent now.
+  await connection.query('SELECT')
+  const [row] = await database.sql`SELECT last_value::integer AS count FROM sent`
+  expect(row?.count).toBe(1)
+})
+
+test('If a node leaves a server, the statements that wait for a connection there are not sent, and can be sent to another server', async () => {
+  const database = await newPostgresDatabase()
+  const group = new ServerGroup(addressOf(database.url, 'pool_size=2'))
+  onTestFinished(() => group.close())
+  const read = (text: string) =>
+    group.run({ kind: 'read', query: { name: '', text, values: [] }, attempt: 1, deadline: performance.now() + 5000 })
+  const server = await group.find()
+  const slow = read('SELECT pg_sleep(0.5)').catch((error: unknown) => error)
+  const waiting = Array.from({ length: 1000 }, () => read('SELECT').catch((error: unknown) => error))
+  group.leave(server)
+  for (const each of await Promise.all(waiting)) expect(each).toBeInstanceOf(NotSent)
+  await slow
+  expect(await read('SELECT 1 AS one')).toEqual([{ one: 1 }])
+})
