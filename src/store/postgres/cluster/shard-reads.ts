@@ -48,12 +48,15 @@ export class ShardReads {
 }
 
 // Without parentheses and these words, the text has one table and one condition.
-const PLAIN_READ = /^\s*SELECT\s+([^()]+?)\s+FROM\s+(\w+)\s+WHERE\s+([^()]+)$/
+const PLAIN_READ = /^SELECT [^()]+$/
 const MORE_THAN_A_CONDITION = /\b(FROM|GROUP|HAVING|ORDER|LIMIT|OFFSET|FOR|UNION|WINDOW)\b/
 
 function compile(text: string, shard: Shard): Compiled | null {
-  const [, columns, table, condition] = PLAIN_READ.exec(text) ?? []
-  if (!columns || !condition || table !== shard.table || MORE_THAN_A_CONDITION.test(condition)) return null
+  const line = text.trim().replaceAll(/\s+/g, ' ')
+  const [columns = '', rest = '', another] = line.slice('SELECT '.length).split(' FROM ')
+  const [table, condition = '', more] = rest.split(' WHERE ')
+  const isPlain = PLAIN_READ.test(line) && another === undefined && more === undefined && !MORE_THAN_A_CONDITION.test(condition)
+  if (!isPlain || columns === '' || condition === '' || table !== shard.table) return null
   const row = `FROM ${shard.relation} AS ${table} WHERE`
   return {
     read: named(`SELECT ${columns} ${row} ${isHere(shard)} AND (${condition})`),
