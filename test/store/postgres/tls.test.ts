@@ -4,7 +4,7 @@ import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync, writ
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { type Certificate, makeCertificate } from '../../support/certificates.ts'
@@ -49,7 +49,8 @@ async function speakTlsOnly(own: Certificate): Promise<void> {
   await sql.unsafe("ALTER SYSTEM SET ssl_ca_file = 'root.crt'")
   await sql.unsafe('ALTER SYSTEM SET ssl = on')
   await sql.unsafe('SELECT pg_reload_conf()')
-  await expect.poll(async () => (await sql.unsafe('SHOW ssl'))[0]?.ssl).toBe('on')
+  // A poll of `expect` works in a test only.
+  await vi.waitFor(async () => expect((await sql.unsafe('SHOW ssl'))[0]?.ssl).toBe('on'), { timeout: 60_000 })
   await sql.end()
 }
 
