@@ -1,4 +1,5 @@
 /** The aims of the project, each beside the measured figure. */
+import { ratioOfAlone } from './alone.ts'
 import { type ClientsMeasured, ratiosOf } from './clients.ts'
 import { ratioOf } from './hostile.ts'
 import type { Result } from './measure.ts'
@@ -86,6 +87,20 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
         reached: p999 <= 25,
       })),
   clients: ({ clients }) => (clients ? clientChecks(clients) : []),
+  alone: ({ alone }) =>
+    alone
+      ? [
+          {
+            what: 'refresh, one at a time, on PostgreSQL',
+            ours: rate(alone.grantor),
+            against: 'one client of pgbench, same statement',
+            theirs: rate(alone.pgbench),
+            measured: `${ratioOfAlone(alone).toFixed(2)} ×`,
+            required: '≥ 0.7 ×',
+            reached: ratioOfAlone(alone) >= 0.7,
+          },
+        ]
+      : [],
   hostile: ({ hostile = [] }) =>
     hostile.map((measured) => ({
       what: `p99 of refresh at half load beside: ${measured.scene}`,
@@ -108,7 +123,7 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
     })),
   others: (part) => [
     ...OTHERS.flatMap((other) =>
-      (['code', 'refresh', 'alone', 'same', 'new'] as const).flatMap((operation) =>
+      (['code', 'refresh', 'same', 'new'] as const).flatMap((operation) =>
         rateCheck(part, operation, 'grantor', other, 10, `${OPERATIONS[operation].name}, on PostgreSQL`),
       ),
     ),

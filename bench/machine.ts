@@ -1,5 +1,5 @@
 /** The cores, the processor time and the memory of processes. On Linux from /proc; NaN on other systems. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { sum } from './statistics.ts'
@@ -15,17 +15,13 @@ const CORES = availableParallelism()
 
 /** If there are two cores, one is for the server and one for the load. With `shared`, both use both cores. */
 export function chooseCores(shared: boolean): Cores {
-  if (CORES < 2 || !hasTaskset()) return { server: null, load: null }
+  if (CORES < 2 || !isInstalled('taskset')) return { server: null, load: null }
   return shared ? { server: '0,1', load: '0,1' } : { server: '0', load: '1' }
 }
 
-function hasTaskset(): boolean {
-  try {
-    execFileSync('taskset', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
+/** Whether this machine has the program. */
+export function isInstalled(program: string): boolean {
+  return spawnSync('which', [program], { stdio: 'ignore' }).status === 0
 }
 
 /** Limits every thread of this process, which makes the load, to these cores. */

@@ -29,9 +29,8 @@ type Lane = { target: Target; port: number; prepare: Prepare; guess: number; res
 const WARM_UP: WarmUp = { requests: 6000, seconds: 2 }
 const FIRST_GUESS = 4000
 
-export async function measure(name: OperationName, targets: Target[], wanted: Load, withLatency: boolean): Promise<Result[]> {
+export async function measure(name: OperationName, targets: Target[], load: Load, withLatency: boolean): Promise<Result[]> {
   const operation: Operation = OPERATIONS[name]
-  const load = { ...wanted, connections: operation.connections ?? wanted.connections }
   const lanes = targets.map(
     (target): Lane => ({
       target,

@@ -18,8 +18,6 @@ export type Operation = {
   /** the servers that it can be measured at; all of them if absent */
   fits?(target: Target): boolean
   prepare(target: Target, chains: number): Prepare
-  /** the connections of the load, if the operation has its own number */
-  connections?: number
   /** whether the server answers it at the port for introspection */
   introspects?: boolean
 }
@@ -44,12 +42,6 @@ export const OPERATIONS = {
   refresh: {
     name: 'refresh',
     floor: false,
-    prepare: refreshInChains,
-  },
-  alone: {
-    name: 'refresh, one at a time',
-    floor: false,
-    connections: 1,
     prepare: refreshInChains,
   },
   same: {

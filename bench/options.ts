@@ -10,6 +10,7 @@ export const PARTS = [
   'grants',
   'stalls',
   'clients',
+  'alone',
   'hostile',
   'memory',
   'others',
@@ -57,11 +58,13 @@ Parts (unless named, all but others):
   stalls    the slowest refreshes of random grants among 2,000,000 on SQLite, at half of the highest rate, the longest
             block of the event loop, and refreshes by a second process on the same file
   clients   authorize for a metadata document in memory against a registered client, and polls of pending device codes
+  alone     refreshes one at a time on PostgreSQL, against one client of pgbench that sends the same statement to the same
+            server; needs pgbench
   hostile   refreshes at half load beside one kind of hostile or heavy work at a time, such as 1,000 unknown client ids a
             second, and beside nothing
   memory    the memory of a process that is started without any option of Node, under the six operations at once, on SQLite
             and on PostgreSQL
-  others    five operations against Hydra and Keycloak, all on one PostgreSQL server; each of them on one core, and the
+  others    four operations against Hydra and Keycloak, all on one PostgreSQL server; each of them on one core, and the
             load and the database on the other. You provide Hydra and Keycloak: --hydra FILE, --keycloak DIR
 
   audit     searches of an audit trail of 10,000,000 lines on PostgreSQL and 1,000,000 on SQLite; only if it is named, with

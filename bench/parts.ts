@@ -2,11 +2,12 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type AloneMeasured, measureAlone } from './alone.ts'
 import { type ClientsMeasured, measureClients, TRUSTED_PROXY } from './clients.ts'
 import { type HostileMeasured, measureHostile } from './hostile.ts'
 import { closedLoop } from './load/closed-loop.ts'
-import { hasWrk, loadWithWrk } from './load/wrk.ts'
-import { chooseCores, peakMemory, stayOn } from './machine.ts'
+import { loadWithWrk } from './load/wrk.ts'
+import { chooseCores, isInstalled, peakMemory, stayOn } from './machine.ts'
 import { type Load, measure, type Result, tell } from './measure.ts'
 import { type MemoryMeasured, measureMemory } from './memory.ts'
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts'
@@ -45,6 +46,8 @@ export type PartResult = {
   stalls?: Stalls[]
   /** of the part `clients` */
   clients?: ClientsMeasured
+  /** of the part `alone`, if `pgbench` is installed */
+  alone?: AloneMeasured
   /** of the part `hostile` */
   hostile?: HostileMeasured[]
   /** of the part `memory` */
@@ -171,10 +174,18 @@ const PARTS: Record<PartName, Part> = {
       }),
     ],
   },
+  alone: {
+    shared: () => false,
+    operations: [],
+    latency: false,
+    databaseBesideLoad: true,
+    servers: async (bench) => [await bench.grantor({ store: 'postgres' })],
+  },
   hostile: {
     shared: () => false,
     operations: [],
     latency: false,
+    databaseBesideLoad: true,
     async servers(bench) {
       const admin = `127.0.0.1:${await freePort()}`
       const settings = {
@@ -200,7 +211,7 @@ const PARTS: Record<PartName, Part> = {
   },
   others: {
     shared: () => false,
-    operations: ['refresh', 'alone', 'same', 'new', 'other', 'code'],
+    operations: ['refresh', 'same', 'new', 'other', 'code'],
     latency: false,
     // As many connections as Keycloak and Hydra answer at once with their pools. The Java virtual machine compiles for seconds.
     load: { connections: 32, chains: 500, warmUp: { requests: 3000, seconds: 10 } },
@@ -239,9 +250,11 @@ export async function runPart(
       results.push(...(await measure(name, all, loadOf(part, options), latency && options.latency)))
     }
     const [floor] = resting
-    const loadCheck = floor && wanted.includes('same') && hasWrk() ? await checkLoad(floor, options, folder) : null
+    const loadCheck = floor && wanted.includes('same') && isInstalled('wrk') ? await checkLoad(floor, options, folder) : null
     const clients = part === 'clients' ? await measureClients(targets, options) : null
     const stalls = part === 'stalls' ? await measureStalls(targets, options, cores.load) : null
+    const [first] = targets
+    const alone = part === 'alone' && first ? await measureAlone(first, loadOf(part, options)) : null
     const hostile = part === 'hostile' ? await measureHostile(targets, options) : null
     const mixed = part === 'memory' ? await measureMemory(targets, loadOf(part, options)) : null
     const facts = [...targets, ...resting].map(({ name, running, readyAfter }) => ({
@@ -256,6 +269,7 @@ export async function runPart(
       loadCheck,
       ...(stalls ? { stalls } : {}),
       ...(clients ? { clients } : {}),
+      ...(alone ? { alone } : {}),
       ...(hostile ? { hostile } : {}),
       ...(mixed ? { memory: mixed } : {}),
     }

@@ -18,10 +18,13 @@ const TITLES = {
   grants: 'A large store',
   stalls: 'The slowest refreshes of a large store',
   clients: 'Clients that are not registered, and devices',
+  alone: 'Refreshes one at a time, on PostgreSQL',
   hostile: 'Refreshes beside hostile or heavy work',
   memory: 'Memory under mixed load',
   others: 'Hydra and Keycloak on the same PostgreSQL',
 } as const
+
+const HOSTILE_TITLE = 'p99 of refreshes at half load, divided by the p99 beside nothing'
 
 /** Writes the tables of the page and the chart anew from the stored figures. Text outside of the marks is not changed. */
 export function rewrite(all: Figures[]): void {
@@ -45,7 +48,7 @@ function hostileChart(all: Figures[]): string | null {
     label: measured.scene,
     bars: [{ series: measured.server, value: ratioOf(measured) }],
   }))
-  return chartOf('p99 of refreshes at half load, divided by the p99 beside nothing', groups, { left: 360, digits: 2 })
+  return chartOf(HOSTILE_TITLE, groups, { left: 360, digits: 2 })
 }
 
 /** The page's text with these figures between its marks. */
@@ -69,7 +72,13 @@ function sectionsOf(all: Figures[]): Record<string, string> {
   return {
     aims: checksTable(all.flatMap(checksOf)),
     measured: all
-      .map((figures) => [`### ${TITLES[figures.part]}`, about(figures), measuredTable(figures), serversTable(figures)])
+      .map((figures) => [
+        `### ${TITLES[figures.part]}`,
+        about(figures),
+        figures.hostile ? `![${HOSTILE_TITLE}](bench/hostile.svg)` : '',
+        measuredTable(figures),
+        serversTable(figures),
+      ])
       .map((parts) => parts.filter(Boolean).join('\n\n'))
       .join('\n\n'),
     cost: peer ? costSection(peer) : '',

@@ -1,4 +1,5 @@
 /** The result for people: the aims, and everything that was measured, as tables of Markdown. */
+import type { AloneMeasured } from './alone.ts'
 import type { Check } from './checks.ts'
 import type { ClientsMeasured } from './clients.ts'
 import { costOf, type HostileMeasured, ratioOf } from './hostile.ts'
@@ -83,6 +84,17 @@ function clientsTable({ registered, document, poll }: ClientsMeasured): string {
   return markdownTable(['request', 'a second', 'spread', 'processor time each'], rows)
 }
 
+/** The part `alone`. */
+function aloneTable({ grantor, pgbench }: AloneMeasured): string {
+  const rows = Object.entries({ grantor, 'one client of pgbench': pgbench }).map(([who, perSecond]) => [
+    who,
+    Math.round(median(perSecond)).toLocaleString('en'),
+    `${Math.round(spread(perSecond) * 100)} %`,
+    ms(1000 / median(perSecond)),
+  ])
+  return markdownTable(['refreshes one at a time', 'a second', 'spread', 'each'], rows)
+}
+
 /** The part `hostile`, one row for each scene. */
 function hostileTable(measured: HostileMeasured[]): string {
   const sideOf = ({ p50, p99, busy }: HostileMeasured['beside']) => [
@@ -136,6 +148,7 @@ function memoryTable(measured: MemoryMeasured[]): string {
 /** Everything that a part measured of requests. */
 export function measuredTable(part: PartResult): string {
   if (part.clients) return clientsTable(part.clients)
+  if (part.alone) return aloneTable(part.alone)
   if (part.hostile) return hostileTable(part.hostile)
   if (part.memory) return memoryTable(part.memory)
   return part.stalls ? stallsTable(part.stalls) : resultsTable(part)

@@ -63,7 +63,8 @@ export async function latenciesOf(port: number, work: Work, { connections, rate,
       if (sent === total || failed) return
       if (due > now) break
       const request = idle.length > 0 ? work.next() : undefined
-      const slot = request === undefined ? undefined : idle.pop()
+      // The one that was idle for the longest time: the server would close a connection that is never used.
+      const slot = request === undefined ? undefined : idle.shift()
       if (request === undefined || slot === undefined) break
       slot.due = due
       slot.index = sent++

@@ -2,20 +2,10 @@
  * The same request, sent repeatedly by wrk, if wrk is installed. If our own load reaches nearly the same rate at the fastest server, our load
  * does not limit the rates of the other servers.
  */
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-
-export function hasWrk(): boolean {
-  try {
-    // wrk never exits with 0 when it prints its version.
-    execFileSync('which', ['wrk'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Requests a second. `request` is the bytes of one request. */
 export async function loadWithWrk(

@@ -78,6 +78,19 @@ test('The targets for unregistered clients and devices compare metadata document
   expect(measuredTable(part(800, 1))).toContain('| authorize without a session, a metadata document in memory | 800 |')
 })
 
+test('The target for refreshes one at a time is 0.7 of what one client of pgbench reaches', () => {
+  const part = (grantor: number): PartResult => ({
+    part: 'alone',
+    servers: [],
+    results: [],
+    loadCheck: null,
+    alone: { grantor: [grantor, 1, 9000], pgbench: [2000, 2000, 100] },
+  })
+  expect(checksOf(part(1400))).toMatchObject([{ measured: '0.70 ×', required: '≥ 0.7 ×', reached: true }])
+  expect(checksOf(part(1390))).toMatchObject([{ reached: false }])
+  expect(measuredTable(part(1250))).toContain('| grantor | 1,250 | 720 % | 0.80 ms |')
+})
+
 test('The target for refreshes beside hostile work is published as reached up to 1.5 times the p99 beside nothing and without errors', () => {
   const side = (used: number, ...p99: number[]) => ({
     p50: [1],
@@ -123,7 +136,7 @@ test('The tables and the chart of docs/evidence/performance.md are those that do
 test('Only a complete run of the bench replaces the published figures without --write-docs', () => {
   expect(parseOptions([])).toMatchObject({
     writeDocs: true,
-    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'hostile', 'memory'],
+    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'alone', 'hostile', 'memory'],
     rounds: 5,
   })
   expect(parseOptions(['--no-build'])).toMatchObject({ writeDocs: true })
