@@ -4,8 +4,9 @@
  *
  *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker]]
  *
- * With --citus the rows lie on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). This process
- * connects to the coordinator, or, with `--via worker`, to one of the workers.
+ * With --citus the rows lie on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). The address of the
+ * database is the coordinator's, or, with `--via worker`, that of a worker. Statements for one row go straight to the machine of the row.
+ * The processor time that the servers need while idle is measured first, and subtracted.
  *
  * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
  * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
@@ -86,6 +87,7 @@ async function measure(): Promise<void> {
   console.log(
     '| | per second | node | database, or coordinator | workers | log | of it whole pages |\n|---|---|---|---|---|---|---|',
   )
+  background = await measureBackground()
   const measured = (name: string, move: (number: number) => Promise<unknown>) => printCost(sql, name, move)
   await sql`CHECKPOINT`
   await measured('refresh, first touch of a page since a checkpoint', () => refreshOnce(refresh, anyGrant()))
@@ -134,6 +136,18 @@ async function printCost(sql: Sql, name: string, move: (index: number) => Promis
   )
 }
 
+/** Seconds for which the background processes of the servers are measured alone. */
+const IDLE = 4
+let background = { coordinator: 0, workers: 0 }
+
+/** Processor seconds in each second that the servers need without a statement: their cost is not an operation's. */
+async function measureBackground(): Promise<typeof background> {
+  const before = databaseSeconds()
+  await new Promise((resolve) => setTimeout(resolve, IDLE * 1000))
+  const after = databaseSeconds()
+  return { coordinator: (after.coordinator - before.coordinator) / IDLE, workers: (after.workers - before.workers) / IDLE }
+}
+
 async function costOf(sql: Sql, move: (index: number) => Promise<unknown>): Promise<Cost> {
   const [began, node, seconds, log] = [performance.now(), process.cpuUsage(), databaseSeconds(), await logOf(sql)]
   await each(OPERATIONS, move)
@@ -142,11 +156,13 @@ async function costOf(sql: Sql, move: (index: number) => Promise<unknown>): Prom
   // What was written to the log is told late.
   await new Promise((resolve) => setTimeout(resolve, 1500))
   const [after, spent] = [await logOf(sql), databaseSeconds()]
+  const elapsed = (performance.now() - began) / 1000
+  const costIn = (side: keyof typeof background) => (spent[side] - seconds[side] - background[side] * elapsed) / OPERATIONS
   return {
     perSecond: OPERATIONS / took,
     node: (user + system) / 1e6 / OPERATIONS,
-    coordinator: (spent.coordinator - seconds.coordinator) / OPERATIONS,
-    workers: (spent.workers - seconds.workers) / OPERATIONS,
+    coordinator: costIn('coordinator'),
+    workers: costIn('workers'),
     wal: (after.bytes - log.bytes) / OPERATIONS,
     pages: (after.pages - log.pages) / OPERATIONS,
   }
@@ -163,6 +179,17 @@ function databaseSeconds(): { coordinator: number; workers: number } {
 
 /** Processor seconds of all processes of a server so far, those that clean and write behind included (Linux). */
 function secondsOf(server: PostgresServer): number {
+  for (;;) {
+    try {
+      return presentSecondsOf(server)
+    } catch (error) {
+      // A process has ended meanwhile. Its time is then part of the master's.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+}
+
+function presentSecondsOf(server: PostgresServer): number {
   const master = Number(readFileSync(`${server.folder}/postmaster.pid`, 'utf8').split('\n')[0])
   const children = readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').trim().split(' ')
   const ticks = [String(master), ...children].map((pid) => {

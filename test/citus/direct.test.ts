@@ -122,6 +122,17 @@ test.for([0, 1, 2])('Reads and changes of a grant touch only the machine of the 
   for (const [name, use] of Object.entries(uses)) expect([name, await serversUsedBy(use)]).toEqual([name, onlyWorker(worker)])
 })
 
+test('Introspections of several grants at the same time touch no coordinator, and each returns its own grant or null', async () => {
+  for (const worker of cluster.workers.keys()) await untilDirect(worker)
+  const grants = await Promise.all(Array.from({ length: 24 }, () => livingGrant(store)))
+  const ids = grants.flatMap(({ id }) => [id, randomUUID()])
+  const used = await serversUsedBy(async () => {
+    const found = await Promise.all(ids.map((id) => store.grants.readGrantValidity(id)))
+    expect(found.map((each) => each?.clientId)).toEqual(grants.flatMap(({ clientId }) => [clientId, undefined]))
+  })
+  expect(used).toEqual([false, true, true, true])
+})
+
 test('A code exchange, a session, a used proof and the revocation of a token need no coordinator and no two-phase commit', async () => {
   for (const worker of cluster.workers.keys()) await untilDirect(worker)
   const session = someSession()

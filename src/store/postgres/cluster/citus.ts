@@ -4,7 +4,7 @@ import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
 import { sideOf } from '../connection/server.ts'
 import type { Attempt } from '../connection/server-group.ts'
 import { SharedRuns } from '../statements/shared-runs.ts'
-import { COMMIT, type Query } from '../statements/statement.ts'
+import { COMMIT, type Kind, type Query } from '../statements/statement.ts'
 import type { Cluster, ClusterContext, Reply, Route } from './cluster.ts'
 import { Coordinator, MACHINES_OF_CLUSTER } from './coordinator.ts'
 import { DirectGroups } from './direct-groups.ts'
@@ -59,7 +59,7 @@ class Citus implements Cluster {
     const machine = place && this.#machines.of(place.table, key)
     if (!machine) return { group, query }
     const shard = key === undefined ? undefined : this.#machines.shardOf(place.table, key)
-    const direct = shard && this.#directTo(attempt, shard)
+    const direct = shard && (attempt.batch ? this.#batchTo(attempt, shard.machine) : this.#directTo(attempt, shard))
     if (!direct) return { group, query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
     return {
       group: direct.group,
@@ -82,6 +82,16 @@ class Citus implements Cluster {
     return group && { group, query: statements.read, absence: statements.absence }
   }
 
+  /** The reads of a batch, sent together to the machine of their rows. A read that finds no row is repeated alone. */
+  #batchTo({ batch = [], place, query }: Attempt, machine: string): Direct | undefined {
+    const group = this.#direct.of(machine, 'reads')
+    const together = batch.flatMap((each) => {
+      const shard = place && this.#machines.shardOf(place.table, each.key)
+      return (shard?.machine === machine && this.#shardReads.readOf(each.query, shard)?.read) || []
+    })
+    return group && together.length === batch.length ? { group, query: { ...query, together } } : undefined
+  }
+
   /**
    * Runs a statement on the machine of its row. If the statement had no effect, or if a read does not find the shard, the statement runs over
    * the ordinary connection.
@@ -98,9 +108,13 @@ class Citus implements Cluster {
     return this.#context.group.run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
   }
 
-  /** A statement over rows of several machines would need a two-phase commit. */
-  batchKeyOf(): undefined {
-    return undefined
+  /**
+   * Reads of rows on one machine are sent together. Changes are not: in one transaction they would need a two-phase commit if a shard moved
+   * meanwhile, and on one connection they would wait for each other's locks.
+   */
+  batchKeyOf(kind: Kind, table: string, key: string): string | undefined {
+    const machine = kind === 'read' ? this.#machines.nameOf(table, key) : undefined
+    return machine !== undefined && this.#direct.of(machine, 'reads') ? machine : undefined
   }
 
   readInstance(): string {

@@ -1,7 +1,7 @@
 /** What the connection layer needs from a database that consists of several machines. `../cluster` implements these types for Citus. */
 import type { PostgresAddress } from '../address.ts'
 import type { Attempt, ServerGroup } from '../connection/server-group.ts'
-import type { Place, Query, Statement } from '../statements/statement.ts'
+import type { Kind, Query, Statement } from '../statements/statement.ts'
 
 /** Where the next attempt of a statement runs. */
 export type Route = {
@@ -20,11 +20,8 @@ export type Reply = { host: string; port: number; is_here: boolean; success: boo
 export interface Cluster {
   /** Called before each attempt of a statement. Also starts the reads and the checks that are due. */
   routeOf(attempt: Attempt): Promise<Route>
-  /**
-   * Rows with the same value are on the same shard, and may share a batch. undefined: the statement for this row runs alone. A batch is
-   * one statement with `rows`, and with the `key` of its first row.
-   */
-  batchKeyOf(place: Required<Place>, key: string): string | undefined
+  /** The batch that the statement for a row may join: statements with the same value concern rows of one machine. undefined: none. */
+  batchKeyOf(kind: Kind, table: string, key: string): string | undefined
   /** Identifies the servers that run at the moment, for `confirm` and `instanceOf`. */
   readInstance(): string
   /**

@@ -79,12 +79,12 @@ export class Server {
     try {
       if (instance !== undefined && instance !== client.instance)
         throw new StoreUnavailable('PostgreSQL was started anew meanwhile')
-      const { command, rows } = await client.query<Row & object>(query)
+      const results = await client.queryTogether<Row & object>(query.together ?? [query])
       // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
-      if (!command) throw new Error('the answer of PostgreSQL is incomplete')
+      if (!results.every(({ command }) => command)) throw new Error('the answer of PostgreSQL is incomplete')
       if (client.unreplicated) throw new Unreplicated()
       client.release()
-      return rows
+      return results.length === 1 ? (results[0]?.rows ?? []) : results.flatMap(({ rows }) => rows)
     } catch (error) {
       const failure = failureOf(error)
       // After a timeout, Citus may still wait for the machine that did not respond. The next statement on this connection would wait too.

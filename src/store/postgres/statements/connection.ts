@@ -19,6 +19,7 @@ import {
   type Named,
   type Place,
   type Query,
+  type Statement,
 } from './statement.ts'
 import { written } from './values.ts'
 
@@ -101,7 +102,7 @@ export class Connection extends Runner {
     const batchesByKey = new Map<string, Batches<Input, Row>>()
     return async (named = {}) => {
       const key = keyOf(place, named)
-      const batchKey = this.#batchKeyOf(place, key)
+      const batchKey = this.#batchKeyOf(batched, key)
       if (batchKey === undefined) return askAlone(named)
       const batches = batchesByKey.get(batchKey) ?? createBatches()
       batchesByKey.set(batchKey, batches)
@@ -117,15 +118,20 @@ export class Connection extends Runner {
     const alone = this.#compile(one)
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
-    const run = <Found>(query: Query, { named, deadline }: Input, rows: number) =>
-      this.execute<Found>({ kind, query, place, key: keyOf(place, named), rows }, deadline)
+    const run = <Found>(query: Query, { named, deadline }: Input, batch?: Statement['batch']) =>
+      this.execute<Found>({ kind, query, place, key: keyOf(place, named), batch }, deadline)
+    const runAlone = async (input: Input) => (await run<Row>(alone(input.named), input))[0]
     const options: BatchOptions<Input, Row> = {
-      runAlone: async (input) => (await run<Row>(alone(input.named), input, 1))[0],
+      runAlone,
       runTogether: async (inputs, first) => {
         const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
-        const rows = await run<Row & Named>(query, first, inputs.length)
+        const { cluster } = this
+        const batch = cluster ? inputs.map(({ named }) => ({ query: alone(named), key: keyOf(place, named) ?? '' })) : undefined
+        const rows = await run<Row & Named>(query, first, batch)
         const found = new Map(rows.map((each) => [each[column], each]))
-        return inputs.map(({ named }) => found.get(named[place.key]))
+        const rowOf = ({ named }: Input) => found.get(named[place.key])
+        // On a cluster, the shard of a missing row may have moved.
+        return cluster ? Promise.all(inputs.map(async (input) => rowOf(input) ?? runAlone(input))) : inputs.map(rowOf)
       },
       retriesMissing: skipsLocked,
       isRolledBack,
@@ -134,8 +140,8 @@ export class Connection extends Runner {
   }
 
   /** Rows with the same value may share a batch. undefined: the statement for the row is sent alone. */
-  #batchKeyOf(place: Required<Place>, key: string | undefined): string | undefined {
-    if (this.cluster && key !== undefined) return this.cluster.batchKeyOf(place, key)
+  #batchKeyOf({ kind, place }: Batched, key: string | undefined): string | undefined {
+    if (this.cluster && key !== undefined) return this.cluster.batchKeyOf(kind, place.table, key)
     return this.isDistributed ? undefined : ''
   }
 

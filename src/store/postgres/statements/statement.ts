@@ -22,7 +22,8 @@ export type Kind = 'read' | 'move' | 'once'
  */
 export type Place = { table: string; key?: string }
 
-export type Query = { name: string; text: string; values: unknown[] }
+/** `together`: queries that are sent in place of this one, over one connection at once. Each of them is a transaction of its own. */
+export type Query = { name: string; text: string; values: unknown[]; together?: readonly Query[] }
 
 /** A statement with its values. */
 export type Statement = {
@@ -33,8 +34,8 @@ export type Statement = {
   key?: string | undefined
   /** the statement may run on this server only */
   instance?: string | undefined
-  /** the number of rows of a batch */
-  rows?: number
+  /** of a batch: the statement for each row alone, and the key of the row */
+  batch?: readonly { query: Query; key: string }[] | undefined
 }
 
 /** A statement for one row, and the same statement for many rows: `forMany` reads its parameters from the columns of `input`. */
