@@ -34,6 +34,9 @@ const STEP = 250
 const FEW_PAGES = 16
 const MOST_PASSES = 10
 
+/** Each step makes a little garbage. Without this limit, the thread keeps up to 16 MiB of it (docs/evidence/performance.md). */
+const LIMITS = { maxYoungGenerationSizeMb: 1 } as const
+
 const PASSIVE = 'PRAGMA wal_checkpoint(PASSIVE)'
 
 export class Checkpoints {
@@ -79,7 +82,7 @@ export class Checkpoints {
   }
 
   #startThread(): { worker: Worker; ended: Promise<void> } {
-    const worker = new Worker(import.meta.filename, { workerData: { copiesLogOf: this.#file } })
+    const worker = new Worker(import.meta.filename, { workerData: { copiesLogOf: this.#file }, resourceLimits: LIMITS })
     worker.unref()
     worker.on('error', (error) => this.#giveUp(error))
     worker.on('message', (pagesInLog: number) => this.#finishStep(pagesInLog))
