@@ -72,13 +72,16 @@ export async function startWalletApp(relay: Relay, projectId: string): Promise<W
     answers.add(sent)
   }
 
-  // If both sides end a session at the same time, the library throws out of its queue, and no caller receives the error.
-  const engine = client.engine as unknown as { onSessionDeleteRequest(...request: unknown[]): Promise<void> }
-  const onDelete = engine.onSessionDeleteRequest
-  engine.onSessionDeleteRequest = (...request) =>
-    onDelete(...request).catch((error: Error) => {
+  // If both sides end a session at the same time, this check rejects in `onSessionDeleteRequest` of the library, which does not await it.
+  const engine = client.engine as unknown as { isValidDisconnect(...request: unknown[]): Promise<void> }
+  const isValidDisconnect = engine.isValidDisconnect
+  engine.isValidDisconnect = (...request) => {
+    const valid = isValidDisconnect(...request)
+    void valid.catch((error: Error) => {
       if (!error.message.includes('Record was recently deleted')) throw error
     })
+    return valid
+  }
 
   client.on('session_proposal', ({ id, params }) => {
     const { chains = [], methods, events } = params.optionalNamespaces.eip155 ?? { methods: [], events: [] }
