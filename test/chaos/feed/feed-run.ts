@@ -58,13 +58,19 @@ const OLD = 'API with an old feed'
 const APIS: Record<string, number> = { 'API 1': 1, 'API 2': 1, 'API 3': 3, 'API 4': 3, [OLD]: 60 }
 /** The number of grants that end with one signature, at most: a request of the service ends a thousand. */
 const COPIES_AT_MOST = 900
+/** The bound for one wallet at one app. A wallet gets fewer, so the service never ends the oldest by itself. */
+const GRANTS_OF_APP = 500
 /** Milliseconds. It only ends what hangs. */
 const PATIENCE = 180_000
 
 export async function performFeedRun(run: FeedRun): Promise<FeedOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-chaos-'))
   const databaseUrl = run.databaseUrl ?? `sqlite:${join(folder, 'grantor.sqlite')}`
-  const env = { ...(await environmentOf(databaseUrl)), GRANTOR_ACCESS_TOKEN_LIFETIME: String(ACCESS_TOKEN_LIFETIME) }
+  const env = {
+    ...(await environmentOf(databaseUrl)),
+    GRANTOR_ACCESS_TOKEN_LIFETIME: String(ACCESS_TOKEN_LIFETIME),
+    GRANTOR_GRANTS_PER_WALLET_AND_CLIENT: String(GRANTS_OF_APP),
+  }
   const { clients, resourceServer } = await prepare(env)
   const nodes = await createNodes(run.nodes, { env, folder, jumpingClock: false })
   const closing: (() => unknown)[] = []

@@ -56,8 +56,11 @@ export class FeedUser {
     this.responses++
     const grants: HeldGrant[] = []
     for (const app of apps) for (let count = 0; count < GRANTS; count++) grants.push(...(await this.#connect(person, app)))
-    const [first] = grants
-    const copied = first ? await untilDone(() => copies.copyGrant(first.id, copiesOfGrant)) : []
+    const copied: string[] = []
+    for (const each of apps) {
+      const grant = grants.find(({ app }) => app === each)
+      if (grant) copied.push(...(await untilDone(() => copies.copyGrant(grant.id, Math.ceil(copiesOfGrant / apps.length)))))
+    }
     const left = await this.#endSome(person, grants)
     // The end of a session ends no token: the APIs accept the tokens of the grants that are left.
     await this.#ask(() => recorded.signOut(this.#node(), person))
