@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -61,13 +62,15 @@ const introspect = (secret: string, id: string) =>
     body: 'token=x',
   })
 const readMetrics = async () => (await fetch(`http://127.0.0.1:${ports.metrics}/metrics`)).text()
-const isGone = (pid: number) => {
+function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return false
   } catch {
     return true
   }
+  // The process has ended, but its parent has not taken note of that yet.
+  const status = `/proc/${pid}/stat`
+  return existsSync(status) && readFileSync(status, 'utf8').includes(') Z ')
 }
 
 describe('Running workers of serve', () => {
