@@ -5,25 +5,29 @@ import { proxied } from './proxied.ts'
 
 export type LosingWay = {
   address: PostgresAddress
-  /** Loses the response to the next statement with this text among its values, when the query `committed` returns a row. */
-  loseNext(text: string, committed: string): void
+  /**
+   * Loses the response to the next statement with this text among its values, when the query `committed` returns a row. `between` runs after the
+   * commit and before the connection breaks.
+   */
+  loseNext(text: string, committed: string, between?: () => Promise<unknown>): void
   /** the number of responses lost so far */
   lost(): number
 }
 
 export async function losingAnswers({ address, sql }: PostgresDatabase): Promise<LosingWay> {
-  let next: { text: string; committed: string } | null = null
+  let next: { text: string; committed: string; between: (() => Promise<unknown>) | undefined } | null = null
   let lost = 0
   const silent = new Set<number>()
   const way = await proxied(address, {
     toServer(bytes, { client, server, number }) {
       server.write(bytes)
       if (next === null || !bytes.includes(next.text)) return
-      const { committed } = next
+      const { committed, between } = next
       next = null
       silent.add(number)
       const cut = async () => {
         while ((await sql.unsafe(committed)).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+        await between?.()
         lost++
         client.destroy()
       }
@@ -35,7 +39,7 @@ export async function losingAnswers({ address, sql }: PostgresDatabase): Promise
   })
   return {
     address: way,
-    loseNext: (text, committed) => void (next = { text, committed }),
+    loseNext: (text, committed, between) => void (next = { text, committed, between }),
     lost: () => lost,
   }
 }

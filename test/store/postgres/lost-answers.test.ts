@@ -58,14 +58,13 @@ test('If the response to a change of a list is lost, the change is made once, al
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   const way = await losingAnswers(database)
-  const store = await openPostgresStore(way.address, { clock: 'given' })
-  onTestFinished(() => store.close())
+  const [store, other] = [await openPostgresStore(way.address, { clock: 'given' }), await openPostgresStore(database.address)]
+  onTestFinished(async () => void (await Promise.all([store.close(), other.close()])))
   const operator = (id: string) => ({ id, role: 'owner', createdAt: NOW }) as const
-  way.loseNext('mine', `SELECT 1 FROM lists WHERE items LIKE '%mine%'`)
-  const [changed] = await Promise.all([
-    store.lists.changeList('operators', (items) => [...items, operator('mine')]),
-    store.lists.changeList('operators', (items) => [...items, operator('another')]),
-  ])
+  way.loseNext('mine', `SELECT 1 FROM lists WHERE items LIKE '%mine%'`, () =>
+    other.lists.changeList('operators', (items) => [...items, operator('another')]),
+  )
+  const changed = await store.lists.changeList('operators', (items) => [...items, operator('mine')])
   expect(way.lost()).toBe(1)
   expect(changed.filter(({ id }) => id === 'mine')).toHaveLength(1)
   const stored = await store.lists.readList('operators')
