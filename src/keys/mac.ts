@@ -17,13 +17,13 @@ export function macMatches(key: SecretKey, purpose: MacPurpose, message: Uint8Ar
 /** Bytes of a block of SHA-256. */
 const BLOCK = 64
 
-/** The two blocks that HMAC derives from a key. */
+/** The key with the inner and the outer padding. */
 type Blocks = { inner: Buffer; outer: Buffer }
 const blocks = new WeakMap<KeyObject, Blocks>()
 
 /**
- * HMAC (RFC 2104 §2) of two hashes. `createHmac` prepares the algorithm anew for each message, which takes 2.6 µs; the two hashes take 0.9 µs. A
- * hash is requested as text of one character for each byte, because a hash as a Buffer takes another 1.2 µs (docs/evidence/performance.md).
+ * Computes HMAC (RFC 2104 §2) as two hashes, which take 0.9 µs. `createHmac` takes 2.6 µs, because it initializes the algorithm for each message.
+ * Each hash is a text with one character for each byte: a hash as a Buffer takes 1.2 µs more (docs/evidence/performance.md).
  */
 function hmac(key: KeyObject, message: Uint8Array): Buffer {
   const { inner, outer } = blocks.get(key) ?? keepBlocks(key)
@@ -33,7 +33,7 @@ function hmac(key: KeyObject, message: Uint8Array): Buffer {
 
 function keepBlocks(key: KeyObject): Blocks {
   const bytes = Buffer.alloc(BLOCK)
-  // A longer key would have to be hashed first. The subkeys have 32 bytes.
+  // HMAC hashes a key that is longer than a block. The subkeys have 32 bytes.
   key.export().copy(bytes)
   const made = { inner: Buffer.from(bytes.map((byte) => byte ^ 0x36)), outer: Buffer.from(bytes.map((byte) => byte ^ 0x5c)) }
   blocks.set(key, made)

@@ -197,7 +197,7 @@ test('After a shard has moved, a node that has not noticed it reads and changes 
     .toEqual(onlyWorker(1))
 })
 
-test('What was found in a row is not confirmed after the server of its machine was started anew (decision 0049)', {
+test('What was found in a row is not confirmed after the server of its machine was restarted (decision 0049)', {
   timeout: 60_000,
 }, async () => {
   await untilDirect(1)

@@ -1,10 +1,13 @@
 /** What the statements on `grants` share. */
 
 import { COLUMNS, type GrantRow } from './grant-row.ts'
+import { preparingReadByKey } from './read-by-key.ts'
 import type { Connection } from './statements/connection.ts'
 
 /** The row that most statements here concern. */
 export const GRANT_ID = { table: 'grants', key: 'grantId' } as const
+/** The same row, if the parameter has the name of the column. */
+const GRANT = { table: 'grants', key: 'id' } as const
 
 /**
  * The attempt id of a reserved row, one that no attempt has redeemed yet. A redemption reserves the row, reads the epoch and the
@@ -31,7 +34,7 @@ export function preparingConfirmation(connection: Connection): ReturnType<Connec
 
 /** Prepares the read of one grant. */
 export function preparingRead(connection: Connection) {
-  return preparingReadOf<GrantRow>(connection, COLUMNS)
+  return preparingReadByKey<GrantRow>(connection, GRANT, COLUMNS)
 }
 
 type ValidityRow = Pick<GrantRow, 'id' | 'client_id' | 'expires_at' | 'ended_at' | 'revoked_tokens' | 'attempt_id'>
@@ -39,19 +42,7 @@ type ValidityRow = Pick<GrantRow, 'id' | 'client_id' | 'expires_at' | 'ended_at'
 /** Prepares the read of `GrantValidity`, a third of the row's bytes. */
 export function preparingReadOfValidity(connection: Connection) {
   const columns = 'grants.id, grants.client_id, grants.expires_at, grants.ended_at, grants.revoked_tokens, grants.attempt_id'
-  return preparingReadOf<ValidityRow>(connection, columns)
-}
-
-function preparingReadOf<Row extends { id: string }>(connection: Connection, columns: string) {
-  return connection.prepareBatched<Row>({
-    kind: 'read',
-    one: `SELECT ${columns} FROM grants WHERE id = :id`,
-    forMany: ` SELECT ${columns} FROM input JOIN grants ON grants.id = :id`,
-    parameters: { id: 'text' },
-    place: { table: 'grants', key: 'id' },
-    column: 'id',
-    skipsLocked: false,
-  })
+  return preparingReadByKey<ValidityRow>(connection, GRANT, columns)
 }
 
 const END = `

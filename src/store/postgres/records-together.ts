@@ -2,7 +2,7 @@
  * Records that are read, inserted or changed at the same time share a statement. Every change of a record waits for the row of the revision until
  * the commit before it, so `grantor apply` with 10,000 clients would otherwise wait for the disk 10,000 times.
  *
- * On Citus each record has a statement of its own: a node may be connected to a worker, and the tables are on the coordinator.
+ * On Citus each inserted or changed record has a statement of its own: a node may be connected to a worker, and the tables are on the coordinator.
  */
 
 import { combineCalls } from '../../domain/model/combine-calls.ts'

@@ -5,7 +5,8 @@ import type { Order } from '../../domain/model/pages.ts'
 import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
-import type { Batched, Connection } from './statements/connection.ts'
+import { preparingReadByKey } from './read-by-key.ts'
+import type { Connection } from './statements/connection.ts'
 
 type SessionRow = {
   hash: string
@@ -28,17 +29,6 @@ const COLUMNS =
   'sessions.hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
 
 const SESSION = { table: 'sessions', key: 'hash' } as const
-
-// Any caller can send a cookie. As batches, such reads take few connections.
-const READ: Batched = {
-  kind: 'read',
-  one: `SELECT ${COLUMNS} FROM sessions WHERE hash = :hash`,
-  forMany: ` SELECT ${COLUMNS} FROM input JOIN sessions ON sessions.hash = :hash`,
-  parameters: { hash: 'text' },
-  place: SESSION,
-  column: 'hash',
-  skipsLocked: false,
-}
 
 const INSERT = `INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
                       elsewhere, browser, attempt_id, ended_at, replaced_by)
@@ -87,7 +77,7 @@ export function createSessionStore(connection: Connection): SessionStore & Sessi
     'SELECT attempt_id FROM sessions WHERE hash = :hash',
     SESSION,
   )
-  const read = connection.prepareBatched<SessionRow>(READ)
+  const read = preparingReadByKey<SessionRow>(connection, SESSION, COLUMNS)
   const touch = connection.prepare(
     'move',
     'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',

@@ -1,4 +1,4 @@
-/** Where each statement runs on Citus, and what a failure of a machine means for it. */
+/** Chooses the server for each statement on Citus, and handles the failure of a machine. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
 import { sideOf } from '../connection/server.ts'
@@ -11,6 +11,7 @@ import { DirectGroups } from './direct-groups.ts'
 import { isOnCoordinator } from './distribution.ts'
 import { askEveryMachine, checkMachines } from './every-machine.ts'
 import { Machines, READ_SHARDS, type Shard } from './machines.ts'
+import { sendTogether } from './send-together.ts'
 import { ShardReads } from './shard-reads.ts'
 
 /** How often a node reads the machine of each shard. */
@@ -27,7 +28,7 @@ const COMMIT_ON_ALL_MACHINES = `SELECT success FROM run_command_on_all_nodes($$S
 export const openCluster = (context: ClusterContext): Cluster => new Citus(context)
 
 /** A statement on the machine of its row. `absence`: the statement that confirms that a read found no row (`shard-reads.ts`). */
-type Direct = Pick<Route, 'group' | 'query'> & { absence?: Query }
+type DirectRoute = Pick<Route, 'group' | 'query'> & { absence?: Query }
 
 /** The running servers: the one of the settings, and those of the machines that are connected directly. */
 type Running = { server: string; machines: Record<string, string> }
@@ -70,33 +71,34 @@ class Citus implements Cluster {
   }
 
   /** The statement on the machine of its row; undefined if the machine is not connected, or if Citus must plan a read. */
-  #directTo({ kind, query }: Attempt, shard: Shard): Direct | undefined {
+  #directTo({ kind, query }: Attempt, shard: Shard): DirectRoute | undefined {
     if (kind !== 'read') {
-      const group = this.#direct.of(shard.machine, 'changes')
+      const group = this.#direct.of(shard.machine, 'write')
       return group && { group, query }
     }
     // A read by Citus over a connection to the machine of the row can return an old row while the shard moves.
     const statements = this.#shardReads.readOf(query, shard)
     if (!statements) return undefined
-    const group = this.#direct.of(shard.machine, 'reads')
+    const group = this.#direct.of(shard.machine, 'read')
     return group && { group, query: statements.read, absence: statements.absence }
   }
 
   /** The reads of a batch, sent together to the machine of their rows. A read that finds no row is repeated alone. */
-  #batchTo({ batch = [], place, query }: Attempt, machine: string): Direct | undefined {
-    const group = this.#direct.of(machine, 'reads')
+  #batchTo({ batch = [], place, query }: Attempt, machine: string): DirectRoute | undefined {
+    const group = this.#direct.of(machine, 'read')
     const together = batch.flatMap((each) => {
       const shard = place && this.#machines.shardOf(place.table, each.key)
       return (shard?.machine === machine && this.#shardReads.readOf(each.query, shard)?.read) || []
     })
-    return group && together.length === batch.length ? { group, query: { ...query, together } } : undefined
+    const send: Query['send'] = (client) => sendTogether(client, together)
+    return group && together.length === batch.length ? { group, query: { ...query, send } } : undefined
   }
 
   /**
    * Runs a statement on the machine of its row. If the statement had no effect, or if a read does not find the shard, the statement runs over
    * the ordinary connection.
    */
-  async #runDirect<Result>(run: () => Promise<Result>, { group, absence }: Direct, attempt: Attempt): Promise<Result> {
+  async #runDirect<Result>(run: () => Promise<Result>, { group, absence }: DirectRoute, attempt: Attempt): Promise<Result> {
     try {
       const rows = await run()
       const isFound = !absence || (rows as unknown[]).length > 0
@@ -114,7 +116,7 @@ class Citus implements Cluster {
    */
   batchKeyOf(kind: Kind, table: string, key: string): string | undefined {
     const machine = kind === 'read' ? this.#machines.nameOf(table, key) : undefined
-    return machine !== undefined && this.#direct.of(machine, 'reads') ? machine : undefined
+    return machine !== undefined && this.#direct.of(machine, 'read') ? machine : undefined
   }
 
   readInstance(): string {

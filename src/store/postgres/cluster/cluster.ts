@@ -1,9 +1,9 @@
-/** What the connection layer needs from a database that consists of several machines. `../cluster` implements these types for Citus. */
+/** What the connection layer needs if the database consists of several machines. `citus.ts` implements `Cluster`. */
 import type { PostgresAddress } from '../address.ts'
 import type { Attempt, ServerGroup } from '../connection/server-group.ts'
 import type { Kind, Query, Statement } from '../statements/statement.ts'
 
-/** Where the next attempt of a statement runs. */
+/** The servers and the limits of one attempt of a statement. */
 export type Route = {
   group: ServerGroup
   /** usually the query of the statement */

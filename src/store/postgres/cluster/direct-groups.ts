@@ -5,7 +5,7 @@
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { PostgresAddress } from '../address.ts'
 import { NotSent } from '../connection/errors.ts'
-import type { Server } from '../connection/server.ts'
+import type { Server, Side } from '../connection/server.ts'
 import { ServerGroup } from '../connection/server-group.ts'
 import { MACHINES_OF_CLUSTER } from './coordinator.ts'
 
@@ -22,7 +22,6 @@ const CHECK_WITHIN_MS = 1000
 const CHANGES = { plan_cache_mode: 'force_custom_plan' }
 
 export type MachineAddress = { machine: string; host: string; port: number; group: number }
-type Side = 'reads' | 'changes'
 type Identity = { group: number; machines: string }
 
 const READ_IDENTITY = `SELECT groupid AS "group", (${MACHINES_OF_CLUSTER}) AS machines FROM pg_dist_local_group`
@@ -49,8 +48,8 @@ export class DirectGroups {
       const address: PostgresAddress = { ...this.#address, servers: [at], target: 'read-write', poolSize: 2 * poolSize }
       this.#machines.set(machine, {
         group,
-        reads: new Direct(new ServerGroup(address, { accept })),
-        changes: new Direct(new ServerGroup(address, { accept, settings: CHANGES })),
+        read: new Direct(new ServerGroup(address, { accept })),
+        write: new Direct(new ServerGroup(address, { accept, settings: CHANGES })),
       })
     }
   }
@@ -62,8 +61,8 @@ export class DirectGroups {
 
   /** The start time of each machine's server that changes are sent to. */
   get instances(): Record<string, string> {
-    const connected = [...this.#machines].flatMap(([name, { changes }]) =>
-      changes.group.server ? [[name, changes.group.server.state?.instance]] : [],
+    const connected = [...this.#machines].flatMap(([name, { write }]) =>
+      write.group.server ? [[name, write.group.server.state?.instance]] : [],
     )
     return Object.fromEntries(connected) as Record<string, string>
   }
@@ -72,8 +71,8 @@ export class DirectGroups {
   async check(): Promise<void> {
     if (this.#machines.size === 0) throw new StoreUnavailable('no machine is connected directly')
     const query = { name: '', text: 'SELECT 1', values: [] }
-    const checks = [...this.#machines].map(async ([name, { changes }]) => {
-      const group = changes.connected
+    const checks = [...this.#machines].map(async ([name, { write }]) => {
+      const group = write.connected
       if (!group) throw new StoreUnavailable(`${name}: not connected directly`)
       await group.run({ kind: 'move', query, attempt: 1, deadline: performance.now() + CHECK_WITHIN_MS })
     })
@@ -82,7 +81,7 @@ export class DirectGroups {
 
   /** A server that can be used; undefined if there is none. */
   get anyServer(): Server | undefined {
-    for (const { reads } of this.#machines.values()) if (reads.connected?.server) return reads.connected.server
+    for (const { read } of this.#machines.values()) if (read.connected?.server) return read.connected.server
     return undefined
   }
 
@@ -93,7 +92,7 @@ export class DirectGroups {
   async #close(name: string): Promise<void> {
     const machine = this.#machines.get(name)
     this.#machines.delete(name)
-    await Promise.all([machine?.reads.group.close(), machine?.changes.group.close()])
+    await Promise.all([machine?.read.group.close(), machine?.write.group.close()])
   }
 
   /** An address such as `localhost` can lead this node to another server than it leads the machines of the cluster. */

@@ -1,6 +1,6 @@
 /** Limits the statements for a server, or for a machine of a cluster, that does not work. */
-
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
+
 export type BreakerOptions = {
   /** Opens at a failure after this many milliseconds without a success. */
   opensAfterMs?: number

@@ -26,22 +26,6 @@ export class CheckedClient extends pg.Client {
     }
   }
 
-  /** Sends all queries before the first response. Resolves when all of them have ended, and rejects with the first error. */
-  async queryTogether<Row extends object>(queries: readonly pg.QueryConfig[]): Promise<pg.QueryResult<Row>[]> {
-    const [first] = queries
-    if (first && queries.length === 1) return [await this.query<Row>(first)]
-    const { stream } = this.connection as unknown as { stream: Socket }
-    ;(this as unknown as { pipeline: boolean }).pipeline = true
-    stream.cork()
-    const running = queries.map((each) => this.query<Row>(each))
-    stream.uncork()
-    const results = await Promise.allSettled(running)
-    return results.map((result) => {
-      if (result.status === 'rejected') throw result.reason
-      return result.value
-    })
-  }
-
   /** Overrides `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
   getStartupConf(): Record<string, string> {
     return this.#startup

@@ -77,14 +77,13 @@ export class Server {
     const { query, instance } = statement
     const client = await this.acquire(sideOf(statement), deadline)
     try {
-      if (instance !== undefined && instance !== client.instance)
-        throw new StoreUnavailable('PostgreSQL was started anew meanwhile')
-      const results = await client.queryTogether<Row & object>(query.together ?? [query])
+      if (instance !== undefined && instance !== client.instance) throw new StoreUnavailable('PostgreSQL was restarted meanwhile')
+      const results = query.send ? await query.send(client) : [await client.query<object>(query)]
       // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
       if (!results.every(({ command }) => command)) throw new Error('the answer of PostgreSQL is incomplete')
       if (client.unreplicated) throw new Unreplicated()
       client.release()
-      return results.length === 1 ? (results[0]?.rows ?? []) : results.flatMap(({ rows }) => rows)
+      return (results.length === 1 ? (results[0]?.rows ?? []) : results.flatMap(({ rows }) => rows)) as Row[]
     } catch (error) {
       const failure = failureOf(error)
       // After a timeout, Citus may still wait for the machine that did not respond. The next statement on this connection would wait too.

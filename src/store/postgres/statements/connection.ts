@@ -94,7 +94,7 @@ export class Connection extends Runner {
       this.run<Row>({ kind, query: { name, text, values: valuesOf(rows.map(rowValues)) }, place }, deadline)
   }
 
-  /** Prepares a statement for at most one row. Calls are sent as batches: on a cluster, of rows on one shard. */
+  /** Prepares a statement for at most one row. Calls are sent as batches. On a cluster, only reads of rows on one machine are. */
   prepareBatched<Row>(batched: Batched): Ask<Row> {
     const { kind, one, place } = batched
     const askAlone = this.prepare<Row>(kind, one, place)
@@ -146,9 +146,11 @@ export class Connection extends Runner {
   }
 
   /**
-   * Prepares the confirmation of what a statement has found in a row (`grants WHERE id = :id`). The confirmation resolves when the row's
-   * commit is durable, also on the synchronous standby of the row's machine. A statement that changes nothing does not wait for the standby.
-   * The commit that it found may not have waited either: an administrator ended its connection, or the server restarted.
+   * Prepares a statement that confirms the state of one row (`grants WHERE id = :id`). It resolves when the commit that wrote the row is
+   * durable, also on the synchronous standby of the row's machine.
+   *
+   * A caller needs this after a statement that found its change already done. Such a statement does not wait for the standby. The commit that made
+   * the change may not have waited either: an administrator ended the connection of that commit, or the server restarted.
    */
   prepareConfirmation(row: string, place?: Place): (named?: Named, on?: string) => Promise<void> {
     const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)

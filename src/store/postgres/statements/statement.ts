@@ -1,4 +1,5 @@
 /** Compiles statements with named values, in SQLite's syntax, to PostgreSQL's numbered values. */
+import type pg from 'pg'
 import { written } from './values.ts'
 
 /**
@@ -22,8 +23,13 @@ export type Kind = 'read' | 'move' | 'once'
  */
 export type Place = { table: string; key?: string }
 
-/** `together`: queries that are sent in place of this one, over one connection at once. Each of them is a transaction of its own. */
-export type Query = { name: string; text: string; values: unknown[]; together?: readonly Query[] }
+/** `send`: sends other queries in place of this one, on a cluster. */
+export type Query = {
+  name: string
+  text: string
+  values: unknown[]
+  send?: (client: pg.Client) => Promise<pg.QueryResult<object>[]>
+}
 
 /** A statement with its values. */
 export type Statement = {

@@ -1,0 +1,21 @@
+/** Reads one row by its key. */
+import type { Ask, Connection } from './statements/connection.ts'
+import type { Place } from './statements/statement.ts'
+
+/**
+ * Prepares the read of one row. Reads that arrive together are one statement, so the reads that any caller can cause, by a cookie or by the name
+ * of a request, take few connections (docs/decisions/0072-reads-that-any-caller-can-cause.md). The column `key` must be in `columns` with the name
+ * of its table.
+ */
+export function preparingReadByKey<Row>(connection: Connection, place: Required<Place>, columns: string): Ask<Row> {
+  const { table, key } = place
+  return connection.prepareBatched<Row>({
+    kind: 'read',
+    one: `SELECT ${columns} FROM ${table} WHERE ${key} = :${key}`,
+    forMany: ` SELECT ${columns} FROM input JOIN ${table} ON ${table}.${key} = :${key}`,
+    parameters: { [key]: 'text' },
+    place,
+    column: key,
+    skipsLocked: false,
+  })
+}
