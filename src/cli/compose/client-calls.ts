@@ -12,8 +12,8 @@ import { traceFetch } from './traced-calls.ts'
 export type ClientCalls = {
   /** keys of clients that an operator registered */
   registeredKeys: FetchFromClient
-  /** keys of other clients */
-  unregisteredKeys: FetchFromClient
+  /** keys of other clients; `again`: those of which a set is in memory */
+  unregisteredKeys: { first: FetchFromClient; again: FetchFromClient }
   /** metadata documents; `again`: those of which a copy is in memory */
   documents: { first: FetchFromClient; again: FetchFromClient }
   logoutNotices: FetchFromClient
@@ -39,7 +39,7 @@ export function composeClientCalls(
   const named = { concurrency: 64, perHost: 4, pause: () => pauseFor(PACE, undefined, { ref: false }), lookup: createDnsLookup() }
   return {
     registeredKeys: pool({ concurrency: 64, perHost: 16 }),
-    unregisteredKeys: pool(named),
+    unregisteredKeys: { first: pool(named), again: pool(named) },
     documents: { first: pool(named), again: pool(named) },
     logoutNotices: pool({}),
     avatars: pool({ ...named, concurrency: 16, accept: PICTURES, bodyAtMost: 262_144, bodyAs: 'latin1' }),

@@ -11,7 +11,7 @@ import { isUnregistered } from '../../oauth/client-id-url.ts'
 import type { ClientKeyCheck, KeyVerdict } from '../model/clients.ts'
 import type { FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import { PublishedKeys, verdictOf } from './published-keys.ts'
+import { type KeyFetches, PublishedKeys, verdictOf } from './published-keys.ts'
 import { type FetchCounts, requireFetchBudget } from './unregistered-budgets.ts'
 
 /** Key sets of clients that are not registered. */
@@ -19,7 +19,7 @@ const UNREGISTERED_SETS_AT_MOST = 1_000
 
 export type ClientKeysOptions = {
   /** calls for registered clients and for other clients: neither can use up the calls of the other */
-  fetch: { registered: FetchFromClient; unregistered: FetchFromClient }
+  fetch: { registered: FetchFromClient; unregistered: KeyFetches }
   counts: FetchCounts
   now: () => number
 }
@@ -33,7 +33,12 @@ export class ClientKeys implements ClientKeyCheck {
     // The operator chose these addresses, so a caller causes no more than one fetch a minute for each registered client.
     const requireNothing = (): void => undefined
     const requireBudget = (network: string, uri: string): void => requireFetchBudget(counts, network, uri)
-    this.#registered = new PublishedKeys({ fetch: fetch.registered, rules: 'registered', requireBudget: requireNothing, now })
+    this.#registered = new PublishedKeys({
+      fetch: { first: fetch.registered, again: fetch.registered },
+      rules: 'registered',
+      requireBudget: requireNothing,
+      now,
+    })
     this.#unregistered = new PublishedKeys({
       fetch: fetch.unregistered,
       rules: 'rs256',

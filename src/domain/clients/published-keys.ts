@@ -18,12 +18,21 @@ const KEPT_FOR = 3600
 /** Seconds between two fetches of one address, whether or not the first one succeeded. */
 const FETCHED_EVERY = 60
 
+/**
+ * `again`: calls for addresses whose keys are in memory. Callers who name any number of addresses use up the calls of `first` alone, so the
+ * clients in use do not wait.
+ */
+export type KeyFetches = { first: FetchFromClient; again: FetchFromClient }
+
 export type PublishedKeysOptions = {
-  fetch: FetchFromClient
+  fetch: KeyFetches
   rules: KeyRules
   /** throws if a caller of this network may not cause a fetch of this address now */
   requireBudget: (network: string, uri: string) => void
-  /** key sets in memory, of at most 20 keys each; without a bound, sets are kept until nothing in them can be used any more */
+  /**
+   * key sets in memory, of at most 20 keys each, and as many addresses without keys; without a bound, sets are kept until nothing in them
+   * can be used any more
+   */
   setsAtMost?: number
   now: () => number
 }
@@ -42,8 +51,10 @@ type Published = {
 
 export class PublishedKeys {
   readonly #options: PublishedKeysOptions
-  /** the least recently used first */
-  readonly #published = new Map<string, Published>()
+  /** those with a key set, the least recently used first */
+  readonly #sets = new Map<string, Published>()
+  /** those whose keys were never fetched; kept apart, because any number of them must not evict key sets in use */
+  readonly #without = new Map<string, Published>()
 
   constructor(options: PublishedKeysOptions) {
     this.#options = options
@@ -86,38 +97,50 @@ export class PublishedKeys {
   async #fetch(published: Published): Promise<OAuthError | null> {
     const { fetch, rules, now } = this.#options
     const { triedAt } = published
+    const send = this.#age(published.fetchedAt) < KEPT_FOR ? fetch.again : fetch.first
     published.triedAt = now()
-    const answer = await fetch({ url: published.uri })
+    const answer = await send({ url: published.uri })
     if (answer.kind === 'unavailable' && answer.why === 'busy') {
       // No request was sent, so the next caller may try at once.
       published.triedAt = triedAt
       return tooManyClientCalls()
     }
     const set = readAnswer(answer, rules)
-    if (typeof set === 'string') published.why = set
-    else Object.assign(published, { set, fetchedAt: now() })
+    if (typeof set === 'string') {
+      published.why = set
+      return null
+    }
+    this.#without.delete(published.uri)
+    Object.assign(published, { set, fetchedAt: now() })
+    this.#keep(published)
     return null
   }
 
   /** The keys at this address, which become the most recently used ones. An unknown address is not kept before its first fetch. */
   #use(uri: string): Published {
-    const known = this.#published.get(uri)
+    const known = this.#sets.get(uri) ?? this.#without.get(uri)
     if (known) {
-      this.#published.delete(uri)
-      this.#published.set(uri, known)
+      const among = this.#mapOf(known)
+      among.delete(uri)
+      among.set(uri, known)
     }
     const never = Number.NEGATIVE_INFINITY
     return known ?? { uri, set: null, fetchedAt: never, triedAt: never, why: '', underWay: null }
   }
 
   #keep(published: Published): void {
-    this.#published.set(published.uri, published)
+    const among = this.#mapOf(published)
+    among.set(published.uri, published)
     const { setsAtMost = Number.POSITIVE_INFINITY } = this.#options
-    for (const [uri, oldest] of this.#published) {
+    for (const [uri, oldest] of among) {
       const isOver = oldest !== published && this.#age(oldest.triedAt) >= KEPT_FOR
-      if (!isOver && this.#published.size <= setsAtMost) break
-      this.#published.delete(uri)
+      if (!isOver && among.size <= setsAtMost) break
+      among.delete(uri)
     }
+  }
+
+  #mapOf({ set }: Published): Map<string, Published> {
+    return set === null ? this.#without : this.#sets
   }
 
   /** The absolute difference: if the clock jumps back, no key set stays fresh for too long. */
