@@ -7,6 +7,7 @@ import { constants, setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { atExit } from '../at-exit.ts'
 import { pinned } from '../machine.ts'
+import { tell } from '../measure.ts'
 
 export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
 
@@ -25,9 +26,20 @@ export function startNode(start: Start): Running {
   return startProgram(withNode(start), ['ipc'])
 }
 
-/** Starts `bin/grantor.js` without a channel, as an operator does. */
+/** Starts `bin/grantor.js` without a channel, as an operator does. If the server ends before `stop`, the bench prints the end of its log. */
 export function startCommand(start: Start): Running {
-  return startProgram(withNode(start))
+  const running = startProgram(withNode(start))
+  const onExit = (code: number | null, signal: string | null) => {
+    tell(`${start.args.join(' ')} ended (${signal ?? code}): ${tailOf(start.log)}`)
+  }
+  running.child.once('exit', onExit)
+  return {
+    ...running,
+    stop() {
+      running.child.off('exit', onExit)
+      return running.stop()
+    },
+  }
 }
 
 function withNode(start: Start): Start {

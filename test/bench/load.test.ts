@@ -1,9 +1,11 @@
 /** The load of the bench, sent to real servers. */
+
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { closedLoop, sendAll } from '../../bench/load/closed-loop.ts'
-import { readAnswer } from '../../bench/load/connection.ts'
+import { type Answer, connect, readAnswer } from '../../bench/load/connection.ts'
 import { openLoop } from '../../bench/load/open-loop.ts'
 import { requireStatus, requireText, type Work } from '../../bench/load/work.ts'
 import { refreshing } from '../../bench/operations.ts'
@@ -64,9 +66,47 @@ test('A response that lacks the required text ends the run of the bench', async 
   await expect(sendAll(port, active, 1)).rejects.toThrow('introspect: the answer lacks "active":true')
 })
 
-test('A server that closes a connection under load ends the run of the bench', async () => {
+test('A server that closes a connection with a request in progress ends the run of the bench', async () => {
   const port = await serve((request) => void request.socket.destroy())
-  await expect(sendAll(port, work(5), 1)).rejects.toThrow('closed')
+  await expect(sendAll(port, work(5), 1)).rejects.toThrow('closed a connection under load')
+})
+
+test('A server that closes a connection in the middle of a response ends the run of the bench', async () => {
+  const port = await serve((request, response) => {
+    response.setHeader('content-length', 100).write('{', () => request.socket.destroy())
+  })
+  await expect(sendAll(port, work(5), 1)).rejects.toThrow('closed a connection under load')
+})
+
+test('A connection of the bench that the server closed while it had no request is opened again (RFC 9112 §9.5)', async () => {
+  const sockets: Socket[] = []
+  const port = await serve((request, response) => {
+    sockets.push(request.socket)
+    response.setHeader('content-length', 2).end('{}')
+  })
+  let received = Promise.withResolvers<Answer>()
+  const connection = await connect(
+    port,
+    (answer) => received.resolve(answer),
+    (error) => received.reject(error),
+  )
+  const exchange = async () => {
+    received = Promise.withResolvers()
+    connection.send(REQUEST)
+    expect(await received.promise).toMatchObject({ status: 200, body: '{}' })
+    return sockets.at(-1) as Socket
+  }
+  for (const closeIdle of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
+    const served = await exchange()
+    closeIdle(served)
+    await once(served, 'close')
+    // The client has read the end of the connection when a later one was served.
+    await sendAll(port, work(1), 1)
+  }
+  await exchange()
+  connection.close()
+  // Three of this connection, and two of `sendAll`.
+  expect(new Set(sockets).size).toBe(5)
 })
 
 test('Each refresh of the bench sends the refresh token of the response before it, and no token is sent twice', async () => {
