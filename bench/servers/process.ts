@@ -7,7 +7,6 @@ import { constants, setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { atExit } from '../at-exit.ts'
 import { pinned } from '../machine.ts'
-import { tell } from '../measure.ts'
 
 export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
 
@@ -30,7 +29,7 @@ export function startNode(start: Start): Running {
 export function startCommand(start: Start): Running {
   const running = startProgram(withNode(start))
   const onExit = (code: number | null, signal: string | null) => {
-    tell(`${start.args.join(' ')} ended (${signal ?? code}): ${tailOf(start.log)}`)
+    console.error(`${start.args.join(' ')} ended (${signal ?? code}): ${tailOf(start.log)}`)
   }
   running.child.once('exit', onExit)
   return {
