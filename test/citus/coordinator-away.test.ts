@@ -6,6 +6,7 @@ import { type App, startApp } from '../support/app.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { send } from '../support/send.ts'
+import { endEverything, outcomeOf } from '../support/signed-app.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
@@ -39,13 +40,8 @@ async function untilDirect(): Promise<void> {
   await expect.poll(() => check().catch(String), { timeout: 20_000 }).toBe('connected')
 }
 
-test('While the coordinator is killed, tokens are exchanged, refreshed, introspected and revoked, and a sign-in gets 503', {
-  timeout: 120_000,
-}, async () => {
-  await app.freshTokens()
-  await untilDirect()
-  const [code, ...grants] = [await app.freshCode(), await app.freshTokens(), await app.freshTokens(), await app.freshTokens()]
-  expect(await app.isActive(grants[0]?.access_token ?? '')).toBe(true)
+/** Returns a function that starts the coordinator again, which the end of the test does otherwise. */
+async function killCoordinator(): Promise<() => Promise<void>> {
   await cluster.coordinator.stop('kill')
   let isStopped = true
   const restart = async () => {
@@ -53,6 +49,17 @@ test('While the coordinator is killed, tokens are exchanged, refreshed, introspe
     isStopped = false
   }
   onTestFinished(restart)
+  return restart
+}
+
+test('While the coordinator is killed, tokens are exchanged, refreshed, introspected and revoked, and a sign-in gets 503', {
+  timeout: 120_000,
+}, async () => {
+  await app.freshTokens()
+  await untilDirect()
+  const [code, ...grants] = [await app.freshCode(), await app.freshTokens(), await app.freshTokens(), await app.freshTokens()]
+  expect(await app.isActive(grants[0]?.access_token ?? '')).toBe(true)
+  const restart = await killCoordinator()
   expect((await app.walk.exchange(app.client, code)).status).toBe(200)
   for (let count = 0; count < 10; count++)
     for (const [index, grant] of grants.entries()) {
@@ -72,6 +79,22 @@ test('While the coordinator is killed, tokens are exchanged, refreshed, introspe
   await restart()
   await expect.poll(async () => (await ready()).json(), { timeout: 20_000 }).toEqual({ status: 'ready' })
   expect((await app.walk.refresh(app.client, (await app.freshTokens()).refresh_token)).status).toBe(200)
+})
+
+test('While the coordinator is killed, the account page lists apps and sessions, and an ending of everything is complete when it is acknowledged', {
+  timeout: 120_000,
+}, async () => {
+  await untilDirect()
+  const grants = [await app.freshTokens(), await app.freshTokens()]
+  const restart = await killCoordinator()
+  const page = await app.walk.browse({ path: '/account' })
+  expect([page.status, page.body.includes(app.client.id)]).toEqual([200, true])
+  expect((await endEverything(app.walk)).status).toBe(200)
+  for (const grant of grants) expect(await app.isActive(grant.access_token)).toBe(false)
+  expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('login')
+  await restart()
+  await expect.poll(async () => (await ready()).json(), { timeout: 20_000 }).toEqual({ status: 'ready' })
+  await app.walk.signIn(requestOf(app.client))
 })
 
 test('A node is not ready while the coordinator and a worker are away', { timeout: 60_000 }, async () => {

@@ -1,8 +1,8 @@
 /** Chooses the server for each statement on Citus, and handles the failure of a machine. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
-import { sideOf } from '../connection/server.ts'
-import type { Attempt } from '../connection/server-group.ts'
+import { type Side, sideOf } from '../connection/server.ts'
+import type { Attempt, ServerGroup } from '../connection/server-group.ts'
 import { SharedRuns } from '../statements/shared-runs.ts'
 import { COMMIT, type Kind, type Query } from '../statements/statement.ts'
 import type { Cluster, ClusterContext, Reply, Route } from './cluster.ts'
@@ -23,7 +23,12 @@ const MACHINES_EVERY_MS = 10_000
 /** The shortest time between two confirmations of all machines. */
 const CONFIRM_EVERY_MS = 20
 const READ_MACHINES = `SELECT (${MACHINES_OF_CLUSTER}) AS machines`
-const COMMIT_ON_ALL_MACHINES = `SELECT success FROM run_command_on_all_nodes($$SELECT ${COMMIT}$$)`
+const committedOn = (machines: 'workers' | 'all_nodes') =>
+  `(SELECT coalesce(bool_and(success), true) FROM run_command_on_${machines}($$SELECT ${COMMIT}$$))`
+/** Leaves out the coordinator unless it holds rows: an ending can be acknowledged while the coordinator is unavailable. */
+const COMMIT_ON_MACHINES_OF_ROWS = `
+  SELECT CASE WHEN EXISTS (SELECT FROM pg_dist_placement JOIN pg_dist_shard USING (shardid) WHERE groupid = 0 AND shardminvalue IS NOT NULL)
+         THEN ${committedOn('all_nodes')} ELSE ${committedOn('workers')} END AS success`
 
 export const openCluster = (context: ClusterContext): Cluster => new Citus(context)
 
@@ -53,21 +58,30 @@ class Citus implements Cluster {
   async routeOf(attempt: Attempt): Promise<Route> {
     const { query, place, key } = attempt
     const side = sideOf(attempt)
-    const { group } = this.#context
     this.#readShardsIfDue()
     this.#checkMachinesIfDue()
     if (place && isOnCoordinator(place.table)) return { query, ...(await this.#coordinator.route()) }
     const machine = place && this.#machines.of(place.table, key)
-    if (!machine) return { group, query }
+    if (!machine) return { group: this.#context.group, query }
     const shard = key === undefined ? undefined : this.#machines.shardOf(place.table, key)
     const direct = shard && (attempt.batch ? this.#batchTo(attempt, shard.machine) : this.#directTo(attempt, shard))
-    if (!direct) return { group, query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
+    if (!direct)
+      return { group: this.#planner(side), query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
     return {
       group: direct.group,
       query: direct.query,
       excuses: isOfOtherMachine,
       within: (run) => machine.run(side, () => this.#runDirect(run, direct, attempt), isOfMachine),
     }
+  }
+
+  /**
+   * The servers to which a statement is sent that Citus must plan on distributed tables. Every machine can plan it. While no server of the
+   * settings is connected, for example because they name the coordinator alone, this is a machine that holds rows.
+   */
+  #planner(side: Side): ServerGroup {
+    const { group } = this.#context
+    return group.server ? group : (this.#direct.any(side) ?? group)
   }
 
   /** The statement on the machine of its row; undefined if the machine is not connected, or if Citus must plan a read. */
@@ -107,7 +121,7 @@ class Citus implements Cluster {
       if (!hadNoEffect(error)) throw error
     }
     this.#readShardsSoon()
-    return this.#context.group.run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
+    return this.#planner(sideOf(attempt)).run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
   }
 
   /**
@@ -120,7 +134,7 @@ class Citus implements Cluster {
   }
 
   readInstance(): string {
-    const running: Running = { server: this.#context.group.server?.state?.instance ?? '', machines: this.#direct.instances }
+    const running: Running = { server: this.#planner('write').server?.state?.instance ?? '', machines: this.#direct.instances }
     return JSON.stringify(running)
   }
 
@@ -132,11 +146,13 @@ class Citus implements Cluster {
 
   async confirm(on: string | undefined): Promise<void> {
     const instance =
-      on === undefined ? ((await this.#context.group.find()).state?.instance ?? '') : (JSON.parse(on) as Running).server
+      on === undefined ? ((await this.#planner('write').find()).state?.instance ?? '') : (JSON.parse(on) as Running).server
+    const { group } = this.#context
+    const via = group.server?.state?.instance === instance ? group : (this.#direct.on(instance) ?? group)
     return this.#confirmations.run(instance, async () => {
-      const query = { name: '', text: COMMIT_ON_ALL_MACHINES, values: [] }
-      const machines = await this.#context.run<{ success: boolean }>({ kind: 'move', query, instance })
-      if (!machines.every(({ success }) => success)) throw new StoreUnavailable('a machine of the cluster does not commit')
+      const query = { name: '', text: COMMIT_ON_MACHINES_OF_ROWS, values: [] }
+      const [found] = await this.#context.run<{ success: boolean }>({ kind: 'move', query, instance }, via)
+      if (!found?.success) throw new StoreUnavailable('a machine of the cluster does not commit')
     })
   }
 
@@ -171,7 +187,7 @@ class Citus implements Cluster {
 
   /** Reads the machine of each shard, because shards can move. A failure is ignored: the next read follows soon. */
   #readShardsIfDue(): void {
-    const server = this.#context.group.server ?? this.#direct.anyServer
+    const server = this.#planner('read').server
     const now = performance.now()
     if (!server || now - this.#shardsReadAt < SHARDS_EVERY_MS) return
     this.#shardsReadAt = now

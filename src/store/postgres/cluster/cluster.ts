@@ -29,7 +29,7 @@ export interface Cluster {
    * `on`, which `readInstance` returned. undefined if the machine is not connected directly.
    */
   instanceOf(row: { table: string; key: string }, on: string | undefined): string | undefined
-  /** Confirms all commits that are visible on any machine. `on`: the servers on which the commits were found. */
+  /** Confirms all commits that are visible on any machine that holds rows. `on`: the servers on which the commits were found. */
   confirm(on: string | undefined): Promise<void>
   /** Runs a query for one value on all machines. A machine that does not respond within half a second is a reply without success. */
   askEveryMachine(query: string): Promise<Reply[]>

@@ -79,10 +79,15 @@ export class DirectGroups {
     await Promise.all(checks)
   }
 
-  /** A server that can be used; undefined if there is none. */
-  get anyServer(): Server | undefined {
-    for (const { read } of this.#machines.values()) if (read.connected?.server) return read.connected.server
+  /** The connections to a machine that can be reached; undefined if there is none. */
+  any(side: Side): ServerGroup | undefined {
+    for (const machine of this.#machines.values()) if (machine[side].connected) return machine[side].group
     return undefined
+  }
+
+  /** The connections for changes to the machine whose running server has this start time. */
+  on(instance: string): ServerGroup | undefined {
+    return [...this.#machines.values()].find(({ write }) => write.group.server?.state?.instance === instance)?.write.group
   }
 
   async close(): Promise<void> {
