@@ -19,19 +19,35 @@ export function signAccessToken(ring: KeyRing, claims: AccessTokenClaims): strin
  * other text.
  */
 export function openAccessToken(ring: KeyRing, issuer: string, token: string): AccessTokenClaims | undefined {
+  return open(ring, token, ({ iss }) => iss === issuer)
+}
+
+/** The same, and undefined for a token that has expired at `now` (epoch seconds). */
+export function openLiveAccessToken(ring: KeyRing, issuer: string, token: string, now: number): AccessTokenClaims | undefined {
+  return open(ring, token, ({ iss, exp }) => iss === issuer && exp > now)
+}
+
+/** `isMeant` may be called before the signature is checked: any caller can present any number of old tokens. */
+function open(ring: KeyRing, token: string, isMeant: (claims: AccessTokenClaims) => boolean): AccessTokenClaims | undefined {
   if (token.length > TOKEN_AT_MOST) return undefined
   const name = ring.known.nameOf(token)
   let claims = ring.decoded.find(name)
   if (!claims) {
-    claims = decodeOrVerify(ring, name, token)
+    claims = decodeOrVerify(ring, name, token, isMeant)
     if (!claims) return undefined
     ring.known.add(name)
     ring.decoded.remember(name, claims)
   }
-  return claims.iss === issuer ? claims : undefined
+  return isMeant(claims) ? claims : undefined
 }
 
-function decodeOrVerify(ring: KeyRing, name: string, token: string): AccessTokenClaims | undefined {
-  const claims = ring.known.has(name) ? claimsOf(token) : openJwt((id) => ring.opener('sign', id), TYPE, token)
+function decodeOrVerify(
+  ring: KeyRing,
+  name: string,
+  token: string,
+  isMeant: (claims: AccessTokenClaims) => boolean,
+): AccessTokenClaims | undefined {
+  const isPossible = isMeant as (claims: object) => boolean
+  const claims = ring.known.has(name) ? claimsOf(token) : openJwt((id) => ring.opener('sign', id), TYPE, token, isPossible)
   return claims as AccessTokenClaims | undefined
 }

@@ -24,9 +24,14 @@ export function signJwt(key: SigningKey, typ: string, claims: object): string {
 
 /**
  * The claims of a token of this `typ` that one of our keys signed, whether or not it has expired; undefined for any
- * other text.
+ * other text. `isPossible` refuses claims before the signature is checked, which takes ten times as long as everything else here.
  */
-export function openJwt(findKey: (id: string) => VerifyingKey | undefined, typ: string, token: string): object | undefined {
+export function openJwt(
+  findKey: (id: string) => VerifyingKey | undefined,
+  typ: string,
+  token: string,
+  isPossible: (claims: object) => boolean = () => true,
+): object | undefined {
   const [head, body, signature, ...rest] = token.split('.')
   if (!head || !body || !signature || rest.length > 0 || token.length > TOKEN_AT_MOST) return undefined
   const header = decodePart(head)
@@ -36,7 +41,9 @@ export function openJwt(findKey: (id: string) => VerifyingKey | undefined, typ: 
   const signed = Buffer.from(signature, 'base64url')
   // Only the canonical spelling: the cache and a resource server must see the same text for the same token.
   if (signed.toString('base64url') !== signature) return undefined
-  return signatureHolds(key, Buffer.from(`${head}.${body}`), signed) ? decodePart(body) : undefined
+  const claims = decodePart(body)
+  if (!claims || !isPossible(claims)) return undefined
+  return signatureHolds(key, Buffer.from(`${head}.${body}`), signed) ? claims : undefined
 }
 
 /** The claims of a token whose signature holds: it is not verified here. */

@@ -1,7 +1,7 @@
 import { createHmac, sign } from 'node:crypto'
 import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
+import { openAccessToken, openLiveAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
 import type { AccessTokenClaims } from '../../src/keys/access-token-claims.ts'
 import type { SigningKey } from '../../src/keys/signing-key.ts'
 import { NOW, newKey, ringOf } from './rings.ts'
@@ -48,6 +48,23 @@ describe.each(['ES256', 'EdDSA', 'RS256'] as const)('Access tokens signed with %
         token,
       ),
     ).toEqual(CLAIMS)
+  })
+
+  test('An expired access token, or one of another issuer, is refused before its signature is checked', () => {
+    let checks = 0
+    const counted = {
+      ...key,
+      get publicKey() {
+        checks++
+        return key.publicKey
+      },
+    }
+    const open = (now: number, issuer = ISSUER) => openLiveAccessToken(ringOf([counted]), issuer, token, now)
+    expect(open(CLAIMS.exp)).toBeUndefined()
+    expect(open(NOW, 'https://other.example.com')).toBeUndefined()
+    expect(checks).toBe(0)
+    expect(open(CLAIMS.exp - 1)).toEqual(CLAIMS)
+    expect(checks).toBe(1)
   })
 
   test('An access token opens only with the key that its kid names', () => {

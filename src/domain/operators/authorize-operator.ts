@@ -6,7 +6,7 @@
  * role have it.
  */
 
-import { openAccessToken } from '../../keys/access-token.ts'
+import { openLiveAccessToken } from '../../keys/access-token.ts'
 import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
@@ -38,8 +38,8 @@ export async function authorizeOperator(
   presented: PresentedAccessToken,
   scope: AdminScope,
 ): Promise<Authorized> {
-  const claims = openAccessToken(deps.keys, deps.settings.authUrl, presented.token)
-  if (!claims || claims.exp <= deps.now()) throw invalidToken('access_token_unknown_or_expired')
+  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, presented.token, deps.now())
+  if (!claims) throw invalidToken('access_token_unknown_or_expired')
   if (claims.aud !== adminResourceOf(adminUrl)) throw invalidToken('access_token_for_another_resource')
   const check = () => requireAccess({ deps, lists }, claims, scope)
   const proof = readProofOfToken(deps, claims, presented)

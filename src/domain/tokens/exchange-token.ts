@@ -6,7 +6,7 @@
  * operator registered for the client. The exchange writes nothing.
  */
 import { randomUUID } from 'node:crypto'
-import { openAccessToken, signAccessToken } from '../../keys/access-token.ts'
+import { openLiveAccessToken, signAccessToken } from '../../keys/access-token.ts'
 import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import {
@@ -107,8 +107,8 @@ type SubjectToken = AccessTokenClaims & { grant_id: string }
  * has no rights; only the audience of the token may exchange it.
  */
 function openSubjectToken(deps: Deps, client: Client, token: string, at: number): SubjectToken {
-  const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
-  if (!claims || claims.exp <= at) throw subjectRefused('subject_token_unknown_or_expired')
+  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, token, at)
+  if (!claims) throw subjectRefused('subject_token_unknown_or_expired')
   if (claims.aud !== client.resourceServer) throw subjectRefused('subject_token_of_another_audience')
   // A token of the client credentials grant has no wallet to act for.
   const { grant_id: grantId } = claims

@@ -5,7 +5,7 @@
  * on every node from that moment on.
  */
 
-import { openAccessToken } from '../../keys/access-token.ts'
+import { openLiveAccessToken } from '../../keys/access-token.ts'
 import type { AccessTokenClaims, Actor } from '../../keys/access-token-claims.ts'
 import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import { hashOfUse } from '../clients/client-assertion.ts'
@@ -37,8 +37,8 @@ export type Introspection = ActiveToken | { active: false }
 const INACTIVE = { active: false } as const
 
 export async function introspect(deps: Deps, caller: Client, token: string): Promise<Introspection> {
-  const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
-  if (!claims || claims.exp <= deps.now()) return INACTIVE
+  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, token, deps.now())
+  if (!claims) return INACTIVE
   // §2.3, §4: a client can introspect only tokens that were issued to the client; a resource server, all tokens for its audience.
   if (claims.client_id !== caller.id && claims.aud !== caller.resourceServer) return INACTIVE
   if (!(await deps.clients.isEnabled(claims.client_id)) || !(await isStillValid(deps, claims))) return INACTIVE

@@ -3,7 +3,7 @@
  *
  * The audience of the token is not checked: the userinfo endpoint belongs to the service and requires only scope `openid`.
  */
-import { openAccessToken } from '../../keys/access-token.ts'
+import { openLiveAccessToken } from '../../keys/access-token.ts'
 import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import { readAccountClaims } from './account-claims.ts'
@@ -12,8 +12,8 @@ import { readGrantOfToken } from './grant-of-token.ts'
 
 /** `sub`, and the claims of the token's scopes (OpenID Connect Core §5.3.2). Errors are those for bearer tokens (§5.3.3). */
 export async function readUserinfo(deps: Deps, request: PresentedAccessToken): Promise<object> {
-  const claims = openAccessToken(deps.keys, deps.settings.authUrl, request.token)
-  if (!claims || claims.exp <= deps.now()) throw invalidToken('access_token_unknown_or_expired')
+  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, request.token, deps.now())
+  if (!claims) throw invalidToken('access_token_unknown_or_expired')
   const proof = readProofOfToken(deps, claims, request)
   if (!(await deps.clients.isEnabled(claims.client_id))) throw invalidToken('client_unknown_or_disabled')
   const scopes = claims.scope.split(' ')
