@@ -13,12 +13,13 @@ import type { Reason, ReasonOf } from '../oauth/reasons.ts'
 import { MalformedHost, type MalformedHttp } from '../ops/http/malformed-http.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import { readerOf } from '../pages/languages.ts'
-import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
+import type { NoticeKind } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 import { hasClientCause } from '../pages/texts/client-causes.ts'
 import { UnsupportedMediaType } from './form-body.ts'
 import { NotANavigation } from './navigation.ts'
 import { ForeignOrigin } from './own-origin.ts'
+import { refusalPage } from './refusal-page.ts'
 import type { Service } from './service.ts'
 
 /**
@@ -70,7 +71,7 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
     const { notice: kind, retryAfter: wait } = answer
     return reply
       .headers(pageHeaders(reply))
-      .send(noticePage({ kind, reason, retryAfter: wait, requestId: request.id }, readerOf(reply)))
+      .send(refusalPage(service, { kind, reason, retryAfter: wait, requestId: request.id }, readerOf(reply)))
   }
   return reply.headers(JSON_HEADERS).send(answer.body)
 }

@@ -31,6 +31,7 @@ import type { Look } from '../pages/look.ts'
  * - `registrations`: clients that register themselves, by network
  * - `client_fetches`: fetches of metadata documents and keys of clients that are not registered, by network
  * - `host_fetches`: the same, by the host that is called
+ * - `refusal_pages`: refusals that are complete pages, of this process; above the limit the pages are short
  * - `feed_reads`: requests for the feed of endings, by client
  */
 export type Limited =
@@ -53,6 +54,7 @@ export type Limited =
   | 'host_fetches'
   | 'uses'
   | 'registrations'
+  | 'refusal_pages'
   | 'feed_reads'
 
 /** What a registered client may have a limit of its own for. Clients without one are not counted. */

@@ -17,6 +17,8 @@ export type Page = {
   script?: keyof typeof scripts
   /** Whether the page can be requested again, in another language. */
   hasChooser?: boolean
+  /** Whether the page has the style, which is most of its length; true if absent. */
+  hasStyle?: boolean
 }
 
 export function layout(page: Page): string {
@@ -30,7 +32,7 @@ export function layout(page: Page): string {
 <meta name="robots" content="noindex">
 <title>${page.title} · ${look.name}</title>
 <link rel="icon" href="${look.icon}">
-${styleElement('page')}${look.style}
+${page.hasStyle !== false && [styleElement('page'), look.style]}
 ${page.extras}
 </head>
 <body>

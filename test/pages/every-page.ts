@@ -9,7 +9,7 @@ import { confirmPage } from '../../src/pages/login/confirm-page.ts'
 import { loginPage } from '../../src/pages/login/login-page.ts'
 import { signByHandPage } from '../../src/pages/login/sign-by-hand-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
-import { noticePage } from '../../src/pages/notice-page.ts'
+import { noticePage, plainNoticePage } from '../../src/pages/notice-page.ts'
 import { type NoticeKind, noticeTexts } from '../../src/pages/texts/notice-texts.ts'
 import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
 
@@ -51,9 +51,10 @@ export function everyPage(text: string, reader: Reader): string[] {
     ),
     receiptPage({ ...receiptView(text), withdrawn: true, scopes: [] }, reader),
     receiptPage({ ...receiptView(text), until: 0 }, reader),
-    ...(Object.keys(noticeTexts) as NoticeKind[]).map((kind) =>
-      noticePage({ kind, clientName: text, clientHost: text, retryUrl: text, requestId: text }, reader),
-    ),
+    ...(Object.keys(noticeTexts) as NoticeKind[]).flatMap((kind) => {
+      const notice = { kind, clientName: text, clientHost: text, retryUrl: text, requestId: text }
+      return [noticePage(notice, reader), plainNoticePage(notice, reader)]
+    }),
     confirmPage(
       { action: text, confirmation: text, clientName: text, clientHost: text, scopes, walletShort: text, walletName: text },
       reader,

@@ -219,7 +219,7 @@ export const LIFETIMES: Lifetimes = settingsOf(
 function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Limited, number> {
   const usual = {
     sign_ins: 600,
-    // The clock of a test stands still, so all codes of a test are of one minute.
+    // The clock of a test stands still, so all codes and all refusals of a test are of one minute.
     codes: 100_000,
     network_codes: 100_000,
     contract_checks: 60,
@@ -235,6 +235,7 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     host_fetches: 120,
     uses: 600,
     registrations: 30,
+    refusal_pages: 100_000,
     feed_reads: 6000,
     ...LINE_LIMITS,
     network_lines: 6000,

@@ -17,6 +17,8 @@ const CLIENT_FETCHES = 30
 /** Several times as many as those of one network, so that one network cannot use up the fetches of a host. */
 const HOST_FETCHES = 120
 const REGISTRATIONS = 30
+/** Complete pages of refusals. People cause a few in a minute. */
+const REFUSAL_PAGES = 600
 /** Many users can share one address. Without a limit of the network, one caller could have as many codes as it has wallets. */
 const WALLETS_OF_NETWORK = 4
 /** Each is a row until the token would have expired. */
@@ -48,6 +50,7 @@ export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
     host_fetches: HOST_FETCHES,
     uses: assertionLimit,
     registrations: REGISTRATIONS,
+    refusal_pages: REFUSAL_PAGES,
     feed_reads: FEED_READS,
     ...LINE_LIMITS,
     network_lines: LINES_PER_SIGN_IN * signInLimit,

@@ -16,6 +16,7 @@ import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, repeatAsGet } from '../redirect.ts'
+import { refusalPage } from '../refusal-page.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
@@ -80,19 +81,19 @@ async function answer(
 }
 
 /**
- * A page that names the fault. Beyond the limit of failures, a network gets one line of text: a page has 18 kB, and any caller can cause any number
- * of them. A correct request is not counted, and is answered as before.
+ * A page that names the fault. Beyond the limit of failures, a network gets one line of text. A correct request is not counted, and is answered as before.
  */
 function refuse(
-  { deps, limits }: Service,
+  service: Service,
   { id: requestId, ip }: FastifyRequest,
   reply: FastifyReply,
   { fault, reason, document }: Extract<AuthorizeOutcome, { kind: 'page' }>,
 ): FastifyReply {
+  const { deps, limits } = service
   const refused = document && { client_id: document.clientId, details: { cause: document.cause } }
   deps.audit({ event: 'authorize_refused', reason, request_id: requestId, ...refused })
   const verdict = limits.count('failures', `${networkOf(ip)} authorize`)
-  if (verdict.allowed) return reply.code(400).send(noticePage({ kind: fault, reason, requestId }, readerOf(reply)))
+  if (verdict.allowed) return reply.code(400).send(refusalPage(service, { kind: fault, reason, requestId }, readerOf(reply)))
   const wait = String(verdict.retryAfter)
   return reply
     .code(429)
@@ -101,9 +102,9 @@ function refuse(
 }
 
 /** RFC 6585 §4 */
-function refuseCode({ deps }: Service, requestId: string, reply: FastifyReply, retryAfter: number): FastifyReply {
-  deps.audit({ event: 'authorize_refused', reason: 'code_limit', request_id: requestId })
-  const page = noticePage({ kind: 'too_many_codes', retryAfter, reason: 'code_limit', requestId }, readerOf(reply))
+function refuseCode(service: Service, requestId: string, reply: FastifyReply, retryAfter: number): FastifyReply {
+  service.deps.audit({ event: 'authorize_refused', reason: 'code_limit', request_id: requestId })
+  const page = refusalPage(service, { kind: 'too_many_codes', retryAfter, reason: 'code_limit', requestId }, readerOf(reply))
   return reply.code(429).header('retry-after', String(retryAfter)).send(page)
 }
 

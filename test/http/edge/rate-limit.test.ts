@@ -77,6 +77,31 @@ describe('The limit on failures of one network with one client (RFC 6585 §4)', 
     expect((await visit(app.client.id, '203.0.113.1')).status).toBe(302)
   })
 
+  test('Beyond the limit of complete pages of a process, the page of a refusal has the same words in 4 kB, whichever networks ask', async () => {
+    const limited = await start({ limits: { refusal_pages: 2 } })
+    try {
+      const visit = (clientId: string, from: string) =>
+        send(limited.grantor.authUrl, {
+          path: `/oauth/authorize?${new URLSearchParams({ client_id: clientId, redirect_uri: 'https://app.example/' }).toString()}`,
+          headers: { 'x-forwarded-for': from },
+        })
+      const pages = []
+      for (let time = 0; time < 4; time++) pages.push(await visit(`unknown ${time}`, `203.0.113.${time}`))
+      expect(pages.map(({ status }) => status)).toEqual([400, 400, 400, 400])
+      expect(pages.map(noticeOf)).toEqual(Array.from({ length: 4 }, () => 'unknown_client'))
+      expect(pages.map(({ body }) => body.includes('We do not know this app') && body.includes('client_unknown'))).not.toContain(
+        false,
+      )
+      expect(pages.map(({ body }) => body.includes('<style>'))).toEqual([true, true, false, false])
+      expect(pages[3]?.body.length).toBeLessThan(4000)
+      expect(pages[3]?.headers['content-security-policy']).toBe(pages[0]?.headers['content-security-policy'])
+      limited.grantor.clock.advance(60)
+      expect((await visit('unknown', '203.0.113.1')).body).toContain('<style>')
+    } finally {
+      await limited.close()
+    }
+  })
+
   test('Invalid codes, invalid refresh tokens and tokens of other clients count towards one limit', async () => {
     const foreign = (await app.freshTokens({}, await app.grantor.createClient())).access_token
     const attempts = [
