@@ -56,7 +56,7 @@ Parts (unless named, all but others):
   workers   introspection of another node's tokens with two workers against one; everything on the same two cores
   grants    refresh with 2,000,000 grants in the store against 10,000, and start to ready
   stalls    the slowest refreshes of random grants among 2,000,000 on SQLite, at half of the highest rate, the longest
-            block of the event loop, and refreshes by a second process on the same file
+            block of the event loop, refreshes by a second process on the same file, and appends with fsync to the same disk
   clients   authorize for a metadata document in memory against a registered client, and polls of pending device codes
   alone     refreshes one at a time on PostgreSQL, against one client of pgbench that sends the same statement to the same
             server; needs pgbench

@@ -3,8 +3,9 @@
  * the same file while the first process has full load.
  *
  * A stall is rare, so the latencies of all rounds count together: at 3,000 refreshes a second, 10 seconds have 30 that are
- * slower than p99.9.
+ * slower than p99.9. A refresh waits for the disk, so the disk alone is measured after each round.
  */
+import { measureDisk } from './disk.ts'
 import { closedLoop } from './load/closed-loop.ts'
 import { latenciesOf } from './load/open-loop.ts'
 import type { Work } from './load/work.ts'
@@ -26,6 +27,8 @@ export type Stalls = {
   longestBlock: number
   /** of a second process on the same file, while this process has full load */
   secondProcess: Slowest
+  /** appends with fsync to the same disk, between the rounds; absent in figures from before */
+  disk?: Slowest
 }
 
 /** How many grants are refreshed, each on a page of its own. SQLite's own memory holds a tenth of these pages. */
@@ -43,6 +46,7 @@ type Lane = {
   latencies: number[]
   blocks: number[]
   secondLatencies: number[]
+  appends: number[]
 }
 
 export async function measureStalls(targets: Target[], options: Options, otherCores: string | null): Promise<Stalls[]> {
@@ -73,6 +77,7 @@ async function prepareLane(target: Target, otherCores: string | null): Promise<L
     latencies: [],
     blocks: [],
     secondLatencies: [],
+    appends: [],
   }
 }
 
@@ -81,11 +86,12 @@ async function loadFully({ target, work, perSecond }: Lane, { connections, secon
 }
 
 async function loadHalf(lane: Lane, { connections, seconds }: Options): Promise<void> {
-  const { target, work, latencies, blocks } = lane
+  const { target, work, latencies, blocks, appends } = lane
   await target.longestBlock()
   const load = { connections: Math.max(connections, 128), rate: rateOf(lane), seconds }
   latencies.push(...(await latenciesOf(target.port, work, load)))
   blocks.push(await target.longestBlock())
+  if (target.databaseUrl) appends.push(...measureDisk(target.databaseUrl, seconds))
 }
 
 async function loadBoth(lane: Lane, { connections, seconds }: Options): Promise<void> {
@@ -98,17 +104,23 @@ async function loadBoth(lane: Lane, { connections, seconds }: Options): Promise<
 }
 
 function stallsOf(lane: Lane): Stalls {
-  const { target, latencies, blocks, secondLatencies } = lane
+  const { target, latencies, blocks, secondLatencies, appends } = lane
   const stalls: Stalls = {
     server: target.name,
     rate: rateOf(lane),
     atHalfLoad: slowestOf(latencies),
     longestBlock: Math.max(...blocks),
     secondProcess: slowestOf(secondLatencies),
+    disk: slowestOf(appends),
   }
-  const { p99, p999, max } = stalls.atHalfLoad
-  tell(`${target.name} at ${stalls.rate}/s: p99 ${p99.toFixed(1)} ms, p99.9 ${p999.toFixed(1)} ms, longest ${max.toFixed(1)} ms`)
+  tell(`${target.name} at ${stalls.rate}/s: ${textOf(stalls.atHalfLoad)}`)
+  tell(`appends with fsync to the same disk: ${textOf(slowestOf(appends))}`)
   return stalls
+}
+
+function textOf({ p50, p99, p999, max }: Slowest): string {
+  const [first, ...others] = [p50, p99, p999, max].map((value) => value.toFixed(1))
+  return `p50 ${first} ms, p99 ${others[0]} ms, p99.9 ${others[1]} ms, longest ${others[2]} ms`
 }
 
 const rateOf = ({ perSecond }: Lane): number => Math.floor(median(perSecond) / 2)

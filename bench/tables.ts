@@ -6,7 +6,7 @@ import { costOf, type HostileMeasured, ratioOf } from './hostile.ts'
 import type { MemoryMeasured } from './memory.ts'
 import { OPERATIONS } from './operations.ts'
 import type { PartResult } from './parts.ts'
-import type { Stalls } from './stalls.ts'
+import type { Slowest, Stalls } from './stalls.ts'
 import { median, spread, sum } from './statistics.ts'
 
 export function checksTable(checks: Check[]): string {
@@ -51,10 +51,11 @@ function resultsTable(part: PartResult): string {
 
 /** The part `stalls`, one row for each server. */
 function stallsTable(stalls: Stalls[]): string {
-  const rows = stalls.map(({ server, rate, atHalfLoad, longestBlock, secondProcess }) => [
+  const rows = stalls.map(({ server, rate, atHalfLoad, longestBlock, secondProcess, disk }) => [
     server,
     rate.toLocaleString('en'),
-    `${ms(atHalfLoad.p50)} / ${ms(atHalfLoad.p99)} / ${ms(atHalfLoad.p999)} / ${ms(atHalfLoad.max)}`,
+    slowestText(atHalfLoad),
+    disk ? slowestText(disk) : '',
     `${Math.round(longestBlock)} ms`,
     `${ms(secondProcess.p50)} / ${ms(secondProcess.p99)} / ${ms(secondProcess.max)}`,
   ])
@@ -62,10 +63,15 @@ function stallsTable(stalls: Stalls[]): string {
     'server',
     'refreshes a second at half load',
     'p50 / p99 / p99.9 / longest',
+    'an append with fsync to the same disk: p50 / p99 / p99.9 / longest',
     'longest block of the event loop',
     'a second process beside full load: p50 / p99 / longest',
   ]
   return markdownTable(head, rows)
+}
+
+function slowestText({ p50, p99, p999, max }: Slowest): string {
+  return [p50, p99, p999, max].map(ms).join(' / ')
 }
 
 /** The part `clients`. */
