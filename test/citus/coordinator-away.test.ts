@@ -7,7 +7,7 @@ import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { send } from '../support/send.ts'
 import { endEverything, outcomeOf } from '../support/signed-app.ts'
-import { requestOf, Walk } from '../support/walk.ts'
+import { requestOf } from '../support/walk.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster
@@ -52,7 +52,7 @@ async function killCoordinator(): Promise<() => Promise<void>> {
   return restart
 }
 
-test('While the coordinator is killed, tokens are exchanged, refreshed, introspected and revoked, and a sign-in gets 503', {
+test('While the coordinator is killed, tokens are exchanged, refreshed, introspected and revoked', {
   timeout: 120_000,
 }, async () => {
   await app.freshTokens()
@@ -74,8 +74,8 @@ test('While the coordinator is killed, tokens are exchanged, refreshed, introspe
     expect((await app.walk.refresh(app.client, grant.refresh_token)).status).toBe(400)
   }
   const response = await ready()
-  expect([response.status, response.json()]).toEqual([200, { status: 'limited', problem: 'coordinator_unavailable' }])
-  expect((await new Walk(app.grantor).authorize(requestOf(app.client))).status).toBe(503)
+  const works = ['sign_ins', 'tokens', 'endings']
+  expect([response.status, response.json()]).toEqual([200, { status: 'limited', problem: 'coordinator_unavailable', works }])
   await restart()
   await expect.poll(async () => (await ready()).json(), { timeout: 20_000 }).toEqual({ status: 'ready' })
   expect((await app.walk.refresh(app.client, (await app.freshTokens()).refresh_token)).status).toBe(200)

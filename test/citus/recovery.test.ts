@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { verifyStore } from '../../src/domain/audit/verify-store.ts'
 import { newFolder, run } from '../cli/run.ts'
 import { startLoad } from '../support/acknowledged.ts'
 import { type App, startApp } from '../support/app.ts'
@@ -13,6 +14,8 @@ import { FOLLOWED, follow } from '../support/postgres-standby.ts'
 import { giveTo, recoverServer } from '../support/recovery.ts'
 import { hangUp } from '../support/send.ts'
 import { TEST_SECRET } from '../support/start.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
 import { type Cluster, startCluster, startMachine, using } from './cluster.ts'
 
 const BIN = process.env.TEST_CITUS_PG_BIN ?? ''
@@ -120,6 +123,68 @@ test('After the coordinator was lost and its synchronous standby was promoted, n
   // A node that is connected to a worker finds the tables of the new coordinator.
   const other = await startService(database, [cluster.workers[0] as PostgresServer])
   expect(await writable(other)).toBe(true)
+})
+
+/** Users who sign in one after the other. A sign-in that is refused is tried again. */
+function startSignIns(app: App) {
+  const state = { count: 0, stopped: false, done: Promise.resolve() as Promise<unknown> }
+  const signIn = async (): Promise<void> => {
+    while (!state.stopped) {
+      const succeeds = await new Walk(app.grantor, testWallet(1)).signIn(requestOf(app.client)).then(
+        () => true,
+        () => false,
+      )
+      if (succeeds) state.count++
+      else await pause(50)
+    }
+  }
+  state.done = Promise.all([signIn(), signIn()])
+  return {
+    async more(count: number) {
+      const enough = state.count + count
+      await expect.poll(() => state.count, { timeout: 60_000 }).toBeGreaterThanOrEqual(enough)
+    },
+    async stop() {
+      state.stopped = true
+      await state.done
+    },
+  }
+}
+
+test('While users sign in and clients refresh, the coordinator is lost and its standby is promoted: sign-ins go on, and every audit line is in the chain once', {
+  timeout: 180_000,
+}, async () => {
+  const { cluster, database } = await newCluster(FOLLOWED)
+  const { coordinator } = cluster
+  const standby = await newStandby(coordinator)
+  const app = await startService(database, [coordinator, standby])
+  const { grantor } = app
+  const connected = async () => (await app.freshTokens()) && grantor.store.checkRows?.().then(() => 'connected')
+  await expect.poll(() => connected().catch(String), { timeout: 20_000 }).toBe('connected')
+  const load = await startLoad(app)
+  const signIns = startSignIns(app)
+  await load.more(50)
+  await signIns.more(2)
+  await coordinator.stop('kill')
+  await signIns.more(10)
+  await load.more(50)
+  paste('promote-standby', standby)
+  move(standby, coordinator, standby)
+  await expect.poll(() => writable(app)).toBe(true)
+  await signIns.more(5)
+  await signIns.stop()
+  await load.stop()
+  await expect.poll(() => grantor.moveWaiting().then(() => 'moved', String), { timeout: 20_000 }).toBe('moved')
+  const logged = grantor.events.flatMap(({ audit_id: id }) => id ?? [])
+  const missing = async () => {
+    const lines = await grantor.store.audit.readLines({ after: 0, limit: 10_000 })
+    const stored = lines.map(({ line }) => (JSON.parse(line) as { id: string }).id)
+    expect(new Set(stored).size, 'each line is there once').toBe(stored.length)
+    return logged.filter((id) => !stored.includes(id))
+  }
+  await expect.poll(missing, { timeout: 20_000 }).toEqual([])
+  expect(await verifyStore(grantor.store.audit, { findKey: () => undefined })).toMatchObject({ fault: null })
+  await load.check(grantor)
 })
 
 test('Machines that are recovered to one restore point have every change before this point and none after it', {

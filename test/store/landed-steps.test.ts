@@ -21,7 +21,9 @@ const LANDED = {
   'SQLite 23': 'u87H0O748WtqsQJW6YwnHQUHOxVYViazD1Vo9jP_7OU',
   'PostgreSQL 23': 'u87H0O748WtqsQJW6YwnHQUHOxVYViazD1Vo9jP_7OU',
   'SQLite 24': 'tM3kPq-CIBJmfkeYIlmf_sNnaEPceu7PyDAUDTIF67g',
+  'SQLite 25': 'cG-mvdQhDBy9dyEG_IhrZHccmKYp_FH8ZUUajfBQiDg',
   'PostgreSQL 24': 'f2vdOF9ah-5lAoLaHsQzGmAHgUPd3lJNn9V_EbCseo4',
+  'PostgreSQL 25': 'do_c8Ctk5k9_sAgm2gKkyU01pP-cc9J51Y0lhOWk6YI',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

@@ -135,6 +135,8 @@ export type Grantor = {
   storeActivity(): Promise<void>
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
+  /** moves audit lines that wait outside of the chain, as the service does once a second */
+  moveWaiting(): Promise<void>
   webhooks: WebhookSender
   /** reads the endings of the store for the feed, as the service does twice a second */
   renewFeed(): Promise<void>
@@ -271,6 +273,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     deliveries,
     trail,
     keepTrail,
+    moveWaiting,
     webhooks,
     workOnJobs,
     workOnEndings,
@@ -344,6 +347,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     renewFeed: () => endings.feed.renew(),
     feedReaders: () => endings.readers.count,
     keepTrail,
+    moveWaiting,
     webhooks,
     async rows() {
       const ids = events.flatMap(({ audit_id }) => audit_id ?? [])

@@ -36,33 +36,37 @@ export const auditVerify = defineCommand({
   async run({ options }, environment) {
     const heads = options.head.map(headFrom)
     if (options.jwks !== undefined && options.file === undefined) throw new UsageError('--jwks can only be used with --file')
-    const report =
+    const { waiting = 0, ...report } =
       options.file === undefined
         ? await verifyDatabase(environment, options.data, heads)
         : await verifyFile(options.file, options.jwks, heads)
-    if (options.json) environment.print(JSON.stringify(reportRecord(report)))
-    else for (const line of reportLines(report)) environment.print(line)
+    if (options.json) environment.print(JSON.stringify({ ...reportRecord(report), waiting }))
+    else for (const line of [...reportLines(report), ...waitingLine(waiting)]) environment.print(line)
     if (report.fault && !options.json) throw new CommandError(faultWords(report.fault))
     return report.fault ? EXIT.failed : EXIT.done
   },
 })
 
+/** `waiting`: lines that wait outside of the chain. */
+type DatabaseReport = ChainReport & { waiting?: number | undefined }
+
 async function verifyDatabase(
   environment: CommandEnvironment,
   data: string | undefined,
   heads: AuditHead[],
-): Promise<ChainReport> {
+): Promise<DatabaseReport> {
   const settings = settingsFor('keys', environment, data)
   return withStore(settings, environment, async (store, now) => {
     const ring = await readKeyRing(keyKeeping(settings, store, now))
     // The head is read before the lines, so that it names a line that the check reaches.
     const head = await store.audit.readHead()
     const present = head.seq === 0 ? [] : [head]
-    return verifyStore(store.audit, { findKey: (id) => ring.verifier(id), heads: [...present, ...heads] })
+    const report = await verifyStore(store.audit, { findKey: (id) => ring.verifier(id), heads: [...present, ...heads] })
+    return { ...report, waiting: await store.waitingBatches?.countLines() }
   })
 }
 
-async function verifyFile(path: string, jwks: string | undefined, heads: AuditHead[]): Promise<ChainReport> {
+async function verifyFile(path: string, jwks: string | undefined, heads: AuditHead[]): Promise<DatabaseReport> {
   const findKey: FindKey = jwks === undefined ? () => undefined : readJwkSet(jwks)
   try {
     return await verifyChain({ pages: fileLines(path), findKey, heads, mayBePart: true })
@@ -120,6 +124,10 @@ function reportLines({ fault, lines, first, last, signedThrough, unknownKeys }: 
     unknownKeys === 0 ? signed : `${signed} ${counted(unknownKeys, 'signed head')} of keys that were deleted.`,
     ...(fault ? [] : [`The chain is unbroken. Its last line is ${last.seq}:${last.hash}`]),
   ]
+}
+
+function waitingLine(waiting: number): string[] {
+  return waiting === 0 ? [] : [`${counted(waiting, 'line')} outside of the chain wait for the coordinator of the database.`]
 }
 
 function reportRecord({ fault, lines, first, last, signedThrough, unknownKeys }: ChainReport) {

@@ -6,6 +6,7 @@ import { EventCounts } from '../../domain/audit/event-counts.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail } from '../../domain/audit/trail.ts'
+import { type BatchFault, moveWaitingBatches, WaitingBatches } from '../../domain/audit/waiting-batches.ts'
 import { createWebhookSender } from '../../domain/audit/webhooks.ts'
 import {
   type AuditEvent,
@@ -15,6 +16,7 @@ import {
   isAwaited,
   type UnawaitedEvent,
 } from '../../domain/model/audit-events.ts'
+import type { WaitingBatchStore } from '../../domain/model/audit-store.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/service.ts'
@@ -30,13 +32,19 @@ import { type ReceiverParts, webhookCalls, webhookTests } from './webhook-calls.
 
 /** Milliseconds for which a response waits for a line at most. */
 const AWAITED_AT_MOST = 2000
+/** Milliseconds for an append before its lines wait outside of the chain: the rest of the time above is for storing them there. */
+const APPENDED_WITHIN = 1000
+/** Milliseconds before the next append is tried, and lines wait outside of the chain at once. */
+const APPEND_AGAIN_AFTER = 1000
+/** Seconds between two looks for batches of processes that have ended. */
+const LOOK_EVERY = 60
 
 type AuditParts = {
-  store: Pick<Store, 'audit'>
+  store: Pick<Store, 'audit' | 'waitingBatches'>
   now: () => number
   /** one line of the log */
   log: (event: LoggedEvent<AuditEventName>) => void
-  metrics: Pick<Metrics, 'countLostAuditLines'> | undefined
+  metrics: Pick<Metrics, 'countLostAuditLines' | 'setAuditLinesWaiting'> | undefined
   limits: Pick<RateLimit<Limited>, 'count'>
 }
 
@@ -45,12 +53,20 @@ type Audit = {
   trail: AuditTrail
   /** writes the lines of events that were only counted; to be called once a minute */
   recordCounts(): void
+  /** moves batches that wait outside of the chain into the chain, if that is due; to be called once a second */
+  moveWaiting(): Promise<void>
 }
 
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
+  const { batches, moveWaiting } = composeWaiting({ store, now, log, metrics })
   const trail = createAuditTrail({
     store: store.audit,
     now,
+    whileUnavailable: batches && {
+      batches,
+      succeedsInTime,
+      pause: () => pauseFor(APPEND_AGAIN_AFTER, undefined, { ref: false }),
+    },
     pause: (milliseconds) => pauseFor(milliseconds),
     note(fault) {
       log({ event: `audit_trail_${fault.kind}`, lines: String(fault.lines) })
@@ -97,8 +113,40 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
       },
     },
     recordCounts,
+    moveWaiting,
     audit,
   }
+}
+
+function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>) {
+  const { audit: chain, waitingBatches: waiting } = store
+  if (!waiting) return { batches: undefined, moveWaiting: () => Promise.resolve() }
+  const batches = new WaitingBatches(waiting)
+  const note = ({ kind, series, position }: BatchFault) =>
+    log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) })
+  let lookAt = Number.NEGATIVE_INFINITY
+  async function moveWaiting(): Promise<void> {
+    const { lines } = batches
+    metrics?.setAuditLinesWaiting(lines)
+    if (lines === 0 && now() < lookAt) return
+    // Fails at once while the chain is unavailable. The waiting batches are on every machine.
+    await chain.readHead()
+    const moved = await moveWaitingBatches({ chain, waiting: waiting as WaitingBatchStore, now, note })
+    lookAt = now() + LOOK_EVERY
+    batches.noteMoved(lines)
+    if (moved > 0) log({ event: 'audit_trail_moved', lines: String(moved) })
+  }
+  return { batches, moveWaiting }
+}
+
+async function succeedsInTime(append: Promise<void>): Promise<boolean> {
+  const { promise: isLate, resolve } = Promise.withResolvers<false>()
+  const timer = setTimeout(() => resolve(false), APPENDED_WITHIN)
+  const succeeds = append.then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([succeeds, isLate]).finally(() => clearTimeout(timer))
 }
 
 /** Resolves when the line is committed or lost, or when the response has waited long enough: then the line is stored later. */

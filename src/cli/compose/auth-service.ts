@@ -111,7 +111,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { store, now, limits, contractWallets, metrics, tracing, ca, noticePauses: pauses } = runtime
   const { live, logAudit, storeOutage } = composeLogs(settings, runtime)
   const keys = new KeyRing(now)
-  const { audit, trail, recordCounts } = composeAudit({ store, now, log: logAudit, metrics, limits })
+  const { audit, trail, recordCounts, moveWaiting } = composeAudit({ store, now, log: logAudit, metrics, limits })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
   const calls = composeClientCalls(outbound, tracing)
   const counts = fetchCounts(limits)
@@ -164,7 +164,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const serverParts = { deps, endings, keyKeeping, live, storeOutage, testWebhook }
   const { server, admin } = await composeServers(settings, runtime, serverParts)
   const workers = composeJobWorkers(store, deps)
-  const tasks = { activity, endings, upkeep, bounds, keepTrail, webhooks, ...workers }
+  const tasks = { activity, endings, upkeep, bounds, keepTrail, moveWaiting, webhooks, ...workers }
   return { server, admin, deps, deliveries, trail, storeOutage, ...tasks }
 }
 

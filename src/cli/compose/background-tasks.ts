@@ -24,6 +24,7 @@ type BackgroundParts = {
   bounds: BoundKeeper
   activity: Pick<ActivityCounter, 'store'>
   keepTrail: (stopping: AbortSignal) => Promise<void>
+  moveWaiting: () => Promise<void>
   webhooks: WebhookSender
   logger: Logger
   storeOutage: OutageLog
@@ -42,6 +43,7 @@ export function startBackground({
   bounds,
   activity,
   keepTrail,
+  moveWaiting,
   webhooks,
   logger,
   storeOutage,
@@ -76,6 +78,7 @@ export function startBackground({
     repeat(1, 'working on matching grants', workOnMatching),
     repeat(1, 'delivering webhooks', webhooks.deliver),
     repeat(60, 'keeping the audit trail', keepTrail),
+    repeat(1, 'moving waiting audit lines', moveWaiting),
     repeat(60, 'counting activity', () => activity.store()),
     repeat(1, 'noticing machines', createMachineWatch({ store, logger, metrics })),
   ]

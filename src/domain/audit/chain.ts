@@ -1,7 +1,17 @@
 /** Appends entries to the chain of the audit trail. The store decides their place and computes the hashes (`../model/audit-chain.ts`). */
 import { randomUUID } from 'node:crypto'
-import type { AuditStore } from '../model/audit-store.ts'
+import type { AuditBatch, AuditStore } from '../model/audit-store.ts'
 import { type AuditEntry, lineOf } from './entry.ts'
+import type { WaitingBatches } from './waiting-batches.ts'
+
+/** What a writer does while the machine of the chain is unavailable, if batches can wait elsewhere. */
+export type WhileUnavailable = {
+  batches: Pick<WaitingBatches, 'add'>
+  /** Whether an append succeeds in time. The response that waits for its lines must be able to wait for `batches.add` as well. */
+  succeedsInTime: (append: Promise<void>) => Promise<boolean>
+  /** Resolves when the next append may be tried after a failure. Until then, batches wait at once. */
+  pause: () => Promise<void>
+}
 
 /**
  * Appends batches for one process, one at a time. If the outcome of an attempt is unknown, call `append` again with the same entries: they
@@ -10,19 +20,41 @@ import { type AuditEntry, lineOf } from './entry.ts'
 export class ChainWriter {
   readonly #store: AuditStore
   readonly #now: () => number
-  readonly #id = randomUUID()
+  readonly #whileUnavailable: WhileUnavailable | null
+  #id = randomUUID()
   /** the number of the present batch, which a repeated attempt has too */
   #number = 1
+  #isPausing = false
 
-  constructor(store: AuditStore, now: () => number) {
+  constructor(store: AuditStore, now: () => number, whileUnavailable: WhileUnavailable | null = null) {
     this.#store = store
     this.#now = now
+    this.#whileUnavailable = whileUnavailable
   }
 
-  /** Resolves after the commit. Throws if the store fails. */
-  async append(entries: readonly AuditEntry[]): Promise<void> {
-    await this.#store.append({ writer: this.#id, number: this.#number, lines: entries.map(lineOf), at: this.#now() })
-    this.#number++
+  /** Resolves after the commit: `waiting` if the entries wait outside of the chain. Throws if the store fails. */
+  async append(entries: readonly AuditEntry[]): Promise<'appended' | 'waiting'> {
+    const batch = { writer: this.#id, number: this.#number, lines: entries.map(lineOf), at: this.#now() }
+    if (await this.#appendToChain(batch)) {
+      this.#number++
+      return 'appended'
+    }
+    await this.#whileUnavailable?.batches.add(batch)
+    // The attempt above may still succeed. A waiting batch is the last one of its writer, so that no later batch can overtake it.
+    this.#id = randomUUID()
+    this.#number = 1
+    return 'waiting'
+  }
+
+  /** Without another place for the batch, throws instead of returning false. */
+  async #appendToChain(batch: AuditBatch): Promise<boolean> {
+    const otherwise = this.#whileUnavailable
+    if (!otherwise) return this.#store.append(batch).then(() => true)
+    if (this.#isPausing) return false
+    if (await otherwise.succeedsInTime(this.#store.append(batch))) return true
+    this.#isPausing = true
+    void otherwise.pause().then(() => (this.#isPausing = false))
+    return false
   }
 }
 

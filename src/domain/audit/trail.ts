@@ -3,7 +3,7 @@
  * cannot be appended waits in memory until the store works again. The log has the event already.
  */
 import type { AuditStore } from '../model/audit-store.ts'
-import { ChainWriter } from './chain.ts'
+import { ChainWriter, type WhileUnavailable } from './chain.ts'
 import type { AuditEntry } from './entry.ts'
 
 /** Lines of one append. */
@@ -23,13 +23,13 @@ const PAUSE = { first: 100, most: 5000 }
 const STOP_WITHIN = 2000
 
 /**
- * `behind`: lines wait because the store fails. `lost`: too many lines wait, in all or of one caller. `stopped`: the process ends with lines
+ * `behind`: lines wait in memory because the store fails. `waiting`: lines wait in the database, outside of the chain. `lost`: too many lines wait, in all or of one caller. `stopped`: the process ends with lines
  * that were not appended.
  */
-export type TrailFault = { kind: 'behind' | 'caught_up' | 'lost' | 'stopped'; lines: number }
+export type TrailFault = { kind: 'behind' | 'waiting' | 'caught_up' | 'lost' | 'stopped'; lines: number }
 
 export type AuditTrail = {
-  /** Resolves when the line is committed, or when it is lost. Never rejects. */
+  /** Resolves when the line is committed, in the chain or in a batch that waits outside of it, or when it is lost. Never rejects. */
   record(entry: AuditEntry): Promise<'written' | 'lost'>
   /** The same for a line that no response waits for. It is appended within a tenth of a second, together with others. */
   recordSoon(entry: AuditEntry): void
@@ -44,6 +44,8 @@ export type TrailOptions = {
   note: (fault: TrailFault) => void
   pause: (milliseconds: number) => Promise<void>
   waitingAtMost?: number
+  /** where lines wait while the chain is unavailable; in memory only if absent */
+  whileUnavailable?: WhileUnavailable | undefined
 }
 
 export function createAuditTrail(options: TrailOptions): AuditTrail {
@@ -77,11 +79,13 @@ class LineQueue {
   #running: Promise<void> | null = null
   #isStopping = false
   #isBehind = false
+  /** the last batch waits outside of the chain */
+  #isWaiting = false
   #isFull = false
   #isGivenUp = false
 
-  constructor({ store, now, note, pause, waitingAtMost = WAITING_AT_MOST }: TrailOptions) {
-    this.#writer = new ChainWriter(store, now)
+  constructor({ store, now, note, pause, waitingAtMost = WAITING_AT_MOST, whileUnavailable }: TrailOptions) {
+    this.#writer = new ChainWriter(store, now, whileUnavailable)
     this.#note = note
     this.#pause = pause
     this.#waitingAtMost = waitingAtMost
@@ -192,7 +196,9 @@ class LineQueue {
 
   /** Appends the oldest lines. They stay in the queue until they are committed, so a repeated attempt has the same lines. */
   async #append(size: number): Promise<void> {
-    await this.#writer.append(this.#waiting.slice(0, size).map(({ entry }) => entry))
+    const outcome = await this.#writer.append(this.#waiting.slice(0, size).map(({ entry }) => entry))
+    if (outcome === 'waiting' && !this.#isWaiting) this.#note({ kind: 'waiting', lines: size })
+    this.#isWaiting = outcome === 'waiting'
     for (const { settle } of this.#remove(size)) settle?.('written')
   }
 }

@@ -14,7 +14,7 @@ export function hashSessionId(sessionId: string): string {
 export async function findSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
   if (sessionId === null) {
     // Read the store all the same: if the store is unavailable, a login could not succeed, so the request fails now.
-    await deps.store.readRevision()
+    await deps.store.checkSignIn()
     return null
   }
   const session = await deps.store.sessions.readSession(hashSessionId(sessionId))

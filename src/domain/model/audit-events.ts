@@ -126,6 +126,13 @@ const TABLE = {
 
   audit_head_signed: { recorded: true, means: 'A server signed the last line of the trail. `head` is the signature.' },
   audit_lines_deleted: { recorded: true, means: 'Lines were deleted because of their age. `through` is the last of them.' },
+  audit_waiting_changed: {
+    recorded: true,
+    alarm: true,
+    isRefused: true,
+    means:
+      'Lines were removed or changed while they waited outside of the chain. `series` and `position` name the batch; its lines, if any are left, are before this line.',
+  },
   store_lost_a_write: { ...AWAITED, alarm: true, means: 'The database lost an acknowledged write.' },
 
   refused: { refusal: true, means: 'A request was refused.' },
@@ -146,6 +153,12 @@ const TABLE = {
   logout_notice_lost: { means: 'A client did not accept the notice of a logout. The reason says why.' },
 
   audit_trail_behind: { alarm: true, means: 'Lines of the trail wait, because they cannot be stored.' },
+  audit_trail_waiting: {
+    alarm: true,
+    means:
+      'Lines of the trail wait in the database outside of the chain, because the coordinator of the database cannot append them.',
+  },
+  audit_trail_moved: { means: 'Lines that waited outside of the chain are in the chain.' },
   audit_trail_caught_up: { means: 'Lines of the trail are stored again.' },
   audit_trail_lost: { alarm: true, means: 'Too many lines of the trail wait. Later lines are in the log only.' },
   audit_trail_stopped: {

@@ -42,6 +42,38 @@ export type AuditBatch = {
   at: number
 }
 
+/** A batch that waits outside of the chain, because the machine of the chain is unavailable. */
+export type WaitingBatch = {
+  /** a random id of the batches that one process stored one after the other */
+  series: string
+  /** counts the batches of the series, from 1 */
+  position: number
+  writer: string
+  number: number
+  /** epoch seconds */
+  at: number
+  /** the number of lines */
+  size: number
+  /** the JSON text of the lines, as it was hashed */
+  lines: string
+  /** the hash of the batch before in the series, or `NO_LINE` */
+  previous: string
+  /** base64url of SHA-256 over all other members */
+  hash: string
+}
+
+/** The batches that wait, on a store of several machines. Those of one series are on one machine. */
+export interface WaitingBatchStore {
+  /** Resolves when the batch is durable. Can be repeated. */
+  store(batch: WaitingBatch): Promise<void>
+  /** The first batches, sorted by series and position. Those of one series are read at one moment. */
+  read(limit: number): Promise<WaitingBatch[]>
+  /** Removes the batch, if it is there. */
+  remove(batch: Pick<WaitingBatch, 'series' | 'position'>): Promise<void>
+  /** The number of waiting lines. */
+  countLines(): Promise<number>
+}
+
 /** `until` is exclusive. Several conditions must all hold. */
 export type AuditFilter = {
   wallet?: Address | undefined

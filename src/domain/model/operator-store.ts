@@ -4,7 +4,7 @@
  */
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
 import type { ActivityStore } from './activity-store.ts'
-import type { AuditStore } from './audit-store.ts'
+import type { AuditStore, WaitingBatchStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
 import type { DraftStore } from './draft-store.ts'
 import type { AllSessionsPage, GrantFilter, GrantOwner } from './pages.ts'
@@ -144,6 +144,8 @@ export interface OperatorStore {
   readonly lists: ListStore
   readonly restorations: RestorationStore
   readonly audit: AuditStore
+  /** For a store on several machines. */
+  readonly waitingBatches?: WaitingBatchStore | undefined
   readonly webhooks: WebhookStore
   readonly drafts: DraftStore
   readonly activity: ActivityStore

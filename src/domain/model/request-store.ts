@@ -255,6 +255,8 @@ export interface RequestStore {
   startReading(): Promise<() => Promise<void>>
   /** Throws if the store does not accept writes now. Leaves no row. */
   checkWritable(): Promise<void>
+  /** Throws if a sign-in could not be stored now. */
+  checkSignIn(): Promise<void>
   /**
    * For a store on several machines: throws unless grants, sessions and used proofs can be read and changed, whether or not `checkWritable` throws.
    */

@@ -1,13 +1,15 @@
 /**
  * `/health/live`: the process responds. `/health/ready`: the process is not stopping, the store accepts writes, the
  * keys are loaded, and a restored database has been confirmed. If only the coordinator of a cluster is unavailable, the response is 200 with
- * what is missing: all nodes are in this state, and tokens can still be issued, checked and revoked.
+ * what works: all nodes are in this state.
  */
 import type { FastifyInstance } from 'fastify'
 import { JSON_HEADERS } from '../error-reply.ts'
 import type { Service } from '../service.ts'
 
 const LIMITED = 'coordinator_unavailable'
+/** What needs no coordinator, for clients that the node has used before. */
+const WORKS_WITHOUT_COORDINATOR = ['sign_ins', 'tokens', 'endings']
 
 /** Seconds for which the readiness result is cached, so that probes cannot keep the disk busy. */
 const KEPT_FOR = 1
@@ -54,7 +56,8 @@ export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Serv
     handler: async (_request, reply) => {
       const problemName = await problem()
       if (problemName === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
-      if (problemName === LIMITED) return reply.headers(JSON_HEADERS).send({ status: 'limited', problem: problemName })
+      if (problemName === LIMITED)
+        return reply.headers(JSON_HEADERS).send({ status: 'limited', problem: problemName, works: WORKS_WITHOUT_COORDINATOR })
       return reply
         .code(503)
         .headers({ ...JSON_HEADERS, 'retry-after': '5' })

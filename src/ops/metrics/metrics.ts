@@ -13,6 +13,8 @@ export type Metrics = ServiceMetrics & {
   countSwept(kind: string, rows: number): void
   /** lines of the audit trail that are in the log only */
   countLostAuditLines(lines: number): void
+  /** lines of the audit trail that this process has stored outside of the chain, and that are not in the chain yet */
+  setAuditLinesWaiting(lines: number): void
   /** The machines of the database that do not answer at the moment, by host and port. */
   setMachinesAway(names: readonly string[]): void
   /** all metrics, in the text format */
@@ -51,6 +53,11 @@ export function createMetrics(): Metrics {
     help: 'Lines of the audit trail that could not be stored in time. They are in the log only.',
     registers: [registry],
   })
+  const waitingLines = new Gauge({
+    name: 'grantor_audit_lines_waiting',
+    help: 'Lines of the audit trail that wait in the database outside of the chain, because its coordinator is unavailable.',
+    registers: [registry],
+  })
   const away = new Gauge({
     name: 'grantor_database_machines_away',
     help: 'Worker processes that get no answer from a machine of the database cluster, by machine.',
@@ -66,6 +73,7 @@ export function createMetrics(): Metrics {
     countRefusal: (error, reason) => refusals.inc({ error, reason }),
     countSwept: (kind, rows) => swept.inc({ kind }, rows),
     countLostAuditLines: (lines) => lostLines.inc(lines),
+    setAuditLinesWaiting: (lines) => waitingLines.set(lines),
     setMachinesAway(names) {
       away.reset()
       for (const machine of names) away.set({ machine }, 1)

@@ -22,6 +22,7 @@ import { createSessionStore } from './sessions.ts'
 import { createSpentStore, endingClients } from './spent.ts'
 import { Connection } from './statements/connection.ts'
 import type { Clock } from './statements/statement.ts'
+import { createWaitingBatchStore } from './waiting-batches.ts'
 import { createWalletStore } from './wallets.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
@@ -55,6 +56,7 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
   const endClient = endingClients(connection)
+  const waitingBatches = createWaitingBatchStore(connection)
   return {
     grants: createGrantStore(connection),
     wallets: createWalletStore(connection),
@@ -67,6 +69,8 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
+    // The connection shows whether the database is a cluster.
+    waitingBatches: connection.cluster ? waitingBatches : undefined,
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()
@@ -78,6 +82,15 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
     async readChanges(seen) {
       const [row] = await changes()
       return changesAfter(seen, row?.number ?? 0, row?.recent ?? '')
+    },
+    async checkSignIn() {
+      try {
+        await revision()
+      } catch (error) {
+        // A sign-in changes rows of the other machines only, and its audit lines can wait there.
+        if (!connection.cluster) throw error
+        await connection.cluster.checkRows()
+      }
     },
     checkWritable: async () => void (await probe()),
     async startReading() {

@@ -269,6 +269,26 @@ export const MIGRATIONS: readonly Migration[] = [
     oldest: 17,
     sql: `ALTER TABLE webhooks ADD COLUMN deliveries text COLLATE "C" NOT NULL DEFAULT '[]'`,
   },
+  {
+    number: 25,
+    name: 'audit lines that wait',
+    oldest: 17,
+    // Used on Citus only (docs/decisions/0076-sign-ins-without-the-coordinator.md).
+    sql: `
+      CREATE TABLE audit_waiting (
+        series text COLLATE "C" NOT NULL,
+        position bigint NOT NULL,
+        writer text COLLATE "C" NOT NULL,
+        number bigint NOT NULL,
+        at bigint NOT NULL,
+        size bigint NOT NULL,
+        lines text COLLATE "C" NOT NULL,
+        previous text COLLATE "C" NOT NULL,
+        hash text COLLATE "C" NOT NULL,
+        PRIMARY KEY (series, position)
+      );
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

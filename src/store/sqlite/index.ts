@@ -35,6 +35,7 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
   }
   const probe = connection.prepareWrite('UPDATE revision SET number = number')
   const endClient = endingClients(connection)
+  const revision = createRevision(connection)
   return {
     grants: createGrantStore(connection),
     wallets: createWalletStore(connection),
@@ -47,7 +48,8 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
-    ...createRevision(connection),
+    ...revision,
+    checkSignIn: async () => void (await revision.readRevision()),
     checkWritable: () => connection.write(() => void probe.run()),
     // SQLite shows a commit to others only after it has synced the log, and a log that a killed process left is synced when it is opened.
     startReading: async () => async () => undefined,

@@ -276,6 +276,26 @@ export const MIGRATIONS: readonly Migration[] = [
     oldest: 17,
     sql: `ALTER TABLE webhooks ADD COLUMN deliveries TEXT NOT NULL DEFAULT '[]'`,
   },
+  {
+    number: 25,
+    name: 'audit lines that wait',
+    oldest: 17,
+    // Used on Citus only (docs/decisions/0076-sign-ins-without-the-coordinator.md).
+    sql: `
+      CREATE TABLE audit_waiting (
+        series TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        writer TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        lines TEXT NOT NULL,
+        previous TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        PRIMARY KEY (series, position)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]
 
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'

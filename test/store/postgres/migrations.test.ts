@@ -169,7 +169,7 @@ test('A session of a PostgreSQL database from before step 18 has no browser, and
     INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
     VALUES (${hash}, '0x0', 1, 'signature', ${NOW}, ${NOW}, ${NOW + 1}, 'attempt')`
   await insert('before')
-  expect(await migratePostgres(address, NOW)).toMatchObject([18, 19, 20, 21, 22, 23, 24].map((number) => ({ number })))
+  expect(await migratePostgres(address, NOW)).toMatchObject([18, 19, 20, 21, 22, 23, 24, 25].map((number) => ({ number })))
   await insert('beside')
   const store = await openPostgresStore(address)
   for (const hash of ['before', 'beside']) expect(await store.sessions.readSession(hash)).toMatchObject({ hash, browser: '' })

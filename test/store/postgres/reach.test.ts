@@ -28,6 +28,7 @@ beforeAll(async () => {
       SELECT 'h' || n, 'w' || n % 1000, 1, 'signature', n, n, 9e9, 'a' FROM generate_series(1, 8000) AS n;
     INSERT INTO spent SELECT 'h' || n, 'dpop', n, 'a' FROM generate_series(1, 8000) AS n;
     INSERT INTO pushed_requests SELECT 'g' || n, 'c1', '{}', n FROM generate_series(1, 8000) AS n;
+    INSERT INTO audit_waiting SELECT 'b' || n, 1, 'w', 1, 1, 1, '[]', '', '' FROM generate_series(1, 8000) AS n;
     INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, 8000) AS n;
     INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '["s"]', '[]', n, 9e9, NULL, n, '' FROM generate_series(1, 8000) AS n;
     ANALYZE`)

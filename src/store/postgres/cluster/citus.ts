@@ -22,6 +22,8 @@ const SHARDS_AGAIN_AFTER_MS = 250
 const MACHINES_EVERY_MS = 10_000
 /** The shortest time between two confirmations of all machines. */
 const CONFIRM_EVERY_MS = 20
+/** The shortest time between two checks of all machines that hold rows. A request without any proof can cause a check. */
+const CHECK_EVERY_MS = 100
 const READ_MACHINES = `SELECT (${MACHINES_OF_CLUSTER}) AS machines`
 const committedOn = (machines: 'workers' | 'all_nodes') =>
   `(SELECT coalesce(bool_and(success), true) FROM run_command_on_${machines}($$SELECT ${COMMIT}$$))`
@@ -45,6 +47,7 @@ class Citus implements Cluster {
   readonly #direct: DirectGroups
   readonly #shardReads = new ShardReads()
   readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
+  readonly #checks = new SharedRuns(CHECK_EVERY_MS)
   #shardsReadAt = Number.NEGATIVE_INFINITY
   #machinesCheckedAt = Number.NEGATIVE_INFINITY
 
@@ -161,7 +164,7 @@ class Citus implements Cluster {
   }
 
   checkRows(): Promise<void> {
-    return this.#direct.check()
+    return this.#checks.run('', () => this.#direct.check())
   }
 
   get machinesAway(): string[] {

@@ -14,6 +14,7 @@ export const DISTRIBUTED = {
   receipts: 'wallet',
   spent: 'hash',
   pushed_requests: 'id',
+  audit_waiting: 'series',
 } as const
 
 /** One statement concerns a wallet and its receipts, so both are on the same machine. Citus can move every other table by itself. */

@@ -1,0 +1,37 @@
+/** Batches of audit lines that wait while the coordinator of a cluster is unavailable. Each series is on one machine. */
+import type { WaitingBatch, WaitingBatchStore } from '../../domain/model/audit-store.ts'
+import type { Connection } from './statements/connection.ts'
+
+const SERIES = { table: 'audit_waiting', key: 'series' } as const
+
+export function createWaitingBatchStore(connection: Connection): WaitingBatchStore {
+  // A repeated attempt locks the row, so its commit waits for a synchronous standby too.
+  const store = connection.prepare(
+    'move',
+    `INSERT INTO audit_waiting (series, position, writer, number, at, size, lines, previous, hash)
+     VALUES (:series, :position::bigint, :writer, :number::bigint, :addedAt::bigint, :size::bigint, :lines, :previous, :hash)
+     ON CONFLICT (series, position) DO UPDATE SET hash = excluded.hash`,
+    SERIES,
+  )
+  const read = connection.prepare<WaitingBatch>(
+    'read',
+    'SELECT series, position, writer, number, at, size, lines, previous, hash FROM audit_waiting ORDER BY series, position LIMIT :limit',
+    { table: 'audit_waiting' },
+  )
+  const remove = connection.prepare(
+    'move',
+    'DELETE FROM audit_waiting WHERE series = :series AND position = :position::bigint',
+    SERIES,
+  )
+  const count = connection.prepare<{ lines: number }>(
+    'read',
+    'SELECT coalesce(sum(size), 0)::bigint AS lines FROM audit_waiting',
+    { table: 'audit_waiting' },
+  )
+  return {
+    store: async ({ at, ...batch }) => void (await store({ ...batch, addedAt: at })),
+    read: (limit) => read({ limit }),
+    remove: async ({ series, position }) => void (await remove({ series, position })),
+    countLines: async () => (await count())[0]?.lines ?? 0,
+  }
+}

@@ -1,0 +1,126 @@
+/** Sign-ins while the coordinator of the cluster is away: their audit lines wait on the other machines, and come into the chain once. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { lineOf, newEntry } from '../../src/domain/audit/entry.ts'
+import { verifyStore } from '../../src/domain/audit/verify-store.ts'
+import { WaitingBatches } from '../../src/domain/audit/waiting-batches.ts'
+import type { WaitingBatchStore } from '../../src/domain/model/audit-store.ts'
+import type { Store } from '../../src/domain/model/store.ts'
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { NOW } from '../store/contract/subject.ts'
+import { type App, startApp } from '../support/app.ts'
+import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
+import { endEverything, signedClient } from '../support/signed-app.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+
+let cluster: Cluster
+let database: PostgresDatabase
+let app: App
+beforeAll(async () => {
+  cluster = await startCluster(2)
+  database = await cluster.newDatabase()
+  await migratePostgres(database.address, NOW)
+  app = await startApp({ postgres: addressOf(database.url) })
+})
+afterAll(async () => {
+  await app.close()
+  await cluster.close()
+})
+
+/** Resolves when the node is connected to the machines of the rows. */
+async function untilDirect(): Promise<void> {
+  const check = async () => {
+    await app.freshTokens()
+    await app.grantor.store.checkRows?.()
+    return 'connected'
+  }
+  await expect.poll(() => check().catch(String), { timeout: 20_000 }).toBe('connected')
+}
+
+/** Returns a function that starts the coordinator again, which the end of the test does otherwise. */
+async function killCoordinator(): Promise<() => Promise<void>> {
+  await cluster.coordinator.stop('kill')
+  let isStopped = true
+  const restart = async () => {
+    if (isStopped) await cluster.coordinator.start()
+    isStopped = false
+  }
+  onTestFinished(restart)
+  return restart
+}
+
+const waitingOf = ({ waitingBatches }: Store) => waitingBatches as WaitingBatchStore
+
+/** The ids of the audit lines that the log names, since an earlier number of events. */
+const loggedIds = (since: number) => app.grantor.events.slice(since).flatMap(({ audit_id: id }) => id ?? [])
+
+/** The ids of all lines of the chain, which must be unbroken. */
+async function chainIds({ audit }: Store): Promise<string[]> {
+  expect(await verifyStore(audit, { findKey: () => undefined })).toMatchObject({ fault: null })
+  return (await audit.readLines({ after: 0, limit: 10_000 })).map(({ line }) => (JSON.parse(line) as { id: string }).id)
+}
+
+test('While the coordinator is killed, users sign in, sign consents and end everything, and each of their audit lines is durable before the response and in the chain once afterwards', {
+  timeout: 120_000,
+}, async () => {
+  const { grantor } = app
+  const signed = await signedClient(grantor)
+  await new Walk(grantor).signIn(requestOf(signed))
+  await untilDirect()
+  const since = grantor.events.length
+  const restart = await killCoordinator()
+  for (const client of [app.client, signed]) {
+    const walk = new Walk(grantor, testWallet(1))
+    const { code } = await walk.signIn(requestOf(client))
+    expect((await walk.exchange(client, code)).status).toBe(200)
+    const again = await walk.authorize(requestOf(client))
+    expect([again.status, again.location.includes('code=')]).toEqual([302, true])
+    expect(await waitingOf(grantor.store).countLines()).toBe(loggedIds(since).length)
+  }
+  expect((await endEverything(new Walk(grantor, testWallet(1)))).status).toBe(200)
+  const ids = loggedIds(since)
+  expect(await waitingOf(grantor.store).countLines()).toBe(ids.length)
+  expect(ids.length).toBeGreaterThanOrEqual(6)
+  await restart()
+  await expect.poll(() => grantor.moveWaiting().then(() => 'moved', String), { timeout: 20_000 }).toBe('moved')
+  const stored = await chainIds(grantor.store)
+  expect(stored.filter((id) => ids.includes(id)).sort()).toEqual(ids.sort())
+  expect(await waitingOf(grantor.store).countLines()).toBe(0)
+  await new Walk(grantor).signIn(requestOf(app.client))
+})
+
+test('Lines of a node that was killed while they waited are moved into the chain by another node within a minute', async () => {
+  const { grantor } = app
+  await untilDirect()
+  const node = await openPostgresStore(addressOf(database.url))
+  onTestFinished(() => node.close())
+  await expect.poll(() => waitingOf(node).countLines()).toBe(0)
+  const batches = new WaitingBatches(waitingOf(node))
+  const entries = Array.from({ length: 3 }, () => newEntry({ at: NOW, event: 'session_started' }))
+  for (const [index, entry] of entries.entries())
+    await batches.add({ writer: `killed-${index}`, number: 1, at: NOW, lines: [lineOf(entry)] })
+  await node.close()
+  grantor.clock.advance(60)
+  await grantor.moveWaiting()
+  const ids = entries.map(({ id }) => id)
+  expect((await chainIds(grantor.store)).filter((id) => ids.includes(id))).toEqual(ids)
+  expect(await waitingOf(grantor.store).countLines()).toBe(0)
+})
+
+test('Lines that wait on a worker survive the end of the worker', { timeout: 60_000 }, async () => {
+  const { grantor } = app
+  await untilDirect()
+  const batches = Array.from({ length: 8 }, () => new WaitingBatches(waitingOf(grantor.store)))
+  const entries = batches.map(() => newEntry({ at: NOW, event: 'session_started' }))
+  for (const [index, each] of batches.entries())
+    await each.add({ writer: `on-a-worker-${index}`, number: 1, at: NOW, lines: [lineOf(entries[index] as never)] })
+  for (const worker of cluster.workers) {
+    await worker.stop('kill')
+    await worker.start()
+  }
+  grantor.clock.advance(60)
+  await expect.poll(() => grantor.moveWaiting().then(() => 'moved', String), { timeout: 20_000 }).toBe('moved')
+  const ids = entries.map(({ id }) => id)
+  expect((await chainIds(grantor.store)).filter((id) => ids.includes(id)).sort()).toEqual(ids.sort())
+})
