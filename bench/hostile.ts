@@ -43,6 +43,9 @@ const READ_EVERY = 50
 /** Milliseconds between what a round needs and the round. */
 const SETTLING = 300
 const WARM_UP = 5
+const HALF_A_CORE = 0.5
+/** A step lowers the rate by less than the step before it. */
+const STEPS = 5
 
 /** `production` is on PostgreSQL. The server of the development runs on SQLite. */
 export async function measureHostile([production, development]: Target[], options: Options): Promise<HostileMeasured[]> {
@@ -72,12 +75,18 @@ type Good = { target: Target; refreshes: Work; rate: number }
 
 /**
  * At half of the highest rate, a request shares its commit with fewer others, and costs more. The rate is lowered until the server uses half of its
- * core: otherwise little would be left for the scenes.
+ * core: otherwise little would be left for the scenes. A request costs still more at the lower rate, so one step is not enough.
  */
 async function halfLoadOf(good: Good, options: Options): Promise<number> {
-  const side = newSide()
-  await measureSide(side, good, options)
-  return Math.floor(good.rate * Math.min(1, 0.5 / median(side.busy)))
+  let { rate } = good
+  for (let step = 0; step < STEPS; step++) {
+    const side = newSide()
+    await measureSide(side, { ...good, rate }, options)
+    const busy = median(side.busy)
+    if (busy <= HALF_A_CORE) break
+    rate = Math.floor((rate * HALF_A_CORE) / busy)
+  }
+  return rate
 }
 
 async function measureScene({ name, prepare }: Scene, good: Good, options: Options): Promise<HostileMeasured> {
