@@ -46,9 +46,9 @@ export class Actor {
     return new Actor(place, random, inUse, person)
   }
 
-  /** Performs random operations until the time (of `performance.now`). */
-  async actUntil(until: number): Promise<void> {
-    while (performance.now() < until) await this.#step()
+  /** Performs random operations. `isOver` is called before each of them. */
+  async actUntil(isOver: () => boolean): Promise<void> {
+    while (!isOver()) await this.#step()
   }
 
   /** Introspects the tokens of all grants on every node, and uses every refresh token once more. */

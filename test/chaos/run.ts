@@ -97,10 +97,12 @@ export async function performRun(run: Run): Promise<Outcome> {
     const marks: Mark[] = []
     const mark = (after: string): void => void marks.push({ after, at: now() })
     const until = performance.now() + run.seconds * 1000
-    const [faults] = await Promise.all([
-      injectUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL, chain, mark }),
-      ...people.map((person) => person.actUntil(until)),
-    ])
+    let isRepaired = false
+    const scene: Scene = { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL, chain, mark }
+    // The load continues until the last fault is repaired, also if this takes longer.
+    const injecting = injectUntil(until, run, scene).finally(() => (isRepaired = true))
+    const isOver = () => isRepaired && performance.now() >= until
+    const [faults] = await Promise.all([injecting, ...people.map((person) => person.actUntil(isOver))])
     const auditBegin = recorded.history.length
     await Promise.all(people.map((person) => person.audit()))
     const last = recorded.history.slice(auditBegin)

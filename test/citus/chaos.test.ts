@@ -22,7 +22,7 @@ let cluster: Cluster
 let proxies: { coordinator: CuttingProxy; workers: CuttingProxy[] }
 let database: PostgresDatabase
 beforeAll(async () => {
-  cluster = await startCluster(3, { wal_level: 'logical' })
+  cluster = await startCluster(3)
   const [coordinator, ...workers] = await Promise.all(
     [cluster.coordinator, ...cluster.workers].map(({ port }) => startCuttingProxy({ port })),
   )

@@ -23,7 +23,6 @@ let network: Server
 beforeAll(async () => {
   cluster = await startCluster(3, {
     log_statement: "'all'",
-    wal_level: 'logical',
     // A shard that was moved stays as a copy on its former machine.
     'citus.defer_shard_delete_interval': '-1',
   })

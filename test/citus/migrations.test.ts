@@ -1,5 +1,6 @@
 /** Migration of databases on Citus, with and without distributed tables. */
 import { expect, onTestFinished } from 'vitest'
+import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/cluster/distribution.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
@@ -20,28 +21,34 @@ const test = base.extend(
 const ROWS = 200
 
 test('A plain database is distributed with its rows', async ({ cluster }) => {
-  const database = await databaseOf(cluster)
+  const database = await plainDatabase(cluster)
+  await migratePostgres(database.address, NOW)
+  await expectEverything(cluster, database)
+})
+
+test('A distribution that was interrupted leaves every row, and the next migration completes it', async ({ cluster }) => {
+  const database = await plainDatabase(cluster)
+  const interrupted = migratePostgres(database.address, NOW).catch((error: unknown) => error)
+  const interrupt = () =>
+    database.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                 WHERE state = 'active' AND query LIKE 'SELECT create_distributed_table_concurrently(''sessions''%'`
+  await expect.poll(interrupt, { timeout: 60_000 }).toHaveLength(1)
+  expect(await interrupted).toBeInstanceOf(StoreUnavailable)
+  expect(await database.sql`SELECT count(*)::integer AS rows FROM sessions`).toEqual([{ rows: ROWS }])
   await migratePostgres(database.address, NOW)
   await expectEverything(cluster, database)
 })
 
 test('A step that alters distributed tables changes all their shards and keeps the rows', async ({ cluster }) => {
-  const database = await databaseOf(cluster)
-  await migratePostgres(database.address, NOW)
-  const altered = ['grants', 'wallets', 'clients']
-  const steps = MIGRATIONS as Migration[]
-  const last = steps.at(-1)?.number ?? 0
-  const sql = altered.map((table) => `ALTER TABLE ${table} ADD COLUMN added text NOT NULL DEFAULT 'yes';`).join('\n')
-  steps.push({ number: last + 1, name: 'of tomorrow', oldest: last, sql })
-  onTestFinished(() => void steps.pop())
+  const database = await distributedDatabase(cluster)
+  addStep(['grants', 'wallets', 'clients'])
   expect(await migratePostgres(database.address, NOW)).toHaveLength(1)
   expect(await database.sql`SELECT DISTINCT added FROM grants`).toEqual([{ added: 'yes' }])
   await expectEverything(cluster, database)
 })
 
 test('A database that is up to date is not changed by a migration', async ({ cluster }) => {
-  const database = await databaseOf(cluster)
-  await migratePostgres(database.address, NOW)
+  const database = await distributedDatabase(cluster)
   const places = await placesOf(database)
   expect(await migratePostgres(database.address, NOW)).toEqual([])
   expect(await placesOf(database)).toEqual(places)
@@ -54,8 +61,17 @@ test('Several programs that migrate at once distribute each table once', async (
   expect((await placesOf(database)).map(({ table }) => table)).toEqual([...ON_COORDINATOR, ...Object.keys(DISTRIBUTED)].sort())
 })
 
+/** Adds a step of tomorrow's version, which adds a column to each table. */
+function addStep(tables: readonly string[]): void {
+  const steps = MIGRATIONS as Migration[]
+  const last = steps.at(-1)?.number ?? 0
+  const sql = tables.map((table) => `ALTER TABLE ${table} ADD COLUMN added text NOT NULL DEFAULT 'yes';`).join('\n')
+  steps.push({ number: last + 1, name: 'of tomorrow', oldest: last, sql })
+  onTestFinished(() => void steps.pop())
+}
+
 /** A database whose tables are not distributed, with rows in them. */
-async function databaseOf(cluster: Cluster): Promise<PostgresDatabase> {
+async function plainDatabase(cluster: Cluster): Promise<PostgresDatabase> {
   const database = await cluster.newDatabase()
   onTestFinished(() => database.drop())
   const { sql } = database
@@ -66,6 +82,19 @@ async function databaseOf(cluster: Cluster): Promise<PostgresDatabase> {
     await sql.unsafe(step)
     await sql`INSERT INTO migrations VALUES (${number}, ${name}, ${NOW}, ${oldest})`
   }
+  await fill(database)
+  return database
+}
+
+async function distributedDatabase(cluster: Cluster): Promise<PostgresDatabase> {
+  const database = await cluster.newDatabase()
+  onTestFinished(() => database.drop())
+  await migratePostgres(database.address, NOW)
+  await fill(database)
+  return database
+}
+
+async function fill({ sql }: PostgresDatabase): Promise<void> {
   await sql.unsafe(`
     INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
                         refresh_key_id, rotated_at, attempt_id)
@@ -75,7 +104,6 @@ async function databaseOf(cluster: Cluster): Promise<PostgresDatabase> {
     INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
       SELECT 'h' || n, 'w' || n, 1, 'signature', ${NOW}, ${NOW}, ${NOW} + 9000, 'a' FROM generate_series(1, ${ROWS}) AS n;
     UPDATE revision SET number = 7`)
-  return database
 }
 
 async function expectEverything(cluster: Cluster, database: PostgresDatabase): Promise<void> {

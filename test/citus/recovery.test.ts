@@ -21,7 +21,7 @@ import { type Cluster, startCluster, startMachine, using } from './cluster.ts'
 const BIN = process.env.TEST_CITUS_PG_BIN ?? ''
 const page = machineIn(newFolder())
 
-async function newCluster(settings: Record<string, string>): Promise<{ cluster: Cluster; database: PostgresDatabase }> {
+async function newCluster(settings: Record<string, string> = {}): Promise<{ cluster: Cluster; database: PostgresDatabase }> {
   const cluster = await startCluster(2, settings)
   onTestFinished(() => cluster.close())
   return { cluster, database: await cluster.newDatabase({ name: 'grantor' }) }
@@ -246,12 +246,12 @@ async function archived(server: PostgresServer) {
 test('A worker that is added gets its share of the rows, and every grant is served afterwards', {
   timeout: 240_000,
 }, async () => {
-  const { cluster, database } = await newCluster({ wal_level: 'logical' })
+  const { cluster, database } = await newCluster()
   // Citus moves one shard at a time, and takes some seconds for each.
   await database.sql`ALTER DATABASE grantor SET citus.shard_count = 3`
   const app = await startService(database, [cluster.coordinator])
   const grants = await Promise.all(Array.from({ length: 8 }, () => app.freshTokens()))
-  const added = await startMachine({ wal_level: 'logical' })
+  const added = await startMachine()
   onTestFinished(() => added.remove())
   await using(added.urlOf('postgres'), (sql) => sql`CREATE DATABASE grantor`)
   await using(added.urlOf('grantor'), (sql) => sql`CREATE EXTENSION citus`)

@@ -11,7 +11,7 @@ export const migrate = defineCommand({
   name: 'migrate',
   words: 'Migrates the database to the schema of this version, and creates it if it does not exist.',
   about:
-    'Run it once before the first grantor serve, and after every update. All steps run in one transaction. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so. The command warns about servers of other versions that are connected to the database.',
+    'Run it once before the first grantor serve, and after every update. All steps run in one transaction. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so. On Citus, the command also distributes the tables, while servers run, and prints its progress. The command warns about servers of other versions that are connected to the database.',
   options: {
     status: { words: 'Changes nothing; lists the applied and the pending steps. The exit code is 1 if steps are pending.' },
     restored: {
@@ -34,7 +34,7 @@ export const migrate = defineCommand({
       if (restoring) return await restored(restoring, environment, options)
       await warnOfOtherVersions(databaseUrl, environment)
       if (options.status) return await status(databaseUrl, options.json, environment.print)
-      const taken = await migrateDatabase(databaseUrl, environment.now())
+      const taken = await migrateDatabase(databaseUrl, environment.now(), environment.printError)
       if (options.json) environment.print(JSON.stringify({ taken: taken.map(({ number, name }) => ({ number, name })) }))
       else if (taken.length === 0) environment.print('The database is up to date.')
       else for (const { number, name } of taken) environment.print(`Took step ${number} (${name}).`)
@@ -66,7 +66,7 @@ async function restored(settings: Settings<'keys'>, environment: CommandEnvironm
   const { databaseUrl } = settings
   if (!isThere(databaseUrl))
     throw new CommandError(`there is no database at ${placeOf(databaseUrl)}; restore the backup there first`)
-  await migrateDatabase(databaseUrl, environment.now())
+  await migrateDatabase(databaseUrl, environment.now(), environment.printError)
   return withStore(settings, environment, (store, now) =>
     putRight(store, keyKeeping(settings, store, now), environment, confirming),
   )

@@ -26,10 +26,13 @@ export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): P
   return (await sqlite()).openSqliteStore(url.path, storeClock && { now: storeClock.now })
 }
 
-/** Migrates the database to this version's schema; a missing SQLite file is created. Returns the steps taken. */
-export async function migrateDatabase(url: DatabaseUrl, at: number): Promise<Step[]> {
+/**
+ * Migrates the database to this version's schema; a missing SQLite file is created. Returns the steps taken. `report` receives lines for the
+ * operator while rows are distributed on Citus.
+ */
+export async function migrateDatabase(url: DatabaseUrl, at: number, report?: (line: string) => void): Promise<Step[]> {
   return url.kind === 'postgres'
-    ? (await postgres()).migratePostgres(withVersion(url), at)
+    ? (await postgres()).migratePostgres(withVersion(url), at, report)
     : (await sqlite()).migrateSqlite(url.path, at)
 }
 

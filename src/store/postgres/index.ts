@@ -12,7 +12,7 @@ import { toStoreError } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
-import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
+import { appliedMigrations, MIGRATIONS, type Migrating, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
 import { createRecords } from './records.ts'
@@ -52,7 +52,10 @@ type Clocks = { storeClock?: StoreClock | undefined; now?: () => number }
 
 /** The store over one connection, which `close` closes. Prepares the statements and sends none. */
 export function storeOn(connection: Connection, { storeClock, now = () => 0 }: Clocks = {}): Store {
-  const revision = connection.prepare<{ number: number; now: number; replicated: boolean }>('read', READ_REVISION)
+  const revision = connection.prepare<{ number: number; now: number; replicated: boolean; hasShards: boolean }>(
+    'read',
+    READ_REVISION,
+  )
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
   const endClient = endingClients(connection)
@@ -77,6 +80,7 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
       if (!row) return 0
       storeClock?.correct(row.now, sentAt)
       connection.noteReplication(row.replicated)
+      if (row.hasShards && !connection.cluster) await connection.noteExtension()
       return row.number
     },
     async readChanges(seen) {
@@ -107,9 +111,13 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
   }
 }
 
-/** Brings a database to the schema of this program. Returns the steps taken. */
-export function migratePostgres(address: PostgresAddress, at: number): Promise<Migration[]> {
-  return using(address, 'migration', (session) => migrate(session, at))
+/**
+ * Brings a database to the schema of this program, and distributes the tables on Citus. Returns the steps taken. `report` receives lines for the
+ * operator while rows are distributed.
+ */
+export function migratePostgres(address: PostgresAddress, at: number, report?: (line: string) => void): Promise<Migration[]> {
+  const useAnother: Migrating['useAnother'] = (task) => using(address, 'migration', task)
+  return using(address, 'migration', (session) => migrate(session, { at, report, useAnother }))
 }
 
 export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }

@@ -310,20 +310,49 @@ export async function appliedMigrations(session: Session): Promise<TakenStep[]> 
 const LOCK_AT_MOST = 500
 const LOCK_TRIED = 60
 
+export type Migrating = {
+  /** epoch seconds */
+  at: number
+  /** Receives lines for the operator, if the tables are distributed and have rows. */
+  report?: ((line: string) => void) | undefined
+  /** Runs a task over another connection. */
+  useAnother: (task: (session: Session) => Promise<void>) => Promise<void>
+}
+
 /**
- * Applies the pending steps in one transaction, and returns them. If several programs migrate at the same time, one of them applies the
- * steps. The others wait for its lock on the table `migrations` and find nothing to do.
+ * Applies the pending steps in one transaction, and returns them. On Citus, then distributes the tables that are not distributed yet. If several
+ * programs migrate at the same time, one of them applies the steps. The others wait for its lock on the table `migrations` and find nothing to do.
  */
-export async function migrate(session: Session, at: number): Promise<Migration[]> {
+export async function migrate(session: Session, { at, report = () => undefined, useAnother }: Migrating): Promise<Migration[]> {
+  const cluster = (await hasCitus(session)) ? await loadCluster() : null
+  const taken = await runLocking(session, async () => {
+    await cluster?.changeShardsOneByOne(session)
+    const steps = await takeSteps(session, at)
+    await restoreFunction(session)
+    return steps
+  })
+  await cluster?.distribute(session, { report, useAnother, runLocking: (task) => runLocking(session, task) })
+  return taken
+}
+
+/**
+ * Runs a transaction while no other program migrates. If a long read holds the lock on a table, the transaction gives up early, because other
+ * statements wait behind it, and is repeated.
+ */
+async function runLocking<Result>(session: Session, task: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried++) {
     try {
       return await inTransaction(session, async () => {
-        const cluster = (await hasCitus(session)) ? await loadCluster() : null
-        await cluster?.changeShardsOneByOne(session)
-        const taken = await takeSteps(session, at)
-        await restoreFunction(session)
-        await cluster?.distribute(session)
-        return taken
+        const [found] = await session.query<{ name: string | null }>("SELECT to_regclass('migrations')::text AS name")
+        // On Citus, `IF NOT EXISTS` alone would lock a table that exists, and another program that migrates would wait for that lock.
+        if (found?.name === null)
+          await session.query(
+            'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)',
+          )
+        // Nodes that are starting can still read the table.
+        await session.query('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
+        await session.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
+        return task()
       })
     } catch (error) {
       const code = codeOf(error)
@@ -358,17 +387,9 @@ async function restoreFunction(session: Session): Promise<void> {
 }
 
 async function takeSteps(session: Session, at: number): Promise<Migration[]> {
-  await session.query(
-    'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)',
-  )
-  // Nodes that are starting can still read the table.
-  await session.query('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
   const taken = await appliedMigrations(session)
   refuseUnknown(MIGRATIONS, taken)
   const pending = pendingSteps(MIGRATIONS, taken)
-  if (pending.length === 0) return []
-  // If a long read holds the table, give up early: other statements wait behind this one.
-  await session.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
   for (const { number, name, oldest, sql: step } of pending) {
     // One statement at a time: Citus cannot pass a text of several statements to other machines.
     for (const statement of statementsOf(step)) await session.query(statement)

@@ -34,10 +34,10 @@ export function preparingConfirmation(connection: Connection): ReturnType<Connec
   return connection.prepareConfirmation('revision WHERE id = 1')
 }
 
-// Together with the database's time in seconds, with which nodes synchronise (`domain/model/store-clock.ts`), and whether commits wait
-// for a standby.
+// Together with the database's time in seconds, with which nodes synchronise (`domain/model/store-clock.ts`), whether commits wait
+// for a standby, and whether the extension Citus exists.
 export const READ_REVISION = `SELECT number, extract(epoch FROM clock_timestamp())::double precision AS now,
-     current_setting('synchronous_standby_names') <> '' AS replicated
+     current_setting('synchronous_standby_names') <> '' AS replicated, to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL AS "hasShards"
    FROM revision WHERE id = 1`
 export const READ_CHANGES = 'SELECT number, recent FROM revision WHERE id = 1'
 /** A write that changes nothing. */

@@ -18,7 +18,7 @@ export const DISTRIBUTED = {
 } as const
 
 /** One statement concerns a wallet and its receipts, so both are on the same machine. Citus can move every other table by itself. */
-const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = { receipts: 'wallets' }
+export const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = { receipts: 'wallets' }
 
 /**
  * Tables that are on the coordinator alone, so that a change of one of them, or the check whether the database takes writes, needs no
@@ -45,28 +45,6 @@ export const isOnCoordinator = (table: string): boolean => (ON_COORDINATOR as re
 
 /** Must run in the transaction that migrates, before its first step: a step on distributed tables changes all their shards. */
 export async function changeShardsOneByOne(transaction: Session): Promise<void> {
-  // Otherwise Citus refuses to distribute a table after a step that changed several shards at once.
+  // Otherwise Citus refuses some statements after one that changed several shards at once.
   await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-}
-
-/** Distributes the tables that are not distributed yet. Must run in the transaction that migrates. Existing rows move to their machines. */
-export async function distribute(transaction: Session): Promise<void> {
-  const rows = await transaction.query<{ name: string }>(
-    'SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)',
-  )
-  const placed = new Set(rows.map(({ name }) => name))
-  for (const table of ON_COORDINATOR) {
-    // Known to the other machines, so that a node may connect to any of them.
-    if (!placed.has(table)) await transaction.query(`SELECT citus_add_local_table_to_metadata('${table}')`)
-  }
-  for (const [table, column] of Object.entries(DISTRIBUTED)) {
-    const beside = BESIDE[table as keyof typeof DISTRIBUTED] ?? 'none'
-    if (!placed.has(table))
-      await transaction.query(`SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')`)
-  }
-  // Citus copies existing rows to their machines but does not delete them from the coordinator's own table. No statement reads them there.
-  for (const table of Object.keys(DISTRIBUTED))
-    await transaction.query(
-      `SELECT truncate_local_data_after_distributing_table('${table}') WHERE pg_relation_size('${table}') > 0`,
-    )
 }

@@ -1,4 +1,5 @@
 /** A database on Citus, which consists of several machines. Plain PostgreSQL never loads this folder. */
 export { openCluster } from './citus.ts'
-export { changeShardsOneByOne, distribute } from './distribution.ts'
+export { distribute } from './distribute.ts'
+export { changeShardsOneByOne } from './distribution.ts'
 export { askEveryMachine, checkMachines } from './every-machine.ts'

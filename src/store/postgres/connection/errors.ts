@@ -43,6 +43,8 @@ export function failureOf(error: unknown): Failure {
   if (LOST.test(code)) return severityOf(error) === 'ERROR' && code !== '08P01' ? 'machine_lost' : 'lost'
   // The error of Citus when its own server was killed.
   if (code === 'XX000' && (error as Error).message.startsWith('postmaster was shut down')) return 'lost'
+  // A table was distributed after Citus had planned the statement.
+  if (code === 'XX000' && (error as Error).message.startsWith('could not find valid entry for shard')) return 'stale'
   if (code === '25006') return 'read_only'
   if (code === '40001' || code === '40P01') return 'conflict'
   // `RevalidateCachedQuery`: a table changed after the statement was prepared. 26000: a pooler has dropped the prepared statement.

@@ -94,6 +94,15 @@ export class Runner {
     return { group: via ?? this.#group, query: attempt.query }
   }
 
+  /** Opens the cluster if the extension was created after the node found the server. */
+  async noteExtension(): Promise<void> {
+    const { server } = this.#group
+    if (!server?.state) return
+    server.state.hasShards = true
+    server.state.isDistributed = true
+    await this.#accept(server)
+  }
+
   /** Opens the cluster if a search finds one. */
   async #accept(server: Server): Promise<void> {
     if (!server.state?.hasShards) return

@@ -1,0 +1,133 @@
+/** Distributes the tables, also while servers run (docs/decisions/0075-growth-while-it-runs.md). */
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
+import type { Session } from '../connection/server.ts'
+import { BESIDE, DISTRIBUTED, ON_COORDINATOR } from './distribution.ts'
+
+export type Distributing = {
+  /** Receives a line for the operator when a step begins or ends, and while a table is copied. */
+  report: (line: string) => void
+  /**
+   * Runs a transaction while no other program migrates. It waits only briefly for each lock on a table, and is repeated if a lock was not free.
+   */
+  runLocking: <Result>(transaction: () => Promise<Result>) => Promise<Result>
+  /** Runs a task over another connection, while the first one is busy. */
+  useAnother: (task: (session: Session) => Promise<void>) => Promise<void>
+}
+
+type Table = keyof typeof DISTRIBUTED
+const TABLES = Object.keys(DISTRIBUTED) as Table[]
+
+/**
+ * In this time every running node notices the extension, and no longer sends statements over several rows. A node reads twice a second whether
+ * the extension exists.
+ */
+const NOTICED_WITHIN_MS = 10_000
+/** How often the progress of a copy is reported. */
+const REPORT_EVERY_MS = 10_000
+
+/**
+ * Distributes the tables that are not distributed yet. Throws the error of Citus if this fails. The tables that are done stay distributed, and a
+ * repetition continues.
+ */
+export async function distribute(session: Session, distributing: Distributing): Promise<void> {
+  const tables = await distributing.runLocking(() => distributeEmpty(session))
+  if (tables.length === 0) return
+  await requireLogicalDecoding(session)
+  if (await isInUse(session)) {
+    distributing.report(`Waiting ${NOTICED_WITHIN_MS / 1000} seconds, until every server has noticed Citus.`)
+    await new Promise((resolve) => setTimeout(resolve, NOTICED_WITHIN_MS))
+  }
+  // Citus itself would wait for the lock on a table without a limit, and the statements of the servers would wait behind it. In one transaction,
+  // the locks on all tables would be held until the end.
+  for (const table of [...ON_COORDINATOR, ...tables]) await distributing.runLocking(() => announce(session, table))
+  for (const table of tables) await copyRows(session, table, distributing)
+}
+
+/** Distributes the tables if all of them are empty, as in a new database. Returns those that are left. */
+async function distributeEmpty(transaction: Session): Promise<Table[]> {
+  const { distributed } = await readPlaces(transaction)
+  const tables = TABLES.filter((table) => !distributed.has(table))
+  if (await hasRows(transaction, tables)) return tables
+  for (const table of ON_COORDINATOR) await announce(transaction, table)
+  for (const table of tables) await transaction.query(`SELECT create_distributed_table(${argumentsOf(table)})`)
+  return []
+}
+
+/** Makes a table of the coordinator known to the other machines, so that a node may connect to any of them. */
+async function announce(transaction: Session, table: string): Promise<void> {
+  const { known } = await readPlaces(transaction)
+  if (!known.has(table)) await transaction.query(`SELECT citus_add_local_table_to_metadata('${table}')`)
+}
+
+/** The tables that the other machines know, and those of them that are distributed. */
+async function readPlaces(session: Session): Promise<Record<'known' | 'distributed', Set<string>>> {
+  const rows = await session.query<{ name: string; isDistributed: boolean }>(
+    `SELECT relname AS name, partmethod = 'h' AS "isDistributed"
+     FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)`,
+  )
+  const distributed = rows.filter(({ isDistributed }) => isDistributed)
+  return { known: new Set(rows.map(({ name }) => name)), distributed: new Set(distributed.map(({ name }) => name)) }
+}
+
+async function hasRows(session: Session, tables: readonly Table[]): Promise<boolean> {
+  const found = tables.map((table) => `EXISTS (SELECT FROM ${table})`).join(' OR ')
+  const [row] = await session.query<{ found: boolean }>(`SELECT ${found || 'false'} AS found`)
+  return row?.found === true
+}
+
+/** Citus copies the changes that are made meanwhile by logical decoding. */
+async function requireLogicalDecoding(session: Session): Promise<void> {
+  // The second setting exists since PostgreSQL 15.19, 16.15, 17.11 and 18.6.
+  const [settings] = await session.query<{ level: string; libraries: string | null }>(
+    `SELECT current_setting('wal_level') AS level, current_setting('output_plugin_libraries', true) AS libraries`,
+  )
+  const missing: string[] = []
+  if (settings?.level !== 'logical') missing.push('wal_level = logical')
+  if (!/\bcitus\b/.test(settings?.libraries ?? 'citus'))
+    missing.push("output_plugin_libraries = 'pgoutput, test_decoding, citus'")
+  if (missing.length > 0) throw new StoreUnavailable(`the tables have rows, and the coordinator lacks ${missing.join(' and ')}`)
+}
+
+/** Whether another program is connected to this database. */
+async function isInUse(session: Session): Promise<boolean> {
+  const others = await session.query(
+    `SELECT FROM pg_stat_activity
+     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+       AND application_name NOT LIKE 'citus%' LIMIT 1`,
+  )
+  return others.length > 0
+}
+
+/**
+ * Citus copies the rows to their machines, then the changes that were made meanwhile, and blocks changes until the last of these is copied. Citus
+ * does not allow this in a transaction with other statements.
+ */
+async function copyRows(session: Session, table: Table, { report, useAnother }: Distributing): Promise<void> {
+  const began = performance.now()
+  const finished = Promise.withResolvers<void>()
+  const watching = useAnother((another) => reportProgress(another, table, report, finished.promise))
+  try {
+    await session.query(`SELECT create_distributed_table_concurrently(${argumentsOf(table)})`)
+  } finally {
+    finished.resolve()
+    await watching
+  }
+  report(`Distributed ${table} in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
+}
+
+/** Reports how much of a table was copied, until `end`. */
+async function reportProgress(session: Session, table: Table, report: Distributing['report'], end: Promise<void>): Promise<void> {
+  for (;;) {
+    const timer = Promise.withResolvers<'due'>()
+    const timeout = setTimeout(() => timer.resolve('due'), REPORT_EVERY_MS)
+    if ((await Promise.race([timer.promise, end])) !== 'due') return clearTimeout(timeout)
+    const [row] = await session.query<{ line: string | null }>(
+      `SELECT format('%s of %s, %s', pg_size_pretty(sum(target_shard_size)), pg_size_pretty(max(source_shard_size)), min(status)) AS line
+       FROM get_rebalance_progress()`,
+    )
+    if (row?.line) report(`Distributing ${table}: ${row.line}`)
+  }
+}
+
+/** Citus can move a table by itself if the table is beside no other one. */
+const argumentsOf = (table: Table) => `'${table}', '${DISTRIBUTED[table]}', colocate_with => '${BESIDE[table] ?? 'none'}'`
