@@ -87,11 +87,15 @@ function projectOf(file: string): Project {
   return FAST.test(file) && !NOT_FAST.includes(file) ? 'fast' : 'main'
 }
 
-/** These files run in their own project and, if Citus is there, again on Citus: the admin API, the console, the commands on PostgreSQL. */
+/**
+ * These files run in their own project and, if Citus is there, again on Citus: the admin API, the console, the commands on PostgreSQL, and servers
+ * of two versions.
+ */
 const isAlsoOnCitus = (file: string) =>
   Boolean(process.env.TEST_CITUS_PG_BIN) &&
   ((file.startsWith('test/admin/') && ['main', 'journeys'].includes(projectOf(file))) ||
-    file === 'test/cli/commands/postgres.test.ts')
+    file === 'test/cli/commands/postgres.test.ts' ||
+    file === 'test/cli/serve/versions-side-by-side.test.ts')
 
 const FILES = globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
 

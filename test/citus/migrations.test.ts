@@ -7,7 +7,8 @@ import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.
 import { NOW, rotationOf } from '../store/contract/subject.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
-import { type Cluster, startCluster } from './cluster.ts'
+import type { PostgresServer } from '../support/postgres-server.ts'
+import { type Cluster, startCluster, using } from './cluster.ts'
 
 const test = base.extend(
   'cluster',
@@ -45,6 +46,30 @@ test('A step that alters distributed tables changes all their shards and keeps t
   expect(await migratePostgres(database.address, NOW)).toHaveLength(1)
   expect(await database.sql`SELECT DISTINCT added FROM grants`).toEqual([{ added: 'yes' }])
   await expectEverything(cluster, database)
+})
+
+test('While a long read on a worker delays a step, refreshes of the rows there succeed, and the step succeeds after the read', async ({
+  cluster,
+}) => {
+  const database = await distributedDatabase(cluster)
+  const store = await openPostgresStore(database.address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  const [grant] = await store.grants.listGrants({ clientId: 'c', limit: 1 })
+  const [shard] = await database.sql<{ table: string; port: number }[]>`
+    SELECT shard_name AS table, nodeport AS port FROM citus_shards
+    WHERE shardid = get_shard_id_for_distribution_column('grants', ${grant?.id}::text)`
+  const worker = cluster.workers.find(({ port }) => port === shard?.port) as PostgresServer
+  addStep(['grants'])
+  await using(worker.urlOf(database.name), async (reader) => {
+    await reader.unsafe(`BEGIN; SELECT count(*) FROM ${shard?.table}`)
+    const migrated = migratePostgres(database.address, NOW)
+    const waits = () => using(worker.urlOf(database.name), (sql) => sql`SELECT FROM pg_locks WHERE NOT granted`)
+    await expect.poll(waits).not.toEqual([])
+    for (let generation = 0; generation < 5; generation++)
+      expect((await store.grants.rotateRefreshToken(rotationOf(grant as never, generation))).kind).toBe('rotated')
+    await reader`COMMIT`
+    expect(await migrated).toHaveLength(1)
+  })
 })
 
 test('A database that is up to date is not changed by a migration', async ({ cluster }) => {

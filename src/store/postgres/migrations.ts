@@ -326,7 +326,7 @@ export type Migrating = {
 export async function migrate(session: Session, { at, report = () => undefined, useAnother }: Migrating): Promise<Migration[]> {
   const cluster = (await hasCitus(session)) ? await loadCluster() : null
   const taken = await runLocking(session, async () => {
-    await cluster?.changeShardsOneByOne(session)
+    await cluster?.configureSteps(session, { lockAtMost: LOCK_AT_MOST })
     const steps = await takeSteps(session, at)
     await restoreFunction(session)
     return steps

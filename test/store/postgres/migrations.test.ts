@@ -35,6 +35,24 @@ test('A database that was restored from a dump of its tables gets the function o
   expect(await sql`SELECT to_regproc('append_audit_lines')::text AS name`).toEqual([{ name: 'append_audit_lines' }])
 })
 
+test('A step during which servers may continue rewrites no table and adds no index to one, so its time does not grow with the rows (decision 0005)', async () => {
+  const { sql } = await newPostgresDatabase()
+  const readFiles = async () => {
+    const rows = await sql<{ table: string; file: string; indexes: number }[]>`
+      SELECT relname AS table, pg_relation_filenode(oid)::text AS file,
+             (SELECT count(*)::integer FROM pg_index WHERE indrelid = pg_class.oid) AS indexes
+      FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`
+    return new Map(rows.map(({ table, ...rest }) => [table, rest]))
+  }
+  for (const { number, oldest, sql: step } of MIGRATIONS) {
+    const before = await readFiles()
+    await sql.unsafe(step)
+    const after = await readFiles()
+    if (oldest < number)
+      for (const [table, files] of before) expect([number, table, after.get(table)]).toEqual([number, table, files])
+  }
+})
+
 test('PostgreSQL has the same migration steps as SQLite, number by number', () => {
   expect(ALL).toEqual(ON_SQLITE.map(({ number, name, oldest }) => ({ number, name, oldest })))
 })

@@ -43,8 +43,14 @@ export const ON_COORDINATOR = [
 
 export const isOnCoordinator = (table: string): boolean => (ON_COORDINATOR as readonly string[]).includes(table)
 
-/** Must run in the transaction that migrates, before its first step: a step on distributed tables changes all their shards. */
-export async function changeShardsOneByOne(transaction: Session): Promise<void> {
+/**
+ * Configures the transaction that migrates, before its first step: a step on distributed tables changes all their shards. `lockAtMost`: the
+ * milliseconds that a step may wait for a lock, on each machine.
+ */
+export async function configureSteps(transaction: Session, { lockAtMost }: { lockAtMost: number }): Promise<void> {
   // Otherwise Citus refuses some statements after one that changed several shards at once.
   await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+  // Citus sends to the other machines what is set after this.
+  await transaction.query("SET LOCAL citus.propagate_set_commands = 'local'")
+  await transaction.query(`SET LOCAL lock_timeout = ${lockAtMost}`)
 }
