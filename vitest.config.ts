@@ -14,7 +14,9 @@ process.env.TMPDIR ??= temporaryFolder()
 type Project = 'fast' | 'main' | 'isolated' | 'journeys' | 'looks' | 'chaos' | 'citus' | 'prometheus'
 
 /** Load on several processes while they, their database and their network fail. */
-const CHAOS = ['feed/feed', 'postgres', 'promotion', 'rolling-restart', 'sqlite'].map((name) => `test/chaos/${name}.test.ts`)
+const CHAOS = ['feed/feed', 'order/porcupine', 'postgres', 'promotion', 'rolling-restart', 'sqlite'].map(
+  (name) => `test/chaos/${name}.test.ts`,
+)
 /** Files that replace modules, or record how modules are loaded. */
 const ISOLATED = [
   'test/http/consent/consent-budget.test.ts',

@@ -65,7 +65,7 @@ export type Entry = {
 }
 
 export type Violation = {
-  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'defect'
+  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'defect'
   words: string
   /** the entries that show it, with the violating response last */
   entries: Entry[]

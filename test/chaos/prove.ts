@@ -1,5 +1,6 @@
 /** Performs a run with the seed of this process, prints its figures, and checks it against the invariants. */
 import { expect } from 'vitest'
+import { checkWithPorcupine, isGoInstalled, type PorcupineResult } from './order/porcupine.ts'
 import { readSeed, seeded } from './random.ts'
 import { explain, recoveryTimes, summarize } from './report.ts'
 import { performRun, type Run } from './run.ts'
@@ -31,7 +32,8 @@ export async function prove(
     .stream(run.name)
     .below(2 ** 32)
   const outcome = await performRun({ ...run, seed: runSeed, seconds, people: 6, contractPeople: 2, racers: 50 })
-  const figures = `TEST_SEED=${seed}: ${summarize(outcome)}`
+  const porcupine = isGoInstalled() ? await checkWithPorcupine(outcome.order.searched) : null
+  const figures = `TEST_SEED=${seed}: ${summarize(outcome)}, ${describePorcupine(porcupine)}`
   console.info(`${run.name}\n  ${figures}`)
   await annotate(figures)
   const { alarms, brokenTrail, recovered } = outcome
@@ -40,6 +42,13 @@ export async function prove(
     seconds.some((each) => each > MAX_RECOVERY_SECONDS),
   )
   // The figures are part of the comparison, so that the message of a failure has the seed.
-  const clean = { figures, violations: [], alarms: [], brokenTrail: null, recovered: true, late: [] }
-  expect({ figures, violations, alarms, brokenTrail, recovered, late }).toEqual(clean)
+  const clean = { figures, violations: [], unexplained: 0, alarms: [], brokenTrail: null, recovered: true, late: [] }
+  const unexplained = porcupine?.illegal.length ?? 0
+  expect({ figures, violations, unexplained, alarms, brokenTrail, recovered, late }).toEqual(clean)
+}
+
+function describePorcupine(result: PorcupineResult | null): string {
+  if (!result) return 'porcupine not run, because Go is not installed'
+  const { ok, illegal, undecided, seconds } = result
+  return `porcupine: ${ok} of these histories linearizable, ${illegal.length} not, ${undecided} undecided, in ${seconds.toFixed(1)} s`
 }

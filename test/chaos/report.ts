@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { CHAIN, type Entry, type Violation } from './history.ts'
 import type { Mark, Outcome } from './run.ts'
 
-export function summarize({ history: all, faults, cuts, chainChecks, marks, violations }: Outcome): string {
+export function summarize({ history: all, faults, cuts, chainChecks, marks, order, violations }: Outcome): string {
   const history = all.filter(({ node }) => node !== CHAIN)
   const count = (kind: string): number => history.filter(({ response }) => response.kind === kind).length
   const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`)
@@ -22,6 +22,7 @@ export function summarize({ history: all, faults, cuts, chainChecks, marks, viol
       const longest = Math.max(...seconds).toFixed(1)
       return `recovery after ${after} (${seconds.length}) median ${middle(seconds)?.toFixed(1)} s, longest ${longest} s`
     }),
+    `order of ${order.operations} operations in the histories of ${order.grants} grants, found in ${order.seconds.toFixed(1)} s`,
     `violations ${violations.length}`,
   ].join(', ')
 }

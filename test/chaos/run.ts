@@ -12,6 +12,7 @@ import { checkHistory } from './check-history.ts'
 import type { Rules } from './endings.ts'
 import { type Entry, now, type Violation } from './history.ts'
 import { createNodes, DATABASE_AWAY, type ServiceNode } from './nodes.ts'
+import { checkOrder, type OrderCheck } from './order/index.ts'
 import { type Random, seeded } from './random.ts'
 import { type RecordedChain, startRecordedChain, type Wallet } from './recorded-chain.ts'
 import { type AppClient, RecordedClient, type ResourceServer } from './recorded-client.ts'
@@ -61,6 +62,8 @@ export type Outcome = {
   seed: number
   history: Entry[]
   violations: Violation[]
+  /** what was searched for I7 */
+  order: OrderCheck
   /** lines of the service's logs that need an operator */
   alarms: string[]
   faults: Record<string, number>
@@ -106,10 +109,13 @@ export async function performRun(run: Run): Promise<Outcome> {
     const auditBegin = recorded.history.length
     await Promise.all(people.map((person) => person.audit()))
     const last = recorded.history.slice(auditBegin)
+    const rules = rulesFor(clients, settling)
+    const order = checkOrder(recorded.history, rules)
     return {
       seed: run.seed,
       history: recorded.history,
-      violations: checkHistory(recorded.history, rulesFor(clients, settling)),
+      violations: [...checkHistory(recorded.history, rules), ...order.violations],
+      order,
       alarms: nodes.flatMap((node) => alarmsIn(node.log())),
       faults,
       cuts: nodes.reduce((sum, { proxy }) => sum + proxy.cuts(), 0),
