@@ -68,6 +68,41 @@ bit active_after_ending = 0;
 bit taken_back = 0;
 bit ended_without_cause = 0;
 
+/*
+ * With -DTRACE, a run ends with its history, which scripts/test-model.ts compares with the specification of one grant in
+ * test/chaos/order. An event is the number of its process times 32, plus what happened.
+ */
+#define BEGIN_REDEEM 0
+/* plus the token, 1 to 3 */
+#define BEGIN_REFRESH 0
+#define BEGIN_END 4
+#define REFUSED_OR_DONE 5
+#define SEEN_ACTIVE 6
+#define SEEN_ENDED 7
+#define GOT_TOKENS(generation, key) (8 + (generation - 1) * 4 + key % 4)
+#ifdef TRACE
+byte events[7];
+byte eventCount = 0;
+#endif
+
+inline note(what) {
+#ifdef TRACE
+  events[eventCount] = _pid * 32 + what;
+  eventCount++
+#else
+  skip
+#endif
+}
+
+/* A request that is refused because the grant has ended acknowledges nothing: the ending may be on the primary alone. */
+inline noteFoundEnded(what) {
+#if CANCELLED_AT_MOST == 0
+  note(what)
+#else
+  skip
+#endif
+}
+
 inline violate(property) {
   property = 1;
   assert(!property)
@@ -160,8 +195,9 @@ proctype Refresh(byte me) {
     :: newest >= 3 -> token = 3
     fi;
 #ifndef SCENE_HONEST
-    mayHaveEnded = 1
+    mayHaveEnded = 1;
 #endif
+    note(BEGIN_REFRESH + token)
   };
 
 rotate:
@@ -196,7 +232,7 @@ rotate:
     key = me;
 #endif
     if
-    :: !IS_ACTIVE -> goto stop
+    :: !IS_ACTIVE -> noteFoundEnded(REFUSED_OR_DONE); goto stop
     :: IS_ACTIVE && generation == token && token == 3 -> goto stop
     :: IS_ACTIVE && generation == token && token < 3 -> goto rotate
     :: IS_ACTIVE && generation < token -> goto stop
@@ -232,6 +268,7 @@ respond:
     :: else -> skip
     fi;
     check();
+    note(GOT_TOKENS(generation, key));
     goto stop
   };
 
@@ -249,7 +286,8 @@ replay:
       fi;
 #endif
       endingAcknowledged = 1;
-      check()
+      check();
+      note(REFUSED_OR_DONE)
     :: else -> skip
     fi
   };
@@ -268,7 +306,7 @@ repeat:
       commit();
       if
       :: lost -> goto repeat
-      :: else -> endingAcknowledged = 1; check(); goto stop
+      :: else -> endingAcknowledged = 1; check(); note(REFUSED_OR_DONE); goto stop
       fi
     :: else -> server = cur
     fi
@@ -290,14 +328,15 @@ repeat:
 #endif
   atomic {
     endingAcknowledged = 1;
-    check()
+    check();
+    note(REFUSED_OR_DONE)
   }
 }
 
 proctype EndGrant() {
   byte server;
   bit lost;
-  mayHaveEnded = 1;
+  atomic { mayHaveEnded = 1; note(BEGIN_END) };
   endGrant();
 stop:
   skip
@@ -331,7 +370,7 @@ proctype Redeem(byte me) {
   atomic { codeEpoch = ROW.epoch };
 #endif
 #endif
-  isLate = sessionEndAcknowledged;
+  atomic { isLate = sessionEndAcknowledged; note(BEGIN_REDEEM) };
 
 #ifdef WITHOUT_READING_THE_EPOCH_AFTER_THE_RESERVATION
   atomic { epoch = ROW.epoch; sessionEnded = ROW.sessionEnded };
@@ -440,6 +479,7 @@ respond:
     :: else -> skip
     fi;
     check();
+    note(GOT_TOKENS(1, me));
     goto stop
   };
 
@@ -453,6 +493,7 @@ refuse:
       commit()
     :: else -> skip
     fi;
+    noteFoundEnded(REFUSED_OR_DONE);
     goto stop
   };
 
@@ -613,7 +654,7 @@ proctype EndMany() {
   byte raised;
   bit lost;
   bit wasFound;
-  mayHaveEnded = 1;
+  atomic { mayHaveEnded = 1; note(BEGIN_END) };
   atomic { first = cur };
 #ifdef WITHOUT_ENDING_GRANTS_LAST
   raised = 9;
@@ -636,7 +677,8 @@ proctype EndMany() {
   atomic {
     endingAcknowledged = 1;
     appEndAcknowledged = 1;
-    check()
+    check();
+    note(REFUSED_OR_DONE)
   };
 stop:
   skip
@@ -670,6 +712,17 @@ respond:
   };
 stop:
   skip
+}
+
+/* A client that has a token reads whether the grant is active. Without -DTRACE, check() takes the place of this request. */
+proctype Introspect() {
+  atomic {
+    redeemedBy != 0 ->
+    if
+    :: IS_ACTIVE -> note(SEEN_ACTIVE)
+    :: else -> noteFoundEnded(SEEN_ENDED)
+    fi
+  }
 }
 
 /* The standby is promoted. The old primary never returns. */
@@ -769,5 +822,17 @@ init {
 #else
     run Failover()
 #endif
+#ifdef TRACE
+    ;
+    run Introspect()
+#endif
   }
+#ifdef TRACE
+  ;
+  d_step {
+    /* Spin leaves a variable out of the state if no condition reads it. */
+    (_nr_pr == 1 || _nr_pr == 2 && redeemedBy == 0) && events[0] != 255 ->
+    printf("history %d: %d %d %d %d %d %d %d\n", eventCount, events[0], events[1], events[2], events[3], events[4], events[5], events[6])
+  }
+#endif
 }
