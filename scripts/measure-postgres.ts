@@ -2,11 +2,14 @@
  * Measures what the moves cost on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
- *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker]]
+ *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker] [--shards 64]] [--by-wallet]
  *
  * With --citus the rows lie on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). The address of the
  * database is the coordinator's, or, with `--via worker`, that of a worker. Statements for one row go straight to the machine of the row.
  * The processor time that the servers need while idle is measured first, and subtracted.
+ *
+ * With --by-wallet, each wallet has five grants and two sessions, and what finds rows by their wallet is measured: on Citus, grants and sessions on every
+ * machine, receipts on one (docs/decisions/0077-a-wallets-rows-together.md).
  *
  * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
  * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
@@ -15,6 +18,8 @@ import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { databaseUrl } from '../src/config/database-url.ts'
+import { endEverything } from '../src/domain/consent/end-grants.ts'
+import { PAGE } from '../src/domain/model/pages.ts'
 import type { Store } from '../src/domain/model/store.ts'
 import { migratePostgres, openPostgresStore } from '../src/store/postgres/index.ts'
 import { startCluster } from '../test/citus/cluster.ts'
@@ -28,10 +33,15 @@ const { values } = parseArgs({
     'wal-compression': { type: 'string', default: 'off' },
     citus: { type: 'string', default: '0' },
     via: { type: 'string', default: 'coordinator' },
+    shards: { type: 'string', default: '32' },
+    'by-wallet': { type: 'boolean', default: false },
   },
 })
 const [GRANTS, OPERATIONS] = [Number(values.grants), Number(values.operations)]
-const IN_FLIGHT = 32
+const [GRANTS_OF_WALLET, SESSIONS_OF_WALLET] = values['by-wallet'] ? [5, 2] : [1, 1]
+const WALLETS = GRANTS / GRANTS_OF_WALLET
+// A statement on every machine is slow: with 32 at once, statements that wait would exceed the timeout.
+const IN_FLIGHT = values['by-wallet'] ? 4 : 32
 const NOW = Math.floor(Date.now() / 1000)
 const DAY = 86_400
 
@@ -55,7 +65,7 @@ async function start(): Promise<Servers> {
     const server = await startPostgres(SETTINGS)
     return { coordinator: server, workers: [], database: 'postgres', close: () => server.remove() }
   }
-  const cluster = await startCluster(Number(values.citus), { ...SETTINGS, 'citus.shard_count': '32' })
+  const cluster = await startCluster(Number(values.citus), { ...SETTINGS, 'citus.shard_count': values.shards })
   await cluster.newDatabase({ name: 'measured' })
   return { ...cluster, database: 'measured' }
 }
@@ -88,6 +98,11 @@ async function measure(): Promise<void> {
     '| | per second | node | database, or coordinator | workers | log | of it whole pages |\n|---|---|---|---|---|---|---|',
   )
   background = await measureBackground()
+  if (values['by-wallet']) {
+    await measureByWallet(sql, store)
+    await store.close()
+    return sql.end()
+  }
   const measured = (name: string, move: (number: number) => Promise<unknown>) => printCost(sql, name, move)
   await sql`CHECKPOINT`
   await measured('refresh, first touch of a page since a checkpoint', () => refreshOnce(refresh, anyGrant()))
@@ -111,6 +126,27 @@ async function measure(): Promise<void> {
   await sql.end()
 }
 
+/** What finds rows by their wallet, and a code exchange to compare with. */
+async function measureByWallet(sql: Sql, store: Store): Promise<void> {
+  const measured = (name: string, move: () => Promise<unknown>) => printCost(sql, name, move)
+  const anyWallet = () => walletOf(randomInt(1, WALLETS + 1))
+  await measured('redeem (put a grant, read an epoch)', async () => {
+    await store.grants.redeemCode(someGrant(), randomUUID(), NOW)
+    await store.wallets.readEpoch(anyWallet())
+  })
+  const ofClient = () => store.grants.listUnendedGrants({ wallet: anyWallet(), clientId: CLIENT, limit: PAGE })
+  await measured('list a wallet’s grants with a client (after a code exchange)', ofClient)
+  await measured('list a wallet’s grants', () => store.grants.listUnendedGrants({ wallet: anyWallet(), limit: PAGE }))
+  await measured('list a wallet’s sessions (after a sign-in)', () =>
+    store.sessions.listSessions(anyWallet(), { at: NOW, limit: PAGE }),
+  )
+  await measured('list a wallet’s receipts', () => store.receipts.listReceipts(anyWallet(), { limit: PAGE }))
+  const endings = { add: async () => null, read: async () => null }
+  const ending = { store, endings, now: () => NOW + 1, audit: async () => {}, announceEnded: () => {} }
+  let wallet = 0
+  await measured('end everything: five grants, two sessions', () => endEverything(ending, walletOf(++wallet)))
+}
+
 async function refreshOnce(refresh: (number: number) => Promise<void>, wanted: number): Promise<void> {
   let number = wanted
   while (busy.has(number)) number = (number % GRANTS) + 1
@@ -128,7 +164,7 @@ async function each(times: number, move: (index: number) => Promise<unknown>): P
 }
 
 async function printCost(sql: Sql, name: string, move: (index: number) => Promise<unknown>): Promise<void> {
-  await each(2000, move)
+  await each(Math.min(2000, OPERATIONS), move)
   const cost = await costOf(sql, move)
   const micro = (seconds: number) => `${Math.round(seconds * 1e6)} µs`
   console.log(
@@ -228,7 +264,7 @@ const rotationOf = (number: number, generation: number): Parameters<Store['grant
 const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   id: randomUUID(),
   clientId: CLIENT,
-  wallet: walletOf(randomInt(1, GRANTS + 1)),
+  wallet: walletOf(randomInt(1, WALLETS + 1)),
   walletKind: 'ordinary',
   receiptId: randomUUID(),
   consented: true,
@@ -246,26 +282,26 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   epoch: 0,
 })
 
-/** As many grants, sessions and wallets, and a receipt for every tenth of them, put by SQL in no order of their keys. */
+/** Grants, their wallets and sessions, and a receipt for every tenth wallet, put by SQL in no order of their keys. */
 async function fill(sql: Sql): Promise<void> {
-  const numbers = `FROM generate_series(1, ${GRANTS}) AS n`
+  const numbers = (count: number) => `FROM generate_series(1, ${count}) AS n`
   const id = `md5('grant ' || n)::uuid::text`
-  const wallet = `'0x' || md5('wallet ' || n) || left(md5('more ' || n), 8)`
+  const wallet = (number: string) => `'0x' || md5('wallet ' || ${number}) || left(md5('more ' || ${number}), 8)`
   await sql.unsafe(`
     INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
                         refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id)
-      SELECT ${id}, '${CLIENT}', ${wallet}, 'ordinary', gen_random_uuid(), true, '["enhancement"]', '["https://api.example.com/"]',
-             ${NOW}, ${NOW + 30 * DAY} + n, ${NOW + 14 * DAY}, 0, 'abcdefghij', ${NOW - 3600}, gen_random_uuid() ${numbers} ORDER BY hashtext(n::text)`)
+      SELECT ${id}, '${CLIENT}', ${wallet(`(n - 1) / ${GRANTS_OF_WALLET} + 1`)}, 'ordinary', gen_random_uuid(), true, '["enhancement"]', '["https://api.example.com/"]',
+             ${NOW}, ${NOW + 30 * DAY} + n, ${NOW + 14 * DAY}, 0, 'abcdefghij', ${NOW - 3600}, gen_random_uuid() ${numbers(GRANTS)} ORDER BY hashtext(n::text)`)
   await sql.unsafe(`
     INSERT INTO sessions (hash, wallet, chain_id, method, receipt_id, epoch, auth_time, last_seen_at, expires_at, attempt_id)
-      SELECT CASE WHEN n % 10 = 0 THEN 'session-' || n ELSE encode(sha256(n::text::bytea), 'base64') END, ${wallet}, 1, 'signature',
-             gen_random_uuid(), 0, ${NOW}, ${NOW}, ${NOW + 14 * DAY} + n, gen_random_uuid() ${numbers} ORDER BY hashtext(n::text)`)
-  await sql.unsafe(`INSERT INTO wallets SELECT ${wallet}, 0, true ${numbers} ORDER BY hashtext(n::text)`)
+      SELECT CASE WHEN n % 10 = 0 THEN 'session-' || n ELSE encode(sha256(n::text::bytea), 'base64') END, ${wallet(`(n - 1) / ${SESSIONS_OF_WALLET} + 1`)}, 1, 'signature',
+             gen_random_uuid(), 0, ${NOW}, ${NOW}, ${NOW + 14 * DAY} + n, gen_random_uuid() ${numbers(WALLETS * SESSIONS_OF_WALLET)} ORDER BY hashtext(n::text)`)
+  await sql.unsafe(`INSERT INTO wallets SELECT ${wallet('n')}, 0, true ${numbers(WALLETS)} ORDER BY hashtext(n::text)`)
   await sql.unsafe(`
-    INSERT INTO receipts SELECT ${wallet}, gen_random_uuid(), 'ordinary', 1, '${CLIENT}', 'https://app.example.net/callback', '["enhancement"]',
+    INSERT INTO receipts SELECT ${wallet('n')}, gen_random_uuid(), 'ordinary', 1, '${CLIENT}', 'https://app.example.net/callback', '["enhancement"]',
       '["https://api.example.com/"]', ${NOW}, ${NOW + 30 * DAY} + n, NULL, ${NOW},
       (SELECT string_agg(encode(sha256((n * 100 + part)::text::bytea), 'hex'), '') FROM generate_series(1, 24) AS part)
-    ${numbers} WHERE n % 10 = 0`)
+    ${numbers(WALLETS)} WHERE n % 10 = 0`)
 }
 
 async function printSizes(sql: Sql): Promise<void> {
