@@ -3,6 +3,7 @@
  * it is not set, and longer if the growth needs more time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
 import { prove } from '../chaos/prove.ts'
 import type { Fault, Scene } from '../chaos/run.ts'
 import { run } from '../cli/run.ts'
@@ -40,7 +41,7 @@ test(
       const migrated = await run(['migrate'], env, Math.floor(Date.now() / 1000))
       mark('the distribution')
       expect(migrated).toMatchObject({ exit: 0, out: expect.stringContaining('up to date') })
-      expect(migrated.err.match(/^Distributed \w+/gm)).toHaveLength(6)
+      expect(migrated.err.match(/^Distributed \w+/gm)).toHaveLength(Object.keys(DISTRIBUTED).length)
       await expectDirect(database, cluster.workers, nodes.length)
     })
     await prove(

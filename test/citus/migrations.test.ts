@@ -21,24 +21,37 @@ const test = base.extend(
 
 const ROWS = 200
 
-test('A plain database is distributed with its rows', async ({ cluster }) => {
+// Each table takes some seconds, more on a busy machine.
+const PATIENCE = { timeout: 300_000 }
+
+test('A plain database is distributed with its rows, by a role without special rights', PATIENCE, async ({ cluster }) => {
   const database = await plainDatabase(cluster)
-  await migratePostgres(database.address, NOW)
+  const role = `role_of_${database.name}`
+  const create = `CREATE ROLE ${role} LOGIN PASSWORD '${database.address.password}'; ALTER DATABASE ${database.name} OWNER TO ${role}`
+  for (const { urlOf } of [cluster.coordinator, ...cluster.workers]) await using(urlOf('postgres'), (sql) => sql.unsafe(create))
+  await database.sql.unsafe(`
+    DO $$ BEGIN EXECUTE (SELECT string_agg(format('ALTER TABLE %I OWNER TO ${role};', relname), '') FROM pg_class
+                         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace); END $$`)
+  await migratePostgres({ ...database.address, user: role }, NOW)
   await expectEverything(cluster, database)
 })
 
-test('A distribution that was interrupted leaves every row, and the next migration completes it', async ({ cluster }) => {
-  const database = await plainDatabase(cluster)
-  const interrupted = migratePostgres(database.address, NOW).catch((error: unknown) => error)
-  const interrupt = () =>
-    database.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+test(
+  'A distribution that was interrupted leaves every row, and the next migration completes it',
+  PATIENCE,
+  async ({ cluster }) => {
+    const database = await plainDatabase(cluster)
+    const interrupted = migratePostgres(database.address, NOW).catch((error: unknown) => error)
+    const interrupt = () =>
+      database.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                  WHERE state = 'active' AND query LIKE 'SELECT create_distributed_table_concurrently(''sessions''%'`
-  await expect.poll(interrupt, { timeout: 60_000 }).toHaveLength(1)
-  expect(await interrupted).toBeInstanceOf(StoreUnavailable)
-  expect(await database.sql`SELECT count(*)::integer AS rows FROM sessions`).toEqual([{ rows: ROWS }])
-  await migratePostgres(database.address, NOW)
-  await expectEverything(cluster, database)
-})
+    await expect.poll(interrupt, { timeout: 60_000 }).toHaveLength(1)
+    expect(await interrupted).toBeInstanceOf(StoreUnavailable)
+    expect(await database.sql`SELECT count(*)::integer AS rows FROM sessions`).toEqual([{ rows: ROWS }])
+    await migratePostgres(database.address, NOW)
+    await expectEverything(cluster, database)
+  },
+)
 
 test('A step that alters distributed tables changes all their shards and keeps the rows', async ({ cluster }) => {
   const database = await distributedDatabase(cluster)

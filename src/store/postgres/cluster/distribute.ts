@@ -77,9 +77,10 @@ async function hasRows(session: Session, tables: readonly Table[]): Promise<bool
 
 /** Citus copies the changes that are made meanwhile by logical decoding. */
 async function requireLogicalDecoding(session: Session): Promise<void> {
-  // The second setting exists since PostgreSQL 15.19, 16.15, 17.11 and 18.6.
+  // The second setting exists since PostgreSQL 15.19, 16.15, 17.11 and 18.6. Without special rights, a role does not see the setting.
   const [settings] = await session.query<{ level: string; libraries: string | null }>(
-    `SELECT current_setting('wal_level') AS level, current_setting('output_plugin_libraries', true) AS libraries`,
+    `SELECT current_setting('wal_level') AS level,
+            (SELECT setting FROM pg_settings WHERE name = 'output_plugin_libraries') AS libraries`,
   )
   const missing: string[] = []
   if (settings?.level !== 'logical') missing.push('wal_level = logical')
