@@ -24,11 +24,14 @@ export function openAccessToken(ring: KeyRing, issuer: string, token: string): A
 
 /** The same, and undefined for a token that has expired at `now` (epoch seconds). */
 export function openLiveAccessToken(ring: KeyRing, issuer: string, token: string, now: number): AccessTokenClaims | undefined {
-  return open(ring, token, ({ iss, exp }) => iss === issuer && exp > now)
+  // Any caller can send an object as `exp`, and a comparison with an object can throw.
+  return open(ring, token, ({ iss, exp }) => iss === issuer && typeof exp === 'number' && exp > now)
 }
 
+type Unverified = { [Name in keyof AccessTokenClaims]?: unknown }
+
 /** `isMeant` may be called before the signature is checked: any caller can present any number of old tokens. */
-function open(ring: KeyRing, token: string, isMeant: (claims: AccessTokenClaims) => boolean): AccessTokenClaims | undefined {
+function open(ring: KeyRing, token: string, isMeant: (claims: Unverified) => boolean): AccessTokenClaims | undefined {
   if (token.length > TOKEN_AT_MOST) return undefined
   const name = ring.known.nameOf(token)
   let claims = ring.decoded.find(name)
@@ -45,9 +48,8 @@ function decodeOrVerify(
   ring: KeyRing,
   name: string,
   token: string,
-  isMeant: (claims: AccessTokenClaims) => boolean,
+  isMeant: (claims: Unverified) => boolean,
 ): AccessTokenClaims | undefined {
-  const isPossible = isMeant as (claims: object) => boolean
-  const claims = ring.known.has(name) ? claimsOf(token) : openJwt((id) => ring.opener('sign', id), TYPE, token, isPossible)
+  const claims = ring.known.has(name) ? claimsOf(token) : openJwt((id) => ring.opener('sign', id), TYPE, token, isMeant)
   return claims as AccessTokenClaims | undefined
 }

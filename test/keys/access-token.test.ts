@@ -67,6 +67,14 @@ describe.each(['ES256', 'EdDSA', 'RS256'] as const)('Access tokens signed with %
     expect(checks).toBe(1)
   })
 
+  test('A forged token whose exp cannot be compared with a number is refused like any other', () => {
+    const head = part({ typ: 'at+jwt', alg: algorithm, kid: key.id })
+    for (const exp of [{ valueOf: 1, toString: 1 }, [[{ toString: null }]], '9'.repeat(12), [NOW + 600], null, undefined]) {
+      const forged = `${head}.${part({ ...CLAIMS, exp })}.${Buffer.alloc(64).toString('base64url')}`
+      expect(openLiveAccessToken(ring, ISSUER, forged, NOW)).toBeUndefined()
+    }
+  })
+
   test('An access token opens only with the key that its kid names', () => {
     expect(openAccessToken(ringOf([signKey(algorithm)]), ISSUER, token)).toBeUndefined()
     expect(openAccessToken(ringOf([signKey(algorithm), key]), ISSUER, token)).toEqual(CLAIMS)
