@@ -32,7 +32,9 @@ test('A plain database is distributed with its rows, by a role without special r
   await database.sql.unsafe(`
     DO $$ BEGIN EXECUTE (SELECT string_agg(format('ALTER TABLE %I OWNER TO ${role};', relname), '') FROM pg_class
                          WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace); END $$`)
-  await migratePostgres({ ...database.address, user: role }, NOW)
+  const reported: string[] = []
+  await migratePostgres({ ...database.address, user: role }, NOW, (line) => reported.push(line))
+  expect(reported[0], 'the connections of other roles are noticed').toMatch(/^Waiting 10 seconds/)
   await expectEverything(cluster, database)
 })
 

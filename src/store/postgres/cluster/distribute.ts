@@ -91,10 +91,11 @@ async function requireLogicalDecoding(session: Session): Promise<void> {
 
 /** Whether another program is connected to this database. */
 async function isInUse(session: Session): Promise<boolean> {
+  // Without special rights, a role does not see the type of another role's connection.
   const others = await session.query(
     `SELECT FROM pg_stat_activity
-     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-       AND application_name NOT LIKE 'citus%' LIMIT 1`,
+     WHERE datname = current_database() AND coalesce(backend_type, 'client backend') = 'client backend' AND pid <> pg_backend_pid()
+       AND application_name NOT ILIKE 'citus%' LIMIT 1`,
   )
   return others.length > 0
 }
@@ -106,7 +107,10 @@ async function isInUse(session: Session): Promise<boolean> {
 async function copyRows(session: Session, table: Table, { report, useAnother }: Distributing): Promise<void> {
   const began = performance.now()
   const finished = Promise.withResolvers<void>()
-  const watching = useAnother((another) => reportProgress(another, table, report, finished.promise))
+  // The copy continues without it, for example if the server has no connection left.
+  const watching = useAnother((another) => reportProgress(another, table, report, finished.promise)).catch(() =>
+    report(`Distributing ${table}: the progress cannot be read`),
+  )
   try {
     await session.query(`SELECT create_distributed_table_concurrently(${argumentsOf(table)})`)
   } finally {
