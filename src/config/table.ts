@@ -157,7 +157,8 @@ const login = {
   },
   sessionsPerWallet: {
     name: 'SESSIONS_PER_WALLET',
-    words: 'Maximum number of open sessions of one wallet. A sign-in beyond that ends the oldest session (`superseded`).',
+    words:
+      'Maximum number of open sessions of one wallet. Sign-ins beyond that end the oldest sessions (`superseded`). A limit above ten is checked after some sign-ins, and can be exceeded by a tenth on average.',
     usedBy: auth,
     parse: read.integer(1, 500, 'sessions'),
     preset: '200',
@@ -283,7 +284,7 @@ const tokens = {
   grantsPerWalletAndClient: {
     name: 'GRANTS_PER_WALLET_AND_CLIENT',
     words:
-      'Maximum number of active grants of one wallet at one client. A code exchange beyond that ends the oldest grant (`superseded`) within seconds.',
+      'Maximum number of active grants of one wallet at one client. Code exchanges beyond that end the oldest grants (`superseded`). A limit above ten is checked after some code exchanges, and can be exceeded by a tenth on average.',
     usedBy: auth,
     parse: read.integer(1, 500, 'grants'),
     preset: '100',

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { runDoctor } from '../cli/doctor/installation.ts'
-import { NOW } from '../store/contract/subject.ts'
+import { NOW, someWallet } from '../store/contract/subject.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
@@ -55,6 +55,26 @@ test.for<[string, Record<string, string>]>([
   await set(worker, settings)
   await expect.poll(() => openStore(cluster.coordinator).catch((error: Error) => error.message)).toContain(refused)
   await expect(openStore(cluster.workers[0] as PostgresServer)).rejects.toThrow(refused)
+})
+
+test('Lists of all shards open no connection for each shard (docs/decisions/0077-a-wallets-rows-together.md)', async () => {
+  // Otherwise Citus opens further connections only for statements that take longer than ten milliseconds.
+  await set(cluster.coordinator, { 'citus.executor_slow_start_interval': '0ms' })
+  const store = await openStore(cluster.coordinator)
+  const list = () => store.grants.listUnendedGrants({ wallet: someWallet(), limit: 10 })
+  const sessionsBegun = () =>
+    using(worker.urlOf(database.name), async (sql) => {
+      await sql`SELECT pg_stat_clear_snapshot()`
+      const [row] = await sql<{ sessions: number }[]>`
+        SELECT sessions::integer FROM pg_stat_database WHERE datname = ${database.name}`
+      return row?.sessions ?? 0
+    })
+  // The first list opens the connections that are kept.
+  await list()
+  const before = await sessionsBegun()
+  for (let each = 0; each < 20; each++) await list()
+  // The node, its checks and this test have a few.
+  expect((await sessionsBegun()) - before).toBeLessThan(20)
 })
 
 test('A running node stops its work while fsync is off on a worker, and continues afterwards', { timeout: 60_000 }, async () => {

@@ -3,9 +3,11 @@
  * the receipts of one wallet at one client; the oldest are deleted.
  *
  * A request only registers the new grant, session or receipt. The limits are checked once a second, after the response. If two nodes check the
- * same wallet at once, both end the same grants or sessions: the oldest.
+ * same wallet at once, both end the same grants or sessions: the oldest. A check costs more than the code exchange itself. So a limit above ten is
+ * checked after some new grants or sessions only, chosen at random: this needs no memory of wallets, and holds for any number of nodes
+ * (docs/decisions/0077-a-wallets-rows-together.md).
  */
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { type Ending, endAndAnnounce } from '../consent/end-grants.ts'
 import { RECEIPTS_READ } from '../consent/receipt.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
@@ -15,6 +17,9 @@ import { LATE_BY_AT_MOST, type RequestStore } from '../model/request-store.ts'
 
 export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: number }
 
+/** The average number of checks while a wallet gets as many grants or sessions as its limit. A wallet exceeds its limit by a tenth on average. */
+const CHECKS_PER_LIMIT = 10
+
 /** The most wallets that wait for a check. A wallet beyond this number is checked after the next grant or session. */
 const WAITING_AT_MOST = 10_000
 
@@ -23,17 +28,24 @@ export type BoundKeeper = Deps['bounds'] & {
   keep(stopping?: AbortSignal): Promise<void>
 }
 
-export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
+/** `random` returns an integer from 0 to less than its argument. */
+export function createBoundKeeper(ending: Ending, bounds: Bounds, random: (below: number) => number = randomInt): BoundKeeper {
+  const { grantsPerWalletAndClient, sessionsPerWallet } = bounds
   const waiting = new Map<string, Check>()
+  const isDue = (limit: number): boolean => random(limit) < CHECKS_PER_LIMIT
 
   function note(key: string, check: Check): void {
     if (waiting.size < WAITING_AT_MOST || waiting.has(key)) waiting.set(key, check)
   }
 
   return {
-    noteGrant: (grant) =>
-      note(`${grant.wallet} ${grant.clientId}`, () => endOldestGrants(ending, grant, bounds.grantsPerWalletAndClient)),
-    noteSession: (session) => note(session.wallet, () => endOldestSessions(ending, session, bounds.sessionsPerWallet)),
+    noteGrant(grant) {
+      if (!isDue(grantsPerWalletAndClient)) return
+      note(`${grant.wallet} ${grant.clientId}`, () => endOldestGrants(ending, grant, grantsPerWalletAndClient))
+    },
+    noteSession(session) {
+      if (isDue(sessionsPerWallet)) note(session.wallet, () => endOldestSessions(ending, session, sessionsPerWallet))
+    },
     noteReceipt: (receipt) => note(`${receipt.wallet} ${receipt.clientId} receipts`, () => deleteOldReceipts(ending, receipt)),
     async keep(stopping) {
       const underWay = new Map(Array.from(waiting, ([key, check]) => [key, { check, steps: check() }]))

@@ -77,6 +77,8 @@ export function clientOptions(address: ServerAddress): pg.ClientConfig {
  *   (docs/decisions/0044-batches-of-one-turn-and-index-scans.md).
  * - `jit`: up to PostgreSQL 17, `enable_seqscan = off` makes the estimated cost of a statement without a usable index very high.
  *   PostgreSQL would compile such a statement to machine code at each execution.
+ * - `citus.max_adaptive_executor_pool_size`: a statement on all shards uses one connection to each machine, which Citus keeps. Otherwise Citus opens
+ *   more for each such statement, which costs six times the statement (docs/decisions/0077-a-wallets-rows-together.md). Plain PostgreSQL ignores it.
  */
 export function settingsOf(address: ServerAddress): Record<string, string> {
   if (address.purpose === 'migration') return { lock_timeout: '10000', ...address.settings }
@@ -90,6 +92,7 @@ export function settingsOf(address: ServerAddress): Record<string, string> {
     tcp_user_timeout: '4000',
     enable_seqscan: 'off',
     jit: 'off',
+    'citus.max_adaptive_executor_pool_size': '1',
     ...address.settings,
   }
 }

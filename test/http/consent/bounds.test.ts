@@ -88,6 +88,24 @@ test('An expired grant does not count against a valid one, and expired grants be
   expect(states.filter((grant) => grant?.endReason === 'superseded').length).toBeGreaterThan(0)
 })
 
+test('A limit of more than ten is checked after one of several grants, chosen at random, and then ends all grants beyond it', async () => {
+  const bounds = { grantsPerWalletAndClient: 20, sessionsPerWallet: 200 }
+  await start(bounds)
+  const tokens = await severalTokens(23)
+  const { deps } = app.grantor
+  const newest = await deps.store.grants.readGrant(claimsOf(tokens.at(-1)?.access_token ?? '').grant_id)
+  if (!newest) throw new Error('no grant')
+  let random = 10
+  const keeper = createBoundKeeper(deps, bounds, () => random)
+  keeper.noteGrant(newest)
+  await keeper.keep()
+  expect(superseded()).toEqual([])
+  random = 9
+  keeper.noteGrant(newest)
+  await keeper.keep()
+  expect(superseded()).toHaveLength(3)
+})
+
 test('After 60 concurrent exchanges, with two nodes enforcing a limit of 10 grants, exactly 10 grants are valid', async () => {
   const bounds = { grantsPerWalletAndClient: 10, sessionsPerWallet: 200 }
   await start(bounds)
