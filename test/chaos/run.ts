@@ -225,7 +225,7 @@ async function injectUntil(until: number, run: Run, scene: Scene): Promise<Recor
 }
 
 /** What the faults of a run explain: the store or the chain was not available, and lines of the audit trail waited for the store. */
-const EXPECTED_EVENTS = new Set(['audit_trail_behind'])
+const EXPECTED_EVENTS = new Set(['audit_trail_behind', 'audit_trail_waiting'])
 const EXPECTED_ERRORS = /^(StoreUnavailable|OAuthError: temporarily_unavailable: contract_could_not_be_checked)/
 
 type LogLine = { level: number | string; event?: string; alarm?: boolean; err?: { stack?: string } }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { runDoctor } from '../cli/doctor/installation.ts'
+import { run } from '../cli/run.ts'
 import { NOW, someWallet } from '../store/contract/subject.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
@@ -98,7 +99,7 @@ test.for(['dead', 'silent'] as const)('A node starts while a worker is %s', asyn
   await (await openStore(cluster.coordinator)).checkWritable()
 })
 
-const findings = async () => {
+const findings = async (of: 'wrong' | 'warning' = 'wrong') => {
   const settings = {
     GRANTOR_AUTH_URL: 'http://localhost:9',
     GRANTOR_LOGIN_URL: 'http://localhost:7',
@@ -107,15 +108,26 @@ const findings = async () => {
     GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
   }
   const { findings: all } = await runDoctor(settings)
-  return all.filter(({ check, verdict }) => check === 'database' && verdict === 'wrong').map(({ found }) => found)
+  return all.filter(({ check, verdict }) => check === 'database' && verdict === of).map(({ found }) => found)
 }
+
+test('grantor doctor and grantor audit verify report audit lines that wait for the coordinator', async () => {
+  const reported = '3 lines of the audit trail wait for the coordinator of the Citus cluster'
+  expect(await findings('warning')).not.toContain(reported)
+  await database.sql`INSERT INTO audit_waiting VALUES ('series', 1, 'writer', 1, ${NOW}, 3, '[]', '', '')`
+  onTestFinished(async () => void (await database.sql`DELETE FROM audit_waiting`))
+  expect(await findings('warning')).toContain(reported)
+  const env = { GRANTOR_DATABASE_URL: url, GRANTOR_SECRET: 'correct-horse-battery-staple-4711' }
+  const verified = await run(['audit', 'verify', '--json'], env)
+  expect([verified.err, JSON.parse(verified.out)]).toMatchObject(['', { unbroken: true, waiting: 3 }])
+})
 
 test('grantor doctor checks every machine of a cluster: fsync, full_page_writes, synchronous_commit and standbys', async () => {
   expect(await findings()).toEqual([])
   await set(worker, { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', synchronous_standby_names: 'one' })
   const name = `PostgreSQL at 127.0.0.1:${worker.port}`
   await expect
-    .poll(findings)
+    .poll(() => findings())
     .toEqual([
       `${name} has fsync off, so a crash loses acknowledged changes`,
       `${name} has full_page_writes off, so a crash can damage pages`,

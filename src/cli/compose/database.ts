@@ -68,6 +68,11 @@ export async function findCoordinatorProblem(url: PostgresUrl) {
   return (await postgres()).coordinatorProblem(url)
 }
 
+/** The number of audit lines that wait for the coordinator of a Citus cluster; 0 without Citus. */
+export async function countWaitingAuditLines(url: PostgresUrl) {
+  return (await postgres()).countWaitingAuditLines(url)
+}
+
 /** Whether a database exists that may have been restored from a backup. */
 export function isThere(url: DatabaseUrl): boolean {
   return url.kind === 'postgres' || existsSync(url.path)

@@ -1,5 +1,5 @@
 /** The database: reachable, of the right schema, and set up so that no acknowledged change is lost. */
-import { databaseStatus, findCoordinatorProblem, inspectServers, placeOf } from '../compose/database.ts'
+import { countWaitingAuditLines, databaseStatus, findCoordinatorProblem, inspectServers, placeOf } from '../compose/database.ts'
 import { failureOf, isSchemaMismatch } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
 import { printable } from './call.ts'
@@ -29,13 +29,20 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
 /** A node that is connected to a worker of a Citus cluster also needs the coordinator. */
 async function coordinatorFindings(url: PostgresUrl): Promise<Found[]> {
   const problem = await findCoordinatorProblem(url).catch(() => null)
-  if (problem === null) return []
+  // The other checks report a database without the table, or with a machine that does not answer.
+  const waiting = await countWaitingAuditLines(url).catch(() => 0)
   return [
-    warning(
-      `the coordinator of the Citus cluster cannot be used from here: ${printable(problem)}`,
-      'Make its address in pg_dist_node reachable for the nodes (citus_set_coordinator_host), or name the coordinator in GRANTOR_DATABASE_URL.',
-    ),
-  ]
+    waiting > 0 &&
+      warning(
+        `${waiting} lines of the audit trail wait for the coordinator of the Citus cluster`,
+        'A running server adds them to the trail within a minute after the coordinator accepts writes.',
+      ),
+    problem !== null &&
+      warning(
+        `the coordinator of the Citus cluster cannot be used from here: ${printable(problem)}`,
+        'Make its address in pg_dist_node reachable for the nodes (citus_set_coordinator_host), or name the coordinator in GRANTOR_DATABASE_URL.',
+      ),
+  ].filter((finding) => finding !== false)
 }
 
 function serverFindings(server: Inspected, url: PostgresUrl, at: number): Found[] {

@@ -27,7 +27,7 @@ import { createWalletStore } from './wallets.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './address.ts'
-export { coordinatorProblem, inspectPostgres, type PostgresFacts } from './inspect.ts'
+export { coordinatorProblem, countWaitingAuditLines, inspectPostgres, type PostgresFacts } from './inspect.ts'
 
 /**
  * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the

@@ -7,6 +7,7 @@ import { CheckedClient } from './connection/client.ts'
 import { toStoreError } from './connection/errors.ts'
 import { loadCluster } from './connection/load-cluster.ts'
 import { Connection } from './statements/connection.ts'
+import { createWaitingBatchStore } from './waiting-batches.ts'
 
 export type PostgresFacts = {
   /** 170004 is 17.4 */
@@ -107,6 +108,17 @@ export async function coordinatorProblem(address: PostgresAddress): Promise<stri
     await connection.query('SELECT')
     await connection.cluster?.checkCoordinator()
     return connection.cluster?.coordinatorProblem ?? null
+  } finally {
+    await connection.close()
+  }
+}
+
+/** The number of audit lines that wait for the coordinator of a Citus cluster; 0 without Citus. */
+export async function countWaitingAuditLines(address: PostgresAddress): Promise<number> {
+  const connection = new Connection(address, 'database')
+  try {
+    await connection.query('SELECT')
+    return connection.cluster ? await createWaitingBatchStore(connection).countLines() : 0
   } finally {
     await connection.close()
   }
