@@ -7,7 +7,7 @@ import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { send } from '../support/send.ts'
 import { endEverything, outcomeOf } from '../support/signed-app.ts'
-import { requestOf } from '../support/walk.ts'
+import { requestOf, Walk } from '../support/walk.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster
@@ -97,11 +97,17 @@ test('While the coordinator is killed, the account page lists apps and sessions,
   await app.walk.signIn(requestOf(app.client))
 })
 
-test('A node is not ready while the coordinator and a worker are away', { timeout: 60_000 }, async () => {
+test('A node is not ready while the coordinator and a worker are away, and an authorization request without a session gets 503', {
+  timeout: 60_000,
+}, async () => {
   await untilDirect()
   const machines = [cluster.coordinator, cluster.workers[0] as PostgresServer]
   await Promise.all(machines.map((machine) => machine.stop('kill')))
   onTestFinished(async () => void (await Promise.all(machines.map((machine) => machine.start()))))
+  const statuses = await Promise.all(
+    Array.from({ length: 4 }, async () => (await new Walk(app.grantor).authorize(requestOf(app.client))).status),
+  )
+  expect(statuses).toEqual([503, 503, 503, 503])
   await expect.poll(async () => (await ready()).status, { timeout: 20_000 }).toBe(503)
   expect((await ready()).json()).toEqual({ status: 'unavailable', problem: 'store_not_writable' })
 })

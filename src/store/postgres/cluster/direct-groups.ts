@@ -4,7 +4,7 @@
  */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { PostgresAddress } from '../address.ts'
-import { NotSent } from '../connection/errors.ts'
+import { NotSent, toStoreError } from '../connection/errors.ts'
 import type { Server, Side } from '../connection/server.ts'
 import { ServerGroup } from '../connection/server-group.ts'
 import { MACHINES_OF_CLUSTER } from './coordinator.ts'
@@ -76,7 +76,9 @@ export class DirectGroups {
       if (!group) throw new StoreUnavailable(`${name}: not connected directly`)
       await group.run({ kind: 'move', query, attempt: 1, deadline: performance.now() + CHECK_WITHIN_MS })
     })
-    await Promise.all(checks)
+    await Promise.all(checks).catch((error: unknown) => {
+      throw toStoreError(error)
+    })
   }
 
   /** The connections to a machine that can be reached; undefined if there is none. */
