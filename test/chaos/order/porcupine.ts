@@ -15,14 +15,27 @@ export type PorcupineResult = {
   seconds: number
 }
 
-export const isGoInstalled = (): boolean => spawnSync('go', ['version']).status === 0
+const PROGRAM = join(import.meta.dirname, 'porcupine')
+const DOWNLOAD_WITHIN_MS = 60_000
 
-/** The first build downloads the module of porcupine. Throws if the program cannot be built. */
+let whyNot: string | null | undefined
+
+/** Why porcupine cannot run on this machine; null if it can. The first call downloads the module, unless the machine has it. */
+export function whyPorcupineCannotRun(): string | null {
+  if (whyNot === undefined) {
+    const hasGo = spawnSync('go', ['version']).status === 0
+    const hasModule = hasGo && spawnSync('go', ['mod', 'download'], { cwd: PROGRAM, timeout: DOWNLOAD_WITHIN_MS }).status === 0
+    whyNot = hasModule ? null : hasGo ? 'its module cannot be downloaded' : 'Go is not installed'
+  }
+  return whyNot
+}
+
+/** Throws if the program cannot be built. */
 export async function checkWithPorcupine(histories: readonly Operation[][]): Promise<PorcupineResult> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-porcupine-'))
   try {
     const program = join(folder, 'order')
-    await run('go', ['build', '-o', program, '.'], join(import.meta.dirname, 'porcupine'))
+    await run('go', ['build', '-o', program, '.'], PROGRAM)
     const begin = performance.now()
     const given = histories.flatMap((operations) => {
       const line = describe(operations)
