@@ -105,7 +105,7 @@ test('A session of a SQLite file from before step 18 has no browser, and session
     earlier.exec(`INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
                   VALUES ('${hash}', '0x0', 1, 'signature', ${NOW}, ${NOW}, ${NOW + 1}, 'attempt')`)
   insert('before')
-  expect(await migrateSqlite(path, NOW)).toMatchObject([18, 19, 20, 21, 22, 23, 24].map((number) => ({ number })))
+  expect(await migrateSqlite(path, NOW)).toMatchObject([18, 19, 20, 21, 22, 23, 24, 25].map((number) => ({ number })))
   insert('beside')
   earlier.close()
   const store = openSqliteStore(path)
