@@ -5,6 +5,7 @@ import { verifyStore } from '../../src/domain/audit/verify-store.ts'
 import { WaitingBatches } from '../../src/domain/audit/waiting-batches.ts'
 import type { WaitingBatchStore } from '../../src/domain/model/audit-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
+import { BESIDE, DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { type App, startApp } from '../support/app.ts'
@@ -29,10 +30,10 @@ afterAll(async () => {
 })
 
 /** Resolves when the node is connected to the machines of the rows. */
-async function untilDirect(): Promise<void> {
+async function untilDirect({ freshTokens, grantor }: App = app): Promise<void> {
   const check = async () => {
-    await app.freshTokens()
-    await app.grantor.store.checkRows?.()
+    await freshTokens()
+    await grantor.store.checkRows?.()
     return 'connected'
   }
   await expect.poll(() => check().catch(String), { timeout: 20_000 }).toBe('connected')
@@ -50,10 +51,10 @@ async function killCoordinator(): Promise<() => Promise<void>> {
   return restart
 }
 
-const waitingOf = ({ waitingBatches }: Store) => waitingBatches as WaitingBatchStore
+const waitingOf = (store: Store) => store.waitingBatches() as WaitingBatchStore
 
 /** The ids of the audit lines that the log names, since an earlier number of events. */
-const loggedIds = (since: number) => app.grantor.events.slice(since).flatMap(({ audit_id: id }) => id ?? [])
+const loggedIds = (since: number, { grantor } = app) => grantor.events.slice(since).flatMap(({ audit_id: id }) => id ?? [])
 
 /** The ids of all lines of the chain, which must be unbroken. */
 async function chainIds({ audit }: Store): Promise<string[]> {
@@ -123,4 +124,29 @@ test('Lines that wait on a worker survive the end of the worker', { timeout: 60_
   await expect.poll(() => grantor.moveWaiting().then(() => 'moved', String), { timeout: 20_000 }).toBe('moved')
   const ids = entries.map(({ id }) => id)
   expect((await chainIds(grantor.store)).filter((id) => ids.includes(id)).sort()).toEqual(ids.sort())
+})
+
+test('A node that started before the database was distributed has a place for lines while the coordinator is killed', {
+  timeout: 120_000,
+}, async () => {
+  const plain = await cluster.newDatabase({ joined: false })
+  const grown = await startApp({ postgres: addressOf(plain.url) })
+  onTestFinished(() => grown.close())
+  const { grantor } = grown
+  expect(grantor.store.waitingBatches()).toBeNull()
+  await cluster.join(plain.name)
+  // `grantor migrate` would need some seconds for each table (`growth.test.ts`).
+  for (const [table, column] of Object.entries(DISTRIBUTED)) {
+    const beside = BESIDE[table as keyof typeof DISTRIBUTED] ?? 'none'
+    await plain.sql`SELECT create_distributed_table(${table}, ${column}, colocate_with => ${beside})`
+  }
+  await migratePostgres(plain.address, NOW)
+  await grantor.store.readRevision()
+  await untilDirect(grown)
+  const since = grantor.events.length
+  await killCoordinator()
+  await new Walk(grantor, testWallet(1)).signIn(requestOf(grown.client))
+  const lines = loggedIds(since, grown).length
+  expect(lines).toBeGreaterThanOrEqual(2)
+  expect(await waitingOf(grantor.store).countLines()).toBe(lines)
 })

@@ -62,7 +62,7 @@ async function verifyDatabase(
     const head = await store.audit.readHead()
     const present = head.seq === 0 ? [] : [head]
     const report = await verifyStore(store.audit, { findKey: (id) => ring.verifier(id), heads: [...present, ...heads] })
-    return { ...report, waiting: await store.waitingBatches?.countLines() }
+    return { ...report, waiting: await store.waitingBatches()?.countLines() }
   })
 }
 

@@ -16,7 +16,6 @@ import {
   isAwaited,
   type UnawaitedEvent,
 } from '../../domain/model/audit-events.ts'
-import type { WaitingBatchStore } from '../../domain/model/audit-store.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/service.ts'
@@ -58,14 +57,13 @@ type Audit = {
 }
 
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
-  const { batches, moveWaiting } = composeWaiting({ store, now, log, metrics })
+  const { findBatches, moveWaiting } = composeWaiting({ store, now, log, metrics })
   const trail = createAuditTrail({
     store: store.audit,
     now,
-    whileUnavailable: batches && {
-      batches,
-      succeedsInTime,
-      pause: () => pauseFor(APPEND_AGAIN_AFTER, undefined, { ref: false }),
+    whileUnavailable() {
+      const batches = findBatches()
+      return batches && { batches, succeedsInTime, pause: () => pauseFor(APPEND_AGAIN_AFTER, undefined, { ref: false }) }
     },
     pause: (milliseconds) => pauseFor(milliseconds),
     note(fault) {
@@ -119,24 +117,30 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
 }
 
 function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>) {
-  const { audit: chain, waitingBatches: waiting } = store
-  if (!waiting) return { batches: undefined, moveWaiting: () => Promise.resolve() }
-  const batches = new WaitingBatches(waiting)
+  const { audit: chain } = store
+  let batches: WaitingBatches | null = null
+  function findBatches(): WaitingBatches | null {
+    const waiting = store.waitingBatches()
+    if (waiting) batches ??= new WaitingBatches(waiting)
+    return batches
+  }
   const note = ({ kind, series, position }: BatchFault) =>
     log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) })
   let lookAt = Number.NEGATIVE_INFINITY
   async function moveWaiting(): Promise<void> {
-    const { lines } = batches
+    const waiting = store.waitingBatches()
+    if (!waiting) return
+    const lines = batches?.lines ?? 0
     metrics?.setAuditLinesWaiting(lines)
     if (lines === 0 && now() < lookAt) return
     // Fails at once while the chain is unavailable. The waiting batches are on every machine.
     await chain.readHead()
-    const moved = await moveWaitingBatches({ chain, waiting: waiting as WaitingBatchStore, now, note })
+    const moved = await moveWaitingBatches({ chain, waiting, now, note })
     lookAt = now() + LOOK_EVERY
-    batches.noteMoved(lines)
+    batches?.noteMoved(lines)
     if (moved > 0) log({ event: 'audit_trail_moved', lines: String(moved) })
   }
-  return { batches, moveWaiting }
+  return { findBatches, moveWaiting }
 }
 
 async function succeedsInTime(append: Promise<void>): Promise<boolean> {

@@ -20,13 +20,13 @@ export type WhileUnavailable = {
 export class ChainWriter {
   readonly #store: AuditStore
   readonly #now: () => number
-  readonly #whileUnavailable: WhileUnavailable | null
+  readonly #whileUnavailable: () => WhileUnavailable | null
   #id = randomUUID()
   /** the number of the present batch, which a repeated attempt has too */
   #number = 1
   #isPausing = false
 
-  constructor(store: AuditStore, now: () => number, whileUnavailable: WhileUnavailable | null = null) {
+  constructor(store: AuditStore, now: () => number, whileUnavailable: () => WhileUnavailable | null = () => null) {
     this.#store = store
     this.#now = now
     this.#whileUnavailable = whileUnavailable
@@ -39,7 +39,7 @@ export class ChainWriter {
       this.#number++
       return 'appended'
     }
-    await this.#whileUnavailable?.batches.add(batch)
+    await this.#whileUnavailable()?.batches.add(batch)
     // The attempt above may still succeed. A waiting batch is the last one of its writer, so that no later batch can overtake it.
     this.#id = randomUUID()
     this.#number = 1
@@ -48,7 +48,7 @@ export class ChainWriter {
 
   /** Without another place for the batch, throws instead of returning false. */
   async #appendToChain(batch: AuditBatch): Promise<boolean> {
-    const otherwise = this.#whileUnavailable
+    const otherwise = this.#whileUnavailable()
     if (!otherwise) return this.#store.append(batch).then(() => true)
     if (this.#isPausing) return false
     if (await otherwise.succeedsInTime(this.#store.append(batch))) return true

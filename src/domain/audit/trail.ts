@@ -44,8 +44,8 @@ export type TrailOptions = {
   note: (fault: TrailFault) => void
   pause: (milliseconds: number) => Promise<void>
   waitingAtMost?: number
-  /** where lines wait while the chain is unavailable; in memory only if absent */
-  whileUnavailable?: WhileUnavailable | undefined
+  /** where lines wait while the chain is unavailable; in memory only if null or absent */
+  whileUnavailable?: (() => WhileUnavailable | null) | undefined
 }
 
 export function createAuditTrail(options: TrailOptions): AuditTrail {

@@ -144,8 +144,8 @@ export interface OperatorStore {
   readonly lists: ListStore
   readonly restorations: RestorationStore
   readonly audit: AuditStore
-  /** For a store on several machines. */
-  readonly waitingBatches?: WaitingBatchStore | undefined
+  /** null on one machine. A database can become a cluster while the process runs. */
+  waitingBatches(): WaitingBatchStore | null
   readonly webhooks: WebhookStore
   readonly drafts: DraftStore
   readonly activity: ActivityStore

@@ -72,8 +72,7 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
-    // The connection shows whether the database is a cluster.
-    waitingBatches: connection.cluster ? waitingBatches : undefined,
+    waitingBatches: () => (connection.cluster ? waitingBatches : null),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()

@@ -48,6 +48,7 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
+    waitingBatches: () => null,
     ...revision,
     checkSignIn: async () => void (await revision.readRevision()),
     checkWritable: () => connection.write(() => void probe.run()),

@@ -61,7 +61,8 @@ function processOn({ chain, waiting }: Pick<Awaited<ReturnType<typeof trail>>, '
       () => true,
       () => false,
     )
-  return { batches, writer: new ChainWriter(chain, () => NOW, { batches, succeedsInTime, pause: () => Promise.resolve() }) }
+  const whileUnavailable = { batches, succeedsInTime, pause: () => Promise.resolve() }
+  return { batches, writer: new ChainWriter(chain, () => NOW, () => whileUnavailable) }
 }
 
 const entry = () => newEntry({ at: NOW, event: 'session_started' })
