@@ -105,7 +105,7 @@ export const NAMED: readonly Named[] = [
   { name: 'find pushed requests to delete', is: /over_since FROM pushed_requests WHERE/, reach: 'every', why: BY_END },
   { name: 'delete pushed requests', is: /DELETE FROM pushed_requests WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
   { name: 'store a batch of audit lines that wait', is: /^INSERT INTO audit_waiting/, reach: 'one' },
-  { name: 'read the batches of audit lines that wait', is: /FROM audit_waiting ORDER BY/, reach: 'every', why: 'each node once a minute, and after the coordinator was unavailable' },
+  { name: 'read the batches of audit lines that wait', is: /^SELECT series[^]*FROM audit_waiting/, reach: 'every', why: 'each node once a minute, and after the coordinator was unavailable' },
   { name: 'remove a batch of audit lines that is in the chain', is: /^DELETE FROM audit_waiting/, reach: 'one' },
   { name: 'count the audit lines that wait', is: /sum\(size\)[^]*FROM audit_waiting/, reach: 'every', why: 'a node whose lines begin to wait, and an operator’s command' },
   { name: 'end a grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'one' },

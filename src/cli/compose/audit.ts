@@ -53,7 +53,7 @@ type Audit = {
   /** writes the lines of events that were only counted; to be called once a minute */
   recordCounts(): void
   /** moves batches that wait outside of the chain into the chain, if that is due; to be called once a second */
-  moveWaiting(): Promise<void>
+  moveWaiting(stopping?: AbortSignal): Promise<void>
 }
 
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
@@ -127,7 +127,7 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
   const note = ({ kind, series, position }: BatchFault) =>
     log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) })
   let lookAt = Number.NEGATIVE_INFINITY
-  async function moveWaiting(): Promise<void> {
+  async function moveWaiting(stopping?: AbortSignal): Promise<void> {
     const waiting = store.waitingBatches()
     if (!waiting) return
     const lines = batches?.lines ?? 0
@@ -135,10 +135,10 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
     if (lines === 0 && now() < lookAt) return
     // Fails at once while the chain is unavailable. The waiting batches are on every machine.
     await chain.readHead()
-    const moved = await moveWaitingBatches({ chain, waiting, now, note })
     lookAt = now() + LOOK_EVERY
-    batches?.noteMoved(lines)
+    const moved = await moveWaitingBatches({ chain, waiting, now, note, stopping })
     if (moved > 0) log({ event: 'audit_trail_moved', lines: String(moved) })
+    if (!stopping?.aborted) batches?.noteMoved(lines)
   }
   return { findBatches, moveWaiting }
 }

@@ -24,7 +24,7 @@ type BackgroundParts = {
   bounds: BoundKeeper
   activity: Pick<ActivityCounter, 'store'>
   keepTrail: (stopping: AbortSignal) => Promise<void>
-  moveWaiting: () => Promise<void>
+  moveWaiting: Task
   webhooks: WebhookSender
   logger: Logger
   storeOutage: OutageLog

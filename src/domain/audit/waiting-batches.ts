@@ -12,6 +12,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import {
   type AuditBatch,
   type AuditStore,
+  type BatchPlace,
   NO_LINE,
   type UnplacedLine,
   type WaitingBatch,
@@ -86,8 +87,11 @@ function hashOf({ series, position, writer, number, at, size, lines, previous }:
   return createHash('sha256').update(previous).update(members).update(lines).digest('base64url')
 }
 
-/** `changed`: the batch itself was changed. `removed`: batches before it were removed. */
-export type BatchFault = { kind: 'changed' | 'removed'; series: string; position: number }
+/**
+ * `changed`: the batch itself was changed. `refused`: the chain could not store the changed lines, which are lost. `removed`: batches before it were
+ * removed.
+ */
+export type BatchFault = { kind: 'changed' | 'refused' | 'removed'; series: string; position: number }
 
 type Moving = {
   chain: Pick<AuditStore, 'append'>
@@ -95,33 +99,60 @@ type Moving = {
   now: () => number
   /** reports a fault; each fault is also a line of the trail */
   note: (fault: BatchFault) => void
+  /** the process stops */
+  stopping?: AbortSignal | undefined
 }
 
 /** Batches of one read. */
 const PAGE = 50
 
-/** Moves all waiting batches into the chain. Several processes may do so at the same time. Returns the number of moved lines. */
-export async function moveWaitingBatches({ chain, waiting, now, note }: Moving): Promise<number> {
+/**
+ * Moves all waiting batches into the chain, until `stopping` aborts. Several processes may do so at the same time. Returns the number of moved lines. If
+ * the chain refuses a batch, the batch stays, and the error is thrown after all others were moved.
+ */
+export async function moveWaitingBatches({ stopping, ...moving }: Moving): Promise<number> {
+  let after: BatchPlace = { series: '', position: 0 }
+  let refusal: { error: unknown } | null = null
   for (let moved = 0; ; ) {
-    const page = await waiting.read(PAGE)
+    const page = await moving.waiting.read({ after, limit: PAGE })
     const isLast = page.length < PAGE
     // The last batch of a full page is read again with the batch that follows it.
     for (const [index, batch] of (isLast ? page : page.slice(0, -1)).entries()) {
-      const lines = parseLines(batch)
-      const faults = faultsOf(batch, lines, page[index + 1])
-      for (const fault of faults) note(fault)
-      const { writer, number } = batch
-      await chain.append({
-        writer,
-        number,
-        at: now(),
-        lines: [...(lines ?? []), ...faults.map((fault) => lineOfFault(fault, now()))],
-      })
-      await waiting.remove(batch)
-      moved += batch.size
+      if (stopping?.aborted) return moved
+      try {
+        await moveBatch(moving, batch, page[index + 1])
+        moved += batch.size
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error
+        refusal ??= { error }
+      }
+      after = batch
     }
+    if (isLast && refusal) throw refusal.error
     if (isLast) return moved
   }
+}
+
+async function moveBatch(
+  { chain, waiting, now, note }: Moving,
+  batch: WaitingBatch,
+  next: WaitingBatch | undefined,
+): Promise<void> {
+  const lines = parseLines(batch)
+  const faults = faultsOf(batch, lines, next)
+  const faultLines = () => faults.map((fault) => lineOfFault(fault, now()))
+  const { writer, number, series, position } = batch
+  try {
+    await chain.append({ writer, number, at: now(), lines: [...(lines ?? []), ...faultLines()] })
+  } catch (error) {
+    // Lines that were not changed are never given up.
+    if (error instanceof StoreUnavailable || !faults.some(({ kind }) => kind === 'changed')) throw error
+    faults.push({ kind: 'refused', series, position })
+    // The writer may have been changed too.
+    await chain.append({ writer: hashOf(batch), number: 1, at: now(), lines: faultLines() })
+  }
+  await waiting.remove(batch)
+  for (const fault of faults) note(fault)
 }
 
 /** Faults of a batch, and between the batch and the next one. */

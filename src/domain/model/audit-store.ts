@@ -62,14 +62,16 @@ export type WaitingBatch = {
   hash: string
 }
 
+export type BatchPlace = Pick<WaitingBatch, 'series' | 'position'>
+
 /** The batches that wait, on a store of several machines. Those of one series are on one machine. */
 export interface WaitingBatchStore {
   /** Resolves when the batch is durable. Can be repeated. */
   store(batch: WaitingBatch): Promise<void>
-  /** The first batches, sorted by series and position. Those of one series are read at one moment. */
-  read(limit: number): Promise<WaitingBatch[]>
+  /** The first batches after this place, sorted by series and position. Those of one series are read at one moment. */
+  read(page: { after: BatchPlace; limit: number }): Promise<WaitingBatch[]>
   /** Removes the batch, if it is there. */
-  remove(batch: Pick<WaitingBatch, 'series' | 'position'>): Promise<void>
+  remove(batch: BatchPlace): Promise<void>
   /** The number of waiting lines. */
   countLines(): Promise<number>
 }

@@ -15,7 +15,8 @@ export function createWaitingBatchStore(connection: Connection): WaitingBatchSto
   )
   const read = connection.prepare<WaitingBatch>(
     'read',
-    'SELECT series, position, writer, number, at, size, lines, previous, hash FROM audit_waiting ORDER BY series, position LIMIT :limit',
+    `SELECT series, position, writer, number, at, size, lines, previous, hash FROM audit_waiting
+     WHERE (series, position) > (:series, :position::bigint) ORDER BY series, position LIMIT :limit`,
     { table: 'audit_waiting' },
   )
   const remove = connection.prepare(
@@ -30,7 +31,7 @@ export function createWaitingBatchStore(connection: Connection): WaitingBatchSto
   )
   return {
     store: async ({ at, ...batch }) => void (await store({ ...batch, addedAt: at })),
-    read: (limit) => read({ limit }),
+    read: ({ after: { series, position }, limit }) => read({ series, position, limit }),
     remove: async ({ series, position }) => void (await remove({ series, position })),
     countLines: async () => (await count())[0]?.lines ?? 0,
   }

@@ -28,8 +28,9 @@ async function trail() {
       rows.set(keyOf(batch), batch)
       if (failing.waiting === 'after') throw new StoreUnavailable('the response was lost')
     },
-    read: async (limit) =>
+    read: async ({ after, limit }) =>
       [...rows]
+        .filter(([key]) => key > keyOf(after))
         .sort(([one], [other]) => (one < other ? -1 : 1))
         .map(([, row]) => row)
         .slice(0, limit),
@@ -44,7 +45,8 @@ async function trail() {
       if (failing.chain === 'after') throw new StoreUnavailable('the response was lost')
     },
   }
-  const move = () => moveWaitingBatches({ chain, waiting, now: () => NOW, note: (fault) => faults.push(fault) })
+  const move = (stopping?: AbortSignal) =>
+    moveWaitingBatches({ chain, waiting, now: () => NOW, note: (fault) => faults.push(fault), stopping })
   const lines = async () => {
     expect(await verifyStore(store.audit, { findKey: () => undefined })).toMatchObject({ fault: null })
     const stored = await store.audit.readLines({ after: 0, limit: 10_000 })
@@ -62,7 +64,14 @@ function processOn({ chain, waiting }: Pick<Awaited<ReturnType<typeof trail>>, '
       () => false,
     )
   const whileUnavailable = { batches, succeedsInTime, pause: () => Promise.resolve() }
-  return { batches, writer: new ChainWriter(chain, () => NOW, () => whileUnavailable) }
+  return {
+    batches,
+    writer: new ChainWriter(
+      chain,
+      () => NOW,
+      () => whileUnavailable,
+    ),
+  }
 }
 
 const entry = () => newEntry({ at: NOW, event: 'session_started' })
@@ -163,6 +172,58 @@ test('A waiting batch that was changed, and batches that were removed in between
   const recorded = (await parts.lines()).filter(({ event }) => event === 'audit_waiting_changed')
   expect(recorded).toMatchObject(found.map(({ kind, position }) => ({ reason: kind, details: { position } })))
   expect(await parts.lines()).toHaveLength(120 - 2 + 3)
+})
+
+test('A waiting batch whose lines the chain cannot store is recorded and removed, and the batches after it are moved', async () => {
+  const parts = await trail()
+  const { writer } = processOn(parts)
+  parts.failing.chain = 'before'
+  const all = entries(5)
+  for (const each of all) await writer.append([each])
+  const [, second, , fourth] = [...parts.rows.keys()].sort()
+  for (const key of [second, fourth]) {
+    const row = parts.rows.get(key ?? '') as WaitingBatch
+    parts.rows.set(key ?? '', { ...row, lines: '[null]' })
+  }
+  await expect(parts.move()).rejects.toBeInstanceOf(StoreUnavailable)
+  expect(parts.faults, 'nothing is reported while the chain is unavailable').toEqual([])
+  parts.failing.chain = null
+  await Promise.all([parts.move(), parts.move()])
+  const lines = await parts.lines()
+  expect(lines.filter(({ event }) => event === 'session_started')).toHaveLength(3)
+  const recorded = lines.filter(({ event }) => event === 'audit_waiting_changed')
+  expect(recorded).toMatchObject(
+    [2, 4].flatMap((position) => ['changed', 'refused'].map((reason) => ({ reason, details: { position } }))),
+  )
+  expect(parts.rows.size).toBe(0)
+})
+
+test('A batch that was not changed, and that the chain refuses, stays, and the batches after it are moved', async () => {
+  const parts = await trail()
+  const { writer } = processOn(parts)
+  parts.failing.chain = 'before'
+  for (const each of entries(120)) await writer.append([each])
+  parts.failing.chain = null
+  const [first] = [...parts.rows].sort(([one], [other]) => (one < other ? -1 : 1))
+  const { append } = parts.chain
+  parts.chain.append = (batch) => (batch.writer === first?.[1].writer ? Promise.reject(new Error('a defect')) : append(batch))
+  await expect(parts.move()).rejects.toThrow('a defect')
+  expect([...parts.rows]).toEqual([first])
+  parts.chain.append = append
+  expect(await parts.move()).toBe(1)
+  expect(await parts.lines()).toHaveLength(120)
+  expect(parts.faults).toEqual([])
+})
+
+test('When the process stops, it moves no further batch, and another process moves the rest', async () => {
+  const parts = await trail()
+  const { writer } = processOn(parts)
+  parts.failing.chain = 'before'
+  for (const each of entries(3)) await writer.append([each])
+  parts.failing.chain = null
+  expect(await parts.move(AbortSignal.abort())).toBe(0)
+  expect(parts.rows.size).toBe(3)
+  expect(await parts.move()).toBe(3)
 })
 
 test('A process adds at most 100,000 waiting lines, and no process adds lines if a million wait', async () => {
