@@ -7,10 +7,12 @@ import type { WaitingBatchStore } from '../../src/domain/model/audit-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { BESIDE, DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { run } from '../cli/run.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { type App, startApp } from '../support/app.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import { endEverything, signedClient } from '../support/signed-app.ts'
+import { TEST_SECRET } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -124,6 +126,21 @@ test('Lines that wait on a worker survive the end of the worker', { timeout: 60_
   await expect.poll(() => grantor.moveWaiting().then(() => 'moved', String), { timeout: 20_000 }).toBe('moved')
   const ids = entries.map(({ id }) => id)
   expect((await chainIds(grantor.store)).filter((id) => ids.includes(id)).sort()).toEqual(ids.sort())
+})
+
+test('While a worker is away, the chain is checked, and the number of waiting lines is unknown', {
+  timeout: 60_000,
+}, async () => {
+  const env = { GRANTOR_DATABASE_URL: database.url, GRANTOR_SECRET: TEST_SECRET }
+  expect(JSON.parse((await run(['audit', 'verify', '--json'], env)).out)).toMatchObject({ unbroken: true, waiting: 0 })
+  const [worker] = cluster.workers
+  await worker?.stop('kill')
+  try {
+    expect(JSON.parse((await run(['audit', 'verify', '--json'], env)).out)).toMatchObject({ unbroken: true, waiting: null })
+    expect(await run(['audit', 'verify'], env)).toMatchObject({ exit: 0, out: expect.stringContaining('cannot be counted') })
+  } finally {
+    await worker?.start()
+  }
 })
 
 test('A node that started before the database was distributed has a place for lines while the coordinator is killed', {

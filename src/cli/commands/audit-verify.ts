@@ -5,6 +5,8 @@ import { type ChainedLine, type ChainFault, type ChainReport, verifyChain } from
 import { verifyStore } from '../../domain/audit/verify-store.ts'
 import { readKeyRing } from '../../domain/maintenance/keep-keys.ts'
 import type { AuditHead } from '../../domain/model/audit-store.ts'
+import type { Store } from '../../domain/model/store.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { type FindKey, keysOfJwkSet } from '../../keys/audit-head.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
@@ -47,8 +49,8 @@ export const auditVerify = defineCommand({
   },
 })
 
-/** `waiting`: lines that wait outside of the chain. */
-type DatabaseReport = ChainReport & { waiting?: number | undefined }
+/** `waiting`: lines that wait outside of the chain; null if they cannot be counted. */
+type DatabaseReport = ChainReport & { waiting?: number | null }
 
 async function verifyDatabase(
   environment: CommandEnvironment,
@@ -62,8 +64,18 @@ async function verifyDatabase(
     const head = await store.audit.readHead()
     const present = head.seq === 0 ? [] : [head]
     const report = await verifyStore(store.audit, { findKey: (id) => ring.verifier(id), heads: [...present, ...heads] })
-    return { ...report, waiting: await store.waitingBatches()?.countLines() }
+    return { ...report, waiting: await countWaiting(store) }
   })
+}
+
+/** The lines wait on the other machines of a cluster, and the chain can be checked while one of these is away. */
+async function countWaiting(store: Store): Promise<number | null> {
+  try {
+    return (await store.waitingBatches()?.countLines()) ?? 0
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return null
+    throw error
+  }
 }
 
 async function verifyFile(path: string, jwks: string | undefined, heads: AuditHead[]): Promise<DatabaseReport> {
@@ -126,7 +138,8 @@ function reportLines({ fault, lines, first, last, signedThrough, unknownKeys }: 
   ]
 }
 
-function waitingLine(waiting: number): string[] {
+function waitingLine(waiting: number | null): string[] {
+  if (waiting === null) return ['The lines that wait outside of the chain cannot be counted: a machine of the database is away.']
   return waiting === 0 ? [] : [`${counted(waiting, 'line')} outside of the chain wait for the coordinator of the database.`]
 }
 
