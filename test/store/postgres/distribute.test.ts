@@ -1,37 +1,59 @@
 /** The steps that distribute tables, with a session that answers like Citus. `test/citus` distributes real tables. */
 import { expect, test } from 'vitest'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { distribute } from '../../../src/store/postgres/cluster/distribute.ts'
 import { DISTRIBUTED } from '../../../src/store/postgres/cluster/distribution.ts'
 import type { Session } from '../../../src/store/postgres/connection/server.ts'
 
-const ANSWERS: [RegExp, unknown][] = [
-  [/AS found/, { found: true }],
-  [/AS level/, { level: 'logical', libraries: null }],
-]
-
-/** Records which tables are distributed, all of which have rows. */
-function sessionOf(distributed: string[]): Session {
+/** All tables have rows. Records which tables are distributed. `before` is called before each of them. */
+function sessionOf(distributed: string[], before: (table: string) => Promise<unknown>): Session {
+  const answers: [RegExp, () => unknown[]][] = [
+    [/pg_dist_partition/, () => distributed.map((name) => ({ name, isDistributed: true }))],
+    [/AS found/, () => [{ found: true }]],
+    [/AS level/, () => [{ level: 'logical', libraries: null }]],
+  ]
   return {
     async query<Row>(text: string) {
       const table = /create_distributed_table_concurrently\('(\w+)'/.exec(text)?.[1]
       if (table) {
-        // An error of the other connection arrives meanwhile.
-        await new Promise((resolve) => setImmediate(resolve))
+        await before(table)
+        if (distributed.includes(table)) throw new Error(`table ${table} is already distributed`)
         distributed.push(table)
       }
-      return ANSWERS.filter(([pattern]) => pattern.test(text)).map(([, row]) => row as Row)
+      return (answers.find(([pattern]) => pattern.test(text))?.[1]() ?? []) as Row[]
     },
   }
+}
+
+const distributing = {
+  report: () => undefined,
+  runLocking: <Result>(task: () => Promise<Result>) => task(),
+  useAnother: () => Promise.resolve(),
 }
 
 test('If the progress of a distribution cannot be read, all tables are distributed nevertheless', async () => {
   const distributed: string[] = []
   const reported: string[] = []
-  await distribute(sessionOf(distributed), {
-    report: (line) => reported.push(line),
-    runLocking: (task) => task(),
-    useAnother: () => Promise.reject(new Error('too many connections')),
-  })
+  // The error of the other connection arrives while a table is copied.
+  const session = sessionOf(distributed, () => new Promise((resolve) => setImmediate(resolve)))
+  const useAnother = () => Promise.reject(new Error('too many connections'))
+  await distribute(session, { ...distributing, report: (line) => reported.push(line), useAnother })
   expect(distributed).toEqual(Object.keys(DISTRIBUTED))
   expect(reported).toContain('Distributing grants: the progress cannot be read')
+})
+
+test('While another program distributes a table, the distribution fails as one that can be repeated', async () => {
+  // For example the server process of a `grantor migrate` that was killed.
+  const message = 'another create_distributed_table_concurrently operation is in progress'
+  const session = sessionOf([], () => Promise.reject(Object.assign(new Error(message), { code: 'XX000' })))
+  await expect(distribute(session, distributing)).rejects.toThrow(StoreUnavailable)
+})
+
+test('A table that another program has distributed meanwhile is skipped', async () => {
+  const distributed: string[] = []
+  const session = sessionOf(distributed, async (table) => {
+    if (table === 'grants') distributed.push('sessions')
+  })
+  await distribute(session, distributing)
+  expect(distributed.toSorted()).toEqual(Object.keys(DISTRIBUTED).sort())
 })

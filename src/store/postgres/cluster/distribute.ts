@@ -22,6 +22,8 @@ const TABLES = Object.keys(DISTRIBUTED) as Table[]
  * the extension exists.
  */
 const NOTICED_WITHIN_MS = 10_000
+/** The error of Citus if another connection distributes a table. */
+const IN_PROGRESS = 'another create_distributed_table_concurrently operation is in progress'
 /** How often the progress of a copy is reported. */
 const REPORT_EVERY_MS = 10_000
 
@@ -105,6 +107,8 @@ async function isInUse(session: Session): Promise<boolean> {
  * does not allow this in a transaction with other statements.
  */
 async function copyRows(session: Session, table: Table, { report, useAnother }: Distributing): Promise<void> {
+  // Another program may have distributed the table meanwhile.
+  if ((await readPlaces(session)).distributed.has(table)) return
   const began = performance.now()
   const finished = Promise.withResolvers<void>()
   // The copy continues without it, for example if the server has no connection left.
@@ -113,6 +117,10 @@ async function copyRows(session: Session, table: Table, { report, useAnother }: 
   )
   try {
     await session.query(`SELECT create_distributed_table_concurrently(${argumentsOf(table)})`)
+  } catch (error) {
+    // PostgreSQL also continues with the table if the program that sent the statement was killed.
+    if (!(error instanceof Error) || !error.message.startsWith(IN_PROGRESS)) throw error
+    throw new StoreUnavailable('another grantor migrate is distributing a table; run the command again later')
   } finally {
     finished.resolve()
     await watching
