@@ -126,16 +126,17 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
   }
   const note = ({ kind, series, position }: BatchFault) =>
     log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) })
-  let lookAt = Number.NEGATIVE_INFINITY
+  let lookedAt = Number.NEGATIVE_INFINITY
   async function moveWaiting(stopping?: AbortSignal): Promise<void> {
     const waiting = store.waitingBatches()
     if (!waiting) return
     const lines = batches?.lines ?? 0
     metrics?.setAuditLinesWaiting(lines)
-    if (lines === 0 && now() < lookAt) return
+    // If the clock jumped back, the time since the last look is unknown.
+    if (lines === 0 && Math.abs(now() - lookedAt) < LOOK_EVERY) return
     // Fails at once while the chain is unavailable. The waiting batches are on every machine.
     await chain.readHead()
-    lookAt = now() + LOOK_EVERY
+    lookedAt = now()
     const moved = await moveWaitingBatches({ chain, waiting, now, note, stopping })
     if (moved > 0) log({ event: 'audit_trail_moved', lines: String(moved) })
     if (!stopping?.aborted) batches?.noteMoved(lines)
