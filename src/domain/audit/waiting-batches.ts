@@ -140,16 +140,18 @@ async function moveBatch(
 ): Promise<void> {
   const lines = parseLines(batch)
   const faults = faultsOf(batch, lines, next)
-  const faultLines = () => faults.map((fault) => lineOfFault(fault, now()))
-  const { writer, number, series, position } = batch
+  const isChanged = faults.some(({ kind }) => kind === 'changed')
+  // With a changed writer or number, the chain could ignore this batch, or all later ones of a running process.
+  const { writer, number } = isChanged ? { writer: hashOf(batch), number: 1 } : batch
+  const append = (moved: UnplacedLine[]) =>
+    chain.append({ writer, number, at: now(), lines: [...moved, ...faults.map((fault) => lineOfFault(fault, now()))] })
   try {
-    await chain.append({ writer, number, at: now(), lines: [...(lines ?? []), ...faultLines()] })
+    await append(lines ?? [])
   } catch (error) {
     // Lines that were not changed are never given up.
-    if (error instanceof StoreUnavailable || !faults.some(({ kind }) => kind === 'changed')) throw error
-    faults.push({ kind: 'refused', series, position })
-    // The writer may have been changed too.
-    await chain.append({ writer: hashOf(batch), number: 1, at: now(), lines: faultLines() })
+    if (error instanceof StoreUnavailable || !isChanged) throw error
+    faults.push({ kind: 'refused', series: batch.series, position: batch.position })
+    await append([])
   }
   await waiting.remove(batch)
   for (const fault of faults) note(fault)

@@ -20,6 +20,8 @@ async function trail() {
   const rows = new Map<string, WaitingBatch>()
   const failing: { chain: Failure; waiting: Failure } = { chain: null, waiting: null }
   const faults: BatchFault[] = []
+  /** the writer of each append that the chain has stored */
+  const appended: string[] = []
   const keyOf = ({ series, position }: Pick<WaitingBatch, 'series' | 'position'>) =>
     `${series} ${String(position).padStart(9, '0')}`
   const waiting: WaitingBatchStore = {
@@ -42,6 +44,7 @@ async function trail() {
     async append(batch: AuditBatch) {
       if (failing.chain === 'before') throw new StoreUnavailable('away')
       await store.audit.append(batch)
+      appended.push(batch.writer)
       if (failing.chain === 'after') throw new StoreUnavailable('the response was lost')
     },
   }
@@ -52,7 +55,7 @@ async function trail() {
     const stored = await store.audit.readLines({ after: 0, limit: 10_000 })
     return stored.map(({ line }) => JSON.parse(line) as { id: string; event: string; reason?: string; details?: object })
   }
-  return { chain, waiting, rows, failing, faults, move, lines }
+  return { chain, waiting, rows, failing, faults, appended, move, lines }
 }
 
 /** A process whose lines can wait. `writer.append` tries the chain each time. */
@@ -172,6 +175,25 @@ test('A waiting batch that was changed, and batches that were removed in between
   const recorded = (await parts.lines()).filter(({ event }) => event === 'audit_waiting_changed')
   expect(recorded).toMatchObject(found.map(({ kind, position }) => ({ reason: kind, details: { position } })))
   expect(await parts.lines()).toHaveLength(120 - 2 + 3)
+})
+
+test('A waiting batch whose number was changed to one that the chain has is recorded with its lines, and holds up no later line of its writer', async () => {
+  const parts = await trail()
+  const [first, second, third] = [processOn(parts), processOn(parts), processOn(parts)].map(({ writer }) => writer)
+  await first?.append([entry()])
+  await third?.append([entry()])
+  parts.failing.chain = 'before'
+  await first?.append([entry()])
+  await second?.append([entry()])
+  parts.failing.chain = null
+  const [one, other] = [...parts.rows]
+  if (one) parts.rows.set(one[0], { ...one[1], number: 1 })
+  if (other) parts.rows.set(other[0], { ...other[1], writer: parts.appended[1] ?? '', number: 10 ** 9 })
+  await parts.move()
+  await third?.append([entry()])
+  const events = (await parts.lines()).map(({ event }) => event)
+  expect(events.filter((event) => event === 'audit_waiting_changed')).toHaveLength(2)
+  expect(events.filter((event) => event === 'session_started')).toHaveLength(5)
 })
 
 test('A waiting batch whose lines the chain cannot store is recorded and removed, and the batches after it are moved', async () => {
