@@ -23,7 +23,11 @@ export function openAccessToken(ring: KeyRing, issuer: string, token: string): A
 }
 
 /** The same, and undefined for a token that has expired at `now` (epoch seconds). */
-export function openLiveAccessToken(ring: KeyRing, issuer: string, token: string, now: number): AccessTokenClaims | undefined {
+export function openLiveAccessToken(
+  ring: KeyRing,
+  token: string,
+  { issuer, now }: { issuer: string; now: number },
+): AccessTokenClaims | undefined {
   // Any caller can send an object as `exp`, and a comparison with an object can throw.
   return open(ring, token, ({ iss, exp }) => iss === issuer && typeof exp === 'number' && exp > now)
 }
@@ -36,20 +40,11 @@ function open(ring: KeyRing, token: string, isMeant: (claims: Unverified) => boo
   const name = ring.known.nameOf(token)
   let claims = ring.decoded.find(name)
   if (!claims) {
-    claims = decodeOrVerify(ring, name, token, isMeant)
+    const opened = ring.known.has(name) ? claimsOf(token) : openJwt((id) => ring.opener('sign', id), TYPE, token, isMeant)
+    claims = opened as AccessTokenClaims | undefined
     if (!claims) return undefined
     ring.known.add(name)
     ring.decoded.remember(name, claims)
   }
   return isMeant(claims) ? claims : undefined
-}
-
-function decodeOrVerify(
-  ring: KeyRing,
-  name: string,
-  token: string,
-  isMeant: (claims: Unverified) => boolean,
-): AccessTokenClaims | undefined {
-  const claims = ring.known.has(name) ? claimsOf(token) : openJwt((id) => ring.opener('sign', id), TYPE, token, isMeant)
-  return claims as AccessTokenClaims | undefined
 }

@@ -59,7 +59,7 @@ describe.each(['ES256', 'EdDSA', 'RS256'] as const)('Access tokens signed with %
         return key.publicKey
       },
     }
-    const open = (now: number, issuer = ISSUER) => openLiveAccessToken(ringOf([counted]), issuer, token, now)
+    const open = (now: number, issuer = ISSUER) => openLiveAccessToken(ringOf([counted]), token, { issuer, now })
     expect(open(CLAIMS.exp)).toBeUndefined()
     expect(open(NOW, 'https://other.example.com')).toBeUndefined()
     expect(checks).toBe(0)
@@ -71,7 +71,7 @@ describe.each(['ES256', 'EdDSA', 'RS256'] as const)('Access tokens signed with %
     const head = part({ typ: 'at+jwt', alg: algorithm, kid: key.id })
     for (const exp of [{ valueOf: 1, toString: 1 }, [[{ toString: null }]], '9'.repeat(12), [NOW + 600], null, undefined]) {
       const forged = `${head}.${part({ ...CLAIMS, exp })}.${Buffer.alloc(64).toString('base64url')}`
-      expect(openLiveAccessToken(ring, ISSUER, forged, NOW)).toBeUndefined()
+      expect(openLiveAccessToken(ring, forged, { issuer: ISSUER, now: NOW })).toBeUndefined()
     }
   })
 

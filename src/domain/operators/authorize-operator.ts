@@ -38,7 +38,7 @@ export async function authorizeOperator(
   presented: PresentedAccessToken,
   scope: AdminScope,
 ): Promise<Authorized> {
-  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, presented.token, deps.now())
+  const claims = openLiveAccessToken(deps.keys, presented.token, { issuer: deps.settings.authUrl, now: deps.now() })
   if (!claims) throw invalidToken('access_token_unknown_or_expired')
   if (claims.aud !== adminResourceOf(adminUrl)) throw invalidToken('access_token_for_another_resource')
   const check = () => requireAccess({ deps, lists }, claims, scope)

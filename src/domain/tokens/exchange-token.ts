@@ -107,7 +107,7 @@ type SubjectToken = AccessTokenClaims & { grant_id: string }
  * has no rights; only the audience of the token may exchange it.
  */
 function openSubjectToken(deps: Deps, client: Client, token: string, at: number): SubjectToken {
-  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, token, at)
+  const claims = openLiveAccessToken(deps.keys, token, { issuer: deps.settings.authUrl, now: at })
   if (!claims) throw subjectRefused('subject_token_unknown_or_expired')
   if (claims.aud !== client.resourceServer) throw subjectRefused('subject_token_of_another_audience')
   // A token of the client credentials grant has no wallet to act for.

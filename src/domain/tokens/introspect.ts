@@ -37,7 +37,7 @@ export type Introspection = ActiveToken | { active: false }
 const INACTIVE = { active: false } as const
 
 export async function introspect(deps: Deps, caller: Client, token: string): Promise<Introspection> {
-  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, token, deps.now())
+  const claims = openLiveAccessToken(deps.keys, token, { issuer: deps.settings.authUrl, now: deps.now() })
   if (!claims) return INACTIVE
   // §2.3, §4: a client can introspect only tokens that were issued to the client; a resource server, all tokens for its audience.
   if (claims.client_id !== caller.id && claims.aud !== caller.resourceServer) return INACTIVE

@@ -12,7 +12,7 @@ import { readGrantOfToken } from './grant-of-token.ts'
 
 /** `sub`, and the claims of the token's scopes (OpenID Connect Core §5.3.2). Errors are those for bearer tokens (§5.3.3). */
 export async function readUserinfo(deps: Deps, request: PresentedAccessToken): Promise<object> {
-  const claims = openLiveAccessToken(deps.keys, deps.settings.authUrl, request.token, deps.now())
+  const claims = openLiveAccessToken(deps.keys, request.token, { issuer: deps.settings.authUrl, now: deps.now() })
   if (!claims) throw invalidToken('access_token_unknown_or_expired')
   const proof = readProofOfToken(deps, claims, request)
   if (!(await deps.clients.isEnabled(claims.client_id))) throw invalidToken('client_unknown_or_disabled')
