@@ -99,7 +99,6 @@ export class Runner {
     const { server } = this.#group
     if (!server?.state) return
     server.state.hasShards = true
-    server.state.isDistributed = true
     await this.#accept(server)
   }
 

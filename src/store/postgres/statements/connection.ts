@@ -53,7 +53,8 @@ export class Connection extends Runner {
 
   /** Whether the rows of a table can be on several machines. true before the first search for a server. */
   get isDistributed(): boolean {
-    return this.server?.state?.isDistributed ?? true
+    // A connection that was checked before the extension existed can report its state later.
+    return this.cluster !== null || (this.server?.state?.isDistributed ?? true)
   }
 
   /** Reads with a statement that has no values and is not prepared. */
