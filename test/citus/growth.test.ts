@@ -4,10 +4,12 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { prove } from '../chaos/prove.ts'
 import type { Fault, Scene } from '../chaos/run.ts'
 import { run } from '../cli/run.ts'
-import type { PostgresDatabase } from '../support/postgres.ts'
+import { NOW } from '../store/contract/subject.ts'
+import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { TEST_SECRET } from '../support/start.ts'
 import { type Cluster, startCluster, startMachine, using } from './cluster.ts'
@@ -51,6 +53,18 @@ test(
     await database.drop()
   },
 )
+
+test('An operation that began before the node noticed the extension is confirmed on the cluster', async () => {
+  const database = await cluster.newDatabase({ joined: false })
+  await migratePostgres(addressOf(database.url), NOW)
+  const store = await openPostgresStore(addressOf(database.url))
+  const confirm = await store.startReading()
+  await cluster.join(database.name)
+  await store.readRevision()
+  await confirm()
+  await store.close()
+  await database.drop()
+})
 
 test(
   'A worker is added and gets its share of the shards while nodes serve requests: every acknowledged change is there, no token forks, no request fails except with 503, and every node uses the new machine directly',

@@ -144,12 +144,11 @@ class Citus implements Cluster {
   instanceOf({ table, key }: { table: string; key: string }, on: string | undefined): string | undefined {
     const machine = this.#machines.nameOf(table, key)
     if (machine === undefined) return undefined
-    return (on === undefined ? this.#direct.instances : (JSON.parse(on) as Running).machines)[machine]
+    return (on === undefined ? this.#direct.instances : parseRunning(on).machines)[machine]
   }
 
   async confirm(on: string | undefined): Promise<void> {
-    const instance =
-      on === undefined ? ((await this.#planner('write').find()).state?.instance ?? '') : (JSON.parse(on) as Running).server
+    const instance = on === undefined ? ((await this.#planner('write').find()).state?.instance ?? '') : parseRunning(on).server
     const { group } = this.#context
     const via = group.server?.state?.instance === instance ? group : (this.#direct.on(instance) ?? group)
     return this.#confirmations.run(instance, async () => {
@@ -214,6 +213,9 @@ class Citus implements Cluster {
     checkMachines(server).catch(() => group.leave(server))
   }
 }
+
+/** `on` is the server alone if it was read before the node noticed the extension. */
+const parseRunning = (on: string): Running => (on.startsWith('{') ? (JSON.parse(on) as Running) : { server: on, machines: {} })
 
 /** Whether a statement that failed changed nothing, and another connection may succeed. */
 function hadNoEffect(error: unknown): boolean {
