@@ -6,6 +6,7 @@ export type Group = { label: string; bars: Bar[] }
 const WIDTH = 760
 const LEFT = 230
 const RIGHT = 90
+const MARGIN = 12
 const [BAR, GAP, GROUP_GAP, TOP] = [16, 3, 16, 58]
 
 /** The colours of each series on a light and on a dark ground. */
@@ -15,8 +16,8 @@ const COLOURS = [
   ['#8c959f', '#6e7681'],
 ] as const
 
-/** `left`: the width of the labels; `digits`: of the values, after the point. */
-export function chartOf(title: string, groups: Group[], { left = LEFT, digits = 0 } = {}): string {
+/** `left`: the width of the labels; `digits`: of the values, after the point; `aim`: a value that is marked by a line. */
+export function chartOf(title: string, groups: Group[], { left = LEFT, digits = 0, aim = 0 } = {}): string {
   const series = [...new Set(groups.flatMap(({ bars }) => bars.map((bar) => bar.series)))]
   const largest = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value }) => value)))
   const lengthOf = (value: number) => Math.max(1, Math.round((value / largest) * (WIDTH - left - RIGHT)))
@@ -38,6 +39,10 @@ export function chartOf(title: string, groups: Group[], { left = LEFT, digits = 
     top += GROUP_GAP
   }
 
+  if (aim > 0) {
+    const x = left + lengthOf(aim)
+    lines.push(`<line class="grid" x1="${x}" x2="${x}" y1="${TOP - 6}" y2="${top - GROUP_GAP + 6}"/>`)
+  }
   let x = left
   const legend = series.flatMap((name, index) => {
     const entry = [
@@ -47,7 +52,7 @@ export function chartOf(title: string, groups: Group[], { left = LEFT, digits = 
     x += 16 + name.length * 6.8 + 24
     return entry
   })
-  return drawing(title, top, [...legend, ...lines], left)
+  return drawing(title, top, [...legend, ...lines], MARGIN)
 }
 
 export type Line = { name: string; values: number[] }
