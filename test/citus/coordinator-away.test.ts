@@ -9,6 +9,7 @@ import { send } from '../support/send.ts'
 import { endEverything, outcomeOf } from '../support/signed-app.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { type Cluster, startCluster } from './cluster.ts'
+import { killCoordinator, untilDirect } from './coordinator-killed.ts'
 
 let cluster: Cluster
 let database: PostgresDatabase
@@ -30,36 +31,14 @@ const ready = () => {
   return send(app.grantor.authUrl, { path: '/health/ready' })
 }
 
-/** Resolves when the node is connected to the machines of the rows. */
-async function untilDirect(): Promise<void> {
-  const check = async () => {
-    await app.freshTokens()
-    await app.grantor.store.checkRows?.()
-    return 'connected'
-  }
-  await expect.poll(() => check().catch(String), { timeout: 20_000 }).toBe('connected')
-}
-
-/** Returns a function that starts the coordinator again, which the end of the test does otherwise. */
-async function killCoordinator(): Promise<() => Promise<void>> {
-  await cluster.coordinator.stop('kill')
-  let isStopped = true
-  const restart = async () => {
-    if (isStopped) await cluster.coordinator.start()
-    isStopped = false
-  }
-  onTestFinished(restart)
-  return restart
-}
-
 test('While the coordinator is killed, tokens are exchanged, refreshed, introspected and revoked', {
   timeout: 120_000,
 }, async () => {
   await app.freshTokens()
-  await untilDirect()
+  await untilDirect(app)
   const [code, ...grants] = [await app.freshCode(), await app.freshTokens(), await app.freshTokens(), await app.freshTokens()]
   expect(await app.isActive(grants[0]?.access_token ?? '')).toBe(true)
-  const restart = await killCoordinator()
+  const restart = await killCoordinator(cluster)
   expect((await app.walk.exchange(app.client, code)).status).toBe(200)
   for (let count = 0; count < 10; count++)
     for (const [index, grant] of grants.entries()) {
@@ -84,9 +63,9 @@ test('While the coordinator is killed, tokens are exchanged, refreshed, introspe
 test('While the coordinator is killed, the account page lists apps and sessions, and an ending of everything is complete when it is acknowledged', {
   timeout: 120_000,
 }, async () => {
-  await untilDirect()
+  await untilDirect(app)
   const grants = [await app.freshTokens(), await app.freshTokens()]
-  const restart = await killCoordinator()
+  const restart = await killCoordinator(cluster)
   const page = await app.walk.browse({ path: '/account' })
   expect([page.status, page.body.includes(app.client.id)]).toEqual([200, true])
   expect((await endEverything(app.walk)).status).toBe(200)
@@ -100,7 +79,7 @@ test('While the coordinator is killed, the account page lists apps and sessions,
 test('A node is not ready while the coordinator and a worker are away, and an authorization request without a session gets 503', {
   timeout: 60_000,
 }, async () => {
-  await untilDirect()
+  await untilDirect(app)
   const machines = [cluster.coordinator, cluster.workers[0] as PostgresServer]
   await Promise.all(machines.map((machine) => machine.stop('kill')))
   onTestFinished(async () => void (await Promise.all(machines.map((machine) => machine.start()))))

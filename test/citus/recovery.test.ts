@@ -18,6 +18,7 @@ import { TEST_SECRET } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 import { type Cluster, startCluster, startMachine, using } from './cluster.ts'
+import { untilDirect } from './coordinator-killed.ts'
 
 const BIN = process.env.TEST_CITUS_PG_BIN ?? ''
 const page = machineIn(newFolder())
@@ -173,8 +174,7 @@ test('While users sign in and clients refresh, the coordinator is lost and its s
   const standby = await newStandby(coordinator)
   const app = await startService(database, [coordinator, standby])
   const { grantor } = app
-  const connected = async () => (await app.freshTokens()) && grantor.store.checkRows?.().then(() => 'connected')
-  await expect.poll(() => connected().catch(String), { timeout: 20_000 }).toBe('connected')
+  await untilDirect(app)
   const load = await startLoad(app)
   const signIns = startSignIns(app)
   await load.more(50)

@@ -16,6 +16,7 @@ import { TEST_SECRET } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 import { type Cluster, startCluster } from './cluster.ts'
+import { killCoordinator, untilDirect } from './coordinator-killed.ts'
 
 let cluster: Cluster
 let database: PostgresDatabase
@@ -30,28 +31,6 @@ afterAll(async () => {
   await app.close()
   await cluster.close()
 })
-
-/** Resolves when the node is connected to the machines of the rows. */
-async function untilDirect({ freshTokens, grantor }: App = app): Promise<void> {
-  const check = async () => {
-    await freshTokens()
-    await grantor.store.checkRows?.()
-    return 'connected'
-  }
-  await expect.poll(() => check().catch(String), { timeout: 20_000 }).toBe('connected')
-}
-
-/** Returns a function that starts the coordinator again, which the end of the test does otherwise. */
-async function killCoordinator(): Promise<() => Promise<void>> {
-  await cluster.coordinator.stop('kill')
-  let isStopped = true
-  const restart = async () => {
-    if (isStopped) await cluster.coordinator.start()
-    isStopped = false
-  }
-  onTestFinished(restart)
-  return restart
-}
 
 const waitingOf = (store: Store) => store.waitingBatches() as WaitingBatchStore
 
@@ -70,9 +49,9 @@ test('While the coordinator is killed, users sign in, sign consents and end ever
   const { grantor } = app
   const signed = await signedClient(grantor)
   await new Walk(grantor).signIn(requestOf(signed))
-  await untilDirect()
+  await untilDirect(app)
   const since = grantor.events.length
-  const restart = await killCoordinator()
+  const restart = await killCoordinator(cluster)
   for (const client of [app.client, signed]) {
     const walk = new Walk(grantor, testWallet(1))
     const { code } = await walk.signIn(requestOf(client))
@@ -95,7 +74,7 @@ test('While the coordinator is killed, users sign in, sign consents and end ever
 
 test('Lines of a node that was killed while they waited are moved into the chain by another node within a minute', async () => {
   const { grantor } = app
-  await untilDirect()
+  await untilDirect(app)
   const node = await openPostgresStore(addressOf(database.url))
   onTestFinished(() => node.close())
   const batches = new WaitingBatches(waitingOf(node))
@@ -112,7 +91,7 @@ test('Lines of a node that was killed while they waited are moved into the chain
 
 test('Lines that wait on a worker survive the end of the worker', { timeout: 60_000 }, async () => {
   const { grantor } = app
-  await untilDirect()
+  await untilDirect(app)
   const batches = Array.from({ length: 8 }, () => new WaitingBatches(waitingOf(grantor.store)))
   const entries = batches.map(() => newEntry({ at: NOW, event: 'session_started' }))
   for (const [index, each] of batches.entries())
@@ -161,7 +140,7 @@ test('A node that started before the database was distributed has a place for li
   await grantor.store.readRevision()
   await untilDirect(grown)
   const since = grantor.events.length
-  await killCoordinator()
+  await killCoordinator(cluster)
   await new Walk(grantor, testWallet(1)).signIn(requestOf(grown.client))
   const lines = loggedIds(since, grown).length
   expect(lines).toBeGreaterThanOrEqual(2)
