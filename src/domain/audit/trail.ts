@@ -44,7 +44,7 @@ export type TrailOptions = {
   note: (fault: TrailFault) => void
   pause: (milliseconds: number) => Promise<void>
   waitingAtMost?: number
-  /** where lines wait while the chain is unavailable; in memory only if null or absent */
+  /** The place of lines while the chain is unavailable. Without this option, lines wait in memory. */
   whileUnavailable?: (() => WhileUnavailable | null) | undefined
 }
 
