@@ -26,7 +26,7 @@ const TITLES = {
 
 const HOSTILE_TITLE = 'p99 of refreshes at half load, divided by the p99 beside nothing. The line is the aim of 1.5'
 
-/** Writes the tables of the page and the chart anew from the stored figures. Text outside of the marks is not changed. */
+/** Writes the tables of the page and the chart from the stored figures. Text outside of the marks is not changed. */
 export function rewrite(all: Figures[]): void {
   writeFileSync(PAGE, withFigures(readFileSync(PAGE, 'utf8'), all))
   for (const [file, chart] of chartsFrom(all)) writeFileSync(file, chart)

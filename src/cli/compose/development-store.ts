@@ -24,7 +24,7 @@ export function makeDevelopmentStore(folder: string): DevelopmentStore {
     if (existsSync(secretPath)) chmodSync(secretPath, 0o600)
     // A new secret could not open the keys in that database.
     else if (existsSync(join(folder, DATABASE_FILE)))
-      throw new CommandError(`${folder} has a database whose secret is gone; remove ${folder} to start anew`)
+      throw new CommandError(`${folder} has a database whose secret is gone; remove ${folder} to start again`)
     else writeFileSync(secretPath, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
     return openDevelopmentStore(folder)
   } catch (error) {
@@ -54,7 +54,7 @@ function readRoot(folder: string): string {
     throw new CommandError(`${folder} holds no development store (${codeOf(error)}); grantor start --data ${folder} makes one`)
   }
   if (root.length < 43)
-    throw new CommandError(`${path} is not a development secret any more; remove the folder ${folder} to start anew`)
+    throw new CommandError(`${path} is not a development secret any more; remove the folder ${folder} to start again`)
   return root
 }
 

@@ -1,4 +1,4 @@
-/** `POST /oauth/device_authorization` (RFC 8628 §3.1, §3.2): a device asks for a code that its user enters in a browser. */
+/** `POST /oauth/device_authorization` (RFC 8628 §3.1, §3.2): a device requests a code that its user enters in a browser. */
 import type { FastifyInstance } from 'fastify'
 import { authorizeDevice } from '../../domain/authorization/device-authorization.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'

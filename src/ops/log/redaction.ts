@@ -76,7 +76,7 @@ export function redactor(secrets: readonly string[] = []): (line: string) => str
 }
 
 /**
- * Whether `LONG_RANDOM` matches. It looks at every 43rd character: if that one is not part of a word, no long word contains it. A request's
+ * Whether `LONG_RANDOM` matches. Only every 43rd character is compared: if this character is not part of a word, no long word contains it. A request's
  * line then takes 0.1 µs instead of the expression's 1.3 µs, and an audit line 0.35 instead of 2.7 (medians of 200,000 calls).
  */
 function hasLongWord(text: string): boolean {

@@ -118,7 +118,7 @@ export const noticeTexts = {
   sign_out_again: {
     tone: 'info',
     title: 'You were asked about another sign-in',
-    text: 'Some time has passed since, or you signed in anew. You are still signed in.',
+    text: 'Some time has passed since, or you signed in again. You are still signed in.',
     next: 'To sign out, use the button on your page of connected apps.',
     button: 'Your connected apps',
   },

@@ -54,7 +54,7 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
     spent: readingSpent(connection),
   }
 
-  /** Looks at the server, or at each machine of the cluster. `server` is the one of this connection. */
+  /** Reads the transactions of the server, or of each machine of the cluster. `server` is the one of this connection. */
   async function look(given: number): Promise<Looks> {
     const [here] = await lookHere({ at: given })
     if (!here) throw new StoreUnavailable('PostgreSQL did not report its transactions')

@@ -117,7 +117,7 @@ export function webhooksContract(subject: Subject): void {
       [5, 1, 'timed_out'],
     ])
     expect(log.at(-1)).toEqual({ ...someAttempt(5, 'timed_out'), attempt: 1 })
-    // A line that was accepted before is sent again: its attempts are counted anew.
+    // A line that was accepted before is sent again: its attempts are counted from zero.
     await store.webhooks.logAttempts(id, [someAttempt(5)])
     expect((await other.webhooks.readAttempts(id))?.[0]).toMatchObject({ line: 5, attempt: 1 })
     expect(await other.webhooks.readAttempts(silent)).toEqual([])

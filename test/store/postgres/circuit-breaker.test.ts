@@ -74,7 +74,7 @@ test('A success closes a breaker, also if other tasks are running', async () => 
   await trial.ended
 })
 
-test('The pause of an open breaker doubles with each failure up to a limit, and begins anew after a success', () => {
+test('The pause of an open breaker doubles with each failure up to a limit, and is short again after a success', () => {
   const breaker = new CircuitBreaker({ pauseMs: { first: 50, most: 150 } })
   const pauses = Array.from({ length: 4 }, () => {
     breaker.failed()
