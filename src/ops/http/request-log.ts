@@ -15,18 +15,28 @@ export function newRequestId(): string {
   return randomUUID()
 }
 
+/** What lines of the log name of a request. */
+type RequestFacts = {
+  id: string
+  traceId: string | undefined
+  /** the caller's address, which may be that of another server that sent the request for the caller */
+  address: string
+  /** the client that sent the request, or that the request is about */
+  clientId: string | undefined
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
-    /** the caller's address, if another server sent the request for the caller */
-    callerAddress: string | undefined
-    /** for the request line: the client that sent the request, or that the request is about */
-    clientId: string | undefined
+    /** null before the handler */
+    facts: RequestFacts | null
     /** if the request is traced */
     traceId: string | undefined
   }
 }
 
-const context = new AsyncLocalStorage<FastifyRequest>()
+// Not the request itself. Node sets the idle timeout of a connection in the context of its last request, so each idle connection would
+// keep that request and its response in memory, until they reach the old generation of the heap.
+const context = new AsyncLocalStorage<RequestFacts>()
 
 /** The id of the request that this code runs for; undefined in background work. */
 export function currentRequestId(): string | undefined {
@@ -40,35 +50,44 @@ export function currentTraceId(): string | undefined {
 
 /** The first part of the caller's address, such as `203.0.113`; undefined in background work, and if the address is unknown. */
 export function currentNetwork(): string | undefined {
-  const request = context.getStore()
-  return request && networkOfCaller(request)
+  const facts = context.getStore()
+  return facts && (networkPrefix(facts.address) || undefined)
 }
 
 /** The same for a request that is refused before its handler: `currentNetwork` is undefined then. */
-export function networkOfCaller({ callerAddress, ip }: Pick<FastifyRequest, 'callerAddress' | 'ip'>): string | undefined {
-  return networkPrefix(callerAddress ?? ip) || undefined
+export function networkOfCaller(request: FastifyRequest): string | undefined {
+  return networkPrefix(addressOf(request)) || undefined
 }
+
+// Reading `ip` compares the trusted proxies each time.
+const addressOf = (request: FastifyRequest): string => request.facts?.address ?? request.ip
 
 /** The caller's address, if another server sent the request for the caller. */
 export function noteCallerAddress(ip: string): void {
-  const request = context.getStore()
-  if (request) request.callerAddress = ip
+  const facts = context.getStore()
+  if (facts) facts.address = ip
 }
 
 /** The client of the current request, for its line. */
 export function noteClient(id: string): void {
-  const request = context.getStore()
-  if (request) request.clientId = id
+  const facts = context.getStore()
+  if (facts) facts.clientId = id
 }
 
 /** Adds the request log to a server whose own request logging is off, and counts requests if there are metrics. */
 export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'observeRequest'>): void {
-  for (const name of ['callerAddress', 'clientId', 'traceId'] as const) server.decorateRequest(name, undefined)
+  server.decorateRequest('facts', null)
+  server.decorateRequest('traceId', undefined)
   server.addHook('onRequest', (request, reply, done) => {
     done(void reply.header('x-request-id', request.id))
   })
   // After the body: the body's events come from the connection and would lose the id.
-  server.addHook('preHandler', (request, _reply, done) => context.run(request, done))
+  server.addHook('preHandler', (request, _reply, done) => {
+    const { id, traceId, ip } = request
+    const facts: RequestFacts = { id, traceId, address: ip, clientId: undefined }
+    request.facts = facts
+    context.run(facts, done)
+  })
   const writeLine = writingLines(server.log as Logger)
   server.addHook('onResponse', (request, reply, done) => {
     writeLine(request, reply)
@@ -105,8 +124,8 @@ function writingLines(logger: Logger): (request: FastifyRequest, reply: FastifyR
   const callers = new Map<string, string>()
 
   function partOfCaller(request: FastifyRequest): string {
-    const { clientId, ip, callerAddress = ip } = request
-    const key = `${callerAddress} ${clientId}`
+    const clientId = request.facts?.clientId
+    const key = `${addressOf(request)} ${clientId}`
     let part = callers.get(key)
     if (part === undefined) {
       if (callers.size >= CALLERS_AT_MOST) callers.clear()

@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
 import { logRequests, newRequestId, noteClient } from '../../../src/ops/http/request-log.ts'
@@ -176,4 +180,24 @@ test('Each line of the logger of a request has the request id, at every level an
   expect(lines.map(({ level }) => level)).toEqual(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'info'])
   for (const line of lines.slice(0, 6)) expect(line).toMatchObject({ reqId: 'the-request', n: 1 })
   expect(lines.at(-1)).toMatchObject({ reqId: 'the-request', more: true })
+})
+
+test('An idle connection does not keep its last request in memory', async () => {
+  const logger: FastifyBaseLogger = createLogger({ level: 'info', destination: capturedLog().destination })
+  server = fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) })
+  logRequests(server)
+  const requests: WeakRef<object>[] = []
+  server.get('/', (request) => {
+    requests.push(new WeakRef(request))
+    return 'fine'
+  })
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true })
+  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage]
+  await once(response.resume(), 'close')
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  await expect.poll(() => (collectGarbage(), requests.map((request) => request.deref() === undefined))).toEqual([true])
+  expect(Object.values(agent.freeSockets)).toHaveLength(1)
+  agent.destroy()
 })
