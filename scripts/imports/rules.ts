@@ -91,7 +91,7 @@ export const importRules: readonly ImportRule[] = [
     others: 'node:crypto',
   }),
   rule('src/domain/maintenance', 'key rotation, deletion of old rows, bounds for one wallet, restoring a backup', {
-    ours: 'keys domain/model domain/consent',
+    ours: 'wallet keys domain/model domain/consent',
     others: 'node:crypto',
   }),
   rule('src/domain/operators', 'who may use the admin API, roles, and long work that operators start', {

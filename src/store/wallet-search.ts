@@ -44,3 +44,12 @@ function startsOf(prefix: string): string[] {
   }
   return starts
 }
+
+/** The condition on an address of which the first four digits and the last four are known, for the column `wallet`. */
+export const HAS_ENDS = 'wallet >= :from AND wallet < :to AND substr(wallet, 39) = :ending'
+
+/** The values of `HAS_ENDS` for a shortened address, such as `0x1F9a…90C5`; none for any other text. */
+export function endsOfAddresses(shortened: string): { from: string; to: string; ending: string }[] {
+  const [, from, ending] = /^(0x[0-9a-fA-F]{4})…([0-9a-fA-F]{4})$/.exec(shortened) ?? []
+  return from === undefined || ending === undefined ? [] : [{ from, to: `${from}g`, ending }]
+}

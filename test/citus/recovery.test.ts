@@ -1,20 +1,21 @@
 /** The commands of docs/operating/recover.md for machines of a Citus cluster: promotion, restore points, and a new worker. */
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifyStore } from '../../src/domain/audit/verify-store.ts'
+import { createLogger } from '../../src/ops/log/logger.ts'
 import { newFolder, run } from '../cli/run.ts'
 import { startLoad } from '../support/acknowledged.ts'
 import { type App, startApp } from '../support/app.ts'
 import { machineIn } from '../support/operations-page.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
-import { FOLLOWED, follow } from '../support/postgres-standby.ts'
+import { FOLLOWED, follow, stopFollowing, stopWaiting } from '../support/postgres-standby.ts'
 import { giveTo, recoverServer } from '../support/recovery.ts'
 import { hangUp } from '../support/send.ts'
-import { TEST_SECRET } from '../support/start.ts'
+import { type StartOptions, TEST_SECRET } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 import { type Cluster, startCluster, startMachine, using } from './cluster.ts'
@@ -69,13 +70,17 @@ async function newStandby(primary: PostgresServer): Promise<PostgresServer> {
 }
 
 /** A service with a long window for retries, so that a last refresh whose response was lost may be repeated after the failure. */
-async function startService(database: PostgresDatabase, servers: readonly PostgresServer[]): Promise<App> {
+async function startService(
+  database: PostgresDatabase,
+  servers: readonly PostgresServer[],
+  options: Pick<StartOptions, 'logger'> = {},
+): Promise<App> {
   const postgres = {
     ...addressOf(database.url),
     servers: servers.map(({ port }) => ({ host: '127.0.0.1', port })),
     target: 'read-write' as const,
   }
-  const app = await startApp({ postgres, lifetimes: { refreshRetryWindow: 3600 } })
+  const app = await startApp({ postgres, lifetimes: { refreshRetryWindow: 3600 }, ...options })
   onTestFinished(() => app.close())
   return app
 }
@@ -120,6 +125,45 @@ test('After a worker was lost and its synchronous standby was promoted, a runnin
     (sql) => sql`SELECT count(*)::integer AS count FROM pg_dist_node WHERE nodeport = ${standby.port}`,
   )
   expect(known).toEqual([{ count: 1 }])
+})
+
+test('After a worker was lost and its asynchronous standby was promoted that lacks changes, the log ends again only what that worker had lost', {
+  timeout: 180_000,
+}, async () => {
+  const { cluster, database } = await newCluster(FOLLOWED)
+  const worker = cluster.workers[0] as PostgresServer
+  const standby = await newStandby(worker)
+  await stopWaiting(worker)
+  const began = new Date(Date.now() - 3_600_000).toISOString()
+  const lines = [`{"level":"info","time":"${began}","log":"audit","event":"refused","msg":"audit"}\n`]
+  const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
+  const app = await startService(database, [cluster.coordinator], { logger })
+  await untilDirect(app)
+  const tokens = await Promise.all(Array.from({ length: 16 }, () => app.freshTokens()))
+  const [revoked, kept] = [tokens.slice(0, 8), tokens.slice(8)]
+  await stopFollowing(worker, standby)
+  for (const { refresh_token: token } of revoked) expect((await app.walk.revoke(app.client, token)).status).toBe(200)
+  await worker.stop('kill')
+  paste('promote-standby', standby)
+  await move(cluster.coordinator, worker, standby)
+  await expect.poll(() => readsEveryMachine(app), { timeout: 60_000 }).toBe(true)
+  await waitForMetadata(cluster.coordinator)
+
+  const areActive = () => Promise.all(revoked.map(({ access_token: token }) => app.isActive(token)))
+  const revived = (await areActive()).filter(Boolean).length
+  expect(revived, 'grants of the lost worker').toBeGreaterThan(0)
+  expect(revived, 'grants of the other worker').toBeLessThan(revoked.length)
+  const file = join(newFolder(), 'service.log')
+  writeFileSync(file, lines.join(''))
+  const env = { GRANTOR_DATABASE_URL: cluster.coordinator.urlOf('grantor'), GRANTOR_SECRET: TEST_SECRET }
+  const compare = (...more: string[]) =>
+    run(['migrate', '--restored', '--log', file, '--json', ...more], env, Math.floor(Date.now() / 1000))
+  const checked = await compare('--check')
+  expect([checked.err, JSON.parse(checked.out)]).toMatchObject(['', { revived: { grants: revived, sessions: 0 }, acts: [] }])
+  expect((await compare()).exit).toBe(0)
+  expect((await areActive()).filter(Boolean)).toEqual([])
+  for (const { refresh_token: token } of kept) expect((await app.walk.refresh(app.client, token)).status).toBe(200)
+  expect((await compare('--check')).exit).toBe(0)
 })
 
 test('After the coordinator was lost and its synchronous standby was promoted, nodes find it, and it has every acknowledged change', {

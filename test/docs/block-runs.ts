@@ -176,6 +176,8 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'sh restore-sqlite': BACKUP,
     'sh restore-postgres': POSTGRES_BACKUP,
     'sh restore-citus': by('citus/backup'),
+    'sh compare-log': by('cli/backup/restored-with-log'),
+    'sh end-again': by('cli/backup/restored-with-log'),
     'sh wal-receive': POSTGRES_RECOVERY,
     'sh wal-wait': POSTGRES_RECOVERY,
     'sh base-backup': POSTGRES_RECOVERY,

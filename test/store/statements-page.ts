@@ -112,6 +112,9 @@ export const NAMED: readonly Named[] = [
   { name: 'end a session of a restored database', is: /^UPDATE sessions SET ended_at = :at\s+WHERE/, reach: 'one' },
   { name: 'read the grants of a restored database', is: /jsonb_build_object\('id', id\)/, reach: 'every', why: 'every row of a restored database is read' },
   { name: 'read the sessions of a restored database', is: /jsonb_build_object\('hash', hash\)/, reach: 'every', why: 'the same' },
+  { name: 'find wallets with sessions by a shortened address', is: /^SELECT DISTINCT wallet FROM sessions/, reach: 'every', why: 'an operator compares a restored database with the log' },
+  { name: 'find wallets with grants by a shortened address', is: /^SELECT DISTINCT wallet FROM grants/, reach: 'every', why: 'the same' },
+  { name: 'find wallets with receipts by a shortened address', is: /^SELECT DISTINCT wallet FROM receipts/, reach: 'every', why: 'the same' },
   { name: 'read the receipts of a restored database', is: /jsonb_build_object\('wallet', wallet/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
 

@@ -39,6 +39,35 @@ export async function follow(primary: PostgresServer, standby: PostgresServer): 
   await waitForIt(primary)
 }
 
+/** From now on, commits of the primary wait for no standby. */
+export async function stopWaiting(primary: PostgresServer): Promise<void> {
+  await asking(primary, async (sql) => {
+    await sql`ALTER SYSTEM RESET synchronous_standby_names`
+    await sql`SELECT pg_reload_conf()`
+    await until(sql, (sql) => sql`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'async'`)
+  })
+}
+
+/** Resolves when the standby has every commit of the primary, and receives nothing more. */
+export async function stopFollowing(primary: PostgresServer, standby: PostgresServer): Promise<void> {
+  await catchUp(primary)
+  await asking(standby, async (sql) => {
+    await sql`ALTER SYSTEM SET primary_conninfo = ''`
+    await sql`SELECT pg_reload_conf()`
+  })
+  await asking(primary, (sql) =>
+    until(sql, (sql) => sql`SELECT 1 WHERE NOT EXISTS (SELECT FROM pg_stat_replication WHERE application_name = 'standby')`),
+  )
+}
+
+/** Resolves when the standby has every commit that the primary has now. */
+export async function catchUp(primary: PostgresServer): Promise<void> {
+  await asking(primary, async (sql) => {
+    const [now] = await sql<{ lsn: string }[]>`SELECT pg_current_wal_flush_lsn()::text AS lsn`
+    await until(sql, (sql) => sql`SELECT 1 FROM pg_stat_replication WHERE flush_lsn >= ${now?.lsn ?? ''}::pg_lsn`)
+  })
+}
+
 /** Promotes a standby to primary. Resolves when the new primary accepts writes. It does not wait for a standby. */
 export async function promote(standby: PostgresServer): Promise<void> {
   const [answer] = await asking(standby, (sql) => sql<{ done: boolean }[]>`SELECT pg_promote(true, 180) AS done`)

@@ -123,7 +123,7 @@ function clientCells({ client_id, enabled, created_at, secrets, name }: Listed['
   return [client_id, enabled ? 'enabled' : 'disabled', time(created_at), words.join(', ') || 'none', name]
 }
 
-async function askForConfirmation(environment: CommandEnvironment): Promise<boolean> {
+export async function askForConfirmation(environment: CommandEnvironment): Promise<boolean> {
   const answer = await environment.ask?.('Serve this database? Type yes: ')
   return answer?.trim().toLowerCase() === 'yes'
 }

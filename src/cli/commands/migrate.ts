@@ -5,6 +5,7 @@ import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { failureOf, keyKeeping, withStore } from '../compose/with-store.ts'
 import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { time } from '../terminal/print.ts'
+import { compareRestored, readLogFile } from './migrate-log.ts'
 import { type Confirming, putRight } from './migrate-restored.ts'
 
 export const migrate = defineCommand({
@@ -18,14 +19,28 @@ export const migrate = defineCommand({
       words:
         'For a database that was restored to an earlier state (a dump, a copy, a snapshot), with the servers stopped: ends every grant and session in it, withdraws every signed consent, replaces all keys (GRANTOR_SECRET), and lists clients, resources, operators, webhooks and keys for you to confirm. Until then the service is not ready. A database that was recovered up to its last commit does not need it: see docs/operating/recover.md.',
     },
+    log: {
+      value: 'FILE',
+      words:
+        'With --restored: the log of all servers since before the restored state, such as /dev/stdin. Then only what this log says ended is ended again. Keys stay. The command lists what operators must repeat.',
+    },
+    check: { words: 'With --log: changes nothing; the exit code is 1 if the database lacks something that the log has.' },
     yes: { words: 'With --restored: confirms without asking.' },
     data: dataOption,
     json: jsonOption,
   },
-  examples: ['grantor migrate', 'grantor migrate --status --json', 'grantor migrate --restored'],
+  examples: [
+    'grantor migrate',
+    'grantor migrate --status --json',
+    'grantor migrate --restored',
+    'grantor migrate --restored --log grantor.log --check',
+  ],
   program: 'migrate',
   async run({ options }, environment) {
     if (options.yes && !options.restored) throw new UsageError('--yes can only be used with --restored')
+    if (options.log !== undefined && !options.restored) throw new UsageError('--log can only be used with --restored')
+    if (options.check && options.log === undefined) throw new UsageError('--check can only be used with --log')
+    if (options.check && options.yes) throw new UsageError('--check changes nothing, so it cannot be used with --yes')
     if (options.status && options.restored) throw new UsageError('--status changes nothing, so it cannot be used with --restored')
     const { databaseUrl } = settingsFor('migrate', environment, options.data)
     // Read before anything is changed, because the new keys need the secret.
@@ -61,12 +76,24 @@ async function warnOfOtherVersions(
   printError(`Warning: the database is in use by ${others.join(', ')}. ${advice}.`)
 }
 
+type RestoredOptions = Confirming & { log: string | undefined; check: boolean }
+
 /** The restored database may have an older schema, so it is migrated first. */
-async function restored(settings: Settings<'keys'>, environment: CommandEnvironment, confirming: Confirming): Promise<number> {
+async function restored(
+  settings: Settings<'keys'>,
+  environment: CommandEnvironment,
+  { log: file, check, ...confirming }: RestoredOptions,
+): Promise<number> {
   const { databaseUrl } = settings
   if (!isThere(databaseUrl))
     throw new CommandError(`there is no database at ${placeOf(databaseUrl)}; restore the backup there first`)
-  await migrateDatabase(databaseUrl, environment.now(), environment.printError)
+  if (!check) await migrateDatabase(databaseUrl, environment.now(), environment.printError)
+  if (file !== undefined) {
+    const log = await readLogFile(file)
+    return withStore(settings, environment, (store, now) =>
+      compareRestored(store, log, { environment, now, ends: !check, confirming }),
+    )
+  }
   return withStore(settings, environment, (store, now) =>
     putRight(store, keyKeeping(settings, store, now), environment, confirming),
   )

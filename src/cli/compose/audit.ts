@@ -65,6 +65,7 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
       const batches = findBatches()
       return batches && { batches, succeedsInTime, pause: () => pauseFor(APPEND_AGAIN_AFTER, undefined, { ref: false }) }
     },
+    noteLoss: () => void audit({ event: 'store_lost_a_write', details: { missing: 'audit line' } }),
     pause: (milliseconds) => pauseFor(milliseconds),
     note(fault) {
       log({ event: `audit_trail_${fault.kind}`, lines: String(fault.lines) })
@@ -144,7 +145,7 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
   return { findBatches, moveWaiting }
 }
 
-async function succeedsInTime(append: Promise<void>): Promise<boolean> {
+async function succeedsInTime(append: Promise<unknown>): Promise<boolean> {
   const { promise: isLate, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(() => resolve(false), APPENDED_WITHIN)
   const succeeds = append.then(

@@ -8,9 +8,18 @@ import type { WaitingBatches } from './waiting-batches.ts'
 export type WhileUnavailable = {
   batches: Pick<WaitingBatches, 'add'>
   /** Whether an append succeeds in time. The response that waits for its lines must be able to wait for `batches.add` as well. */
-  succeedsInTime: (append: Promise<void>) => Promise<boolean>
+  succeedsInTime: (append: Promise<unknown>) => Promise<boolean>
   /** Resolves when the next append may be tried after a failure. Until then, batches wait at once. */
   pause: () => Promise<void>
+}
+
+/** In seconds. The store deletes the row of a writer some time after its last append (`../maintenance/clean-up.ts`), so its absence means nothing. */
+const TRACED_FOR = 23 * 3600
+
+export type WriterOptions = {
+  whileUnavailable?: (() => WhileUnavailable | null) | undefined
+  /** called if the store has lost an acknowledged batch of this writer */
+  noteLoss?: (() => void) | undefined
 }
 
 /**
@@ -21,15 +30,23 @@ export class ChainWriter {
   readonly #store: AuditStore
   readonly #now: () => number
   readonly #whileUnavailable: () => WhileUnavailable | null
+  readonly #noteLoss: () => void
+  /** the last append, and the servers that ran then */
+  #last = { at: Number.NEGATIVE_INFINITY, instance: '' }
   #id = randomUUID()
   /** the number of the present batch, which a repeated attempt has too */
   #number = 1
   #isPausing = false
 
-  constructor(store: AuditStore, now: () => number, whileUnavailable: () => WhileUnavailable | null = () => null) {
+  constructor(
+    store: AuditStore,
+    now: () => number,
+    { whileUnavailable = () => null, noteLoss = () => undefined }: WriterOptions = {},
+  ) {
     this.#store = store
     this.#now = now
     this.#whileUnavailable = whileUnavailable
+    this.#noteLoss = noteLoss
   }
 
   /** Resolves after the commit: `waiting` if the entries wait outside of the chain. Throws if the store fails. */
@@ -49,12 +66,21 @@ export class ChainWriter {
   /** Without another place for the batch, throws instead of returning false. */
   async #appendToChain(batch: AuditBatch): Promise<boolean> {
     const otherwise = this.#whileUnavailable()
-    if (!otherwise) return this.#store.append(batch).then(() => true)
+    if (!otherwise) return this.#appendTracing(batch).then(() => true)
     if (this.#isPausing) return false
-    if (await otherwise.succeedsInTime(this.#store.append(batch))) return true
+    if (await otherwise.succeedsInTime(this.#appendTracing(batch))) return true
     this.#isPausing = true
     void otherwise.pause().then(() => (this.#isPausing = false))
     return false
+  }
+
+  /** If another server has taken over since the last append, checks whether it has the batch of that append. */
+  async #appendTracing(batch: AuditBatch): Promise<void> {
+    const instance = await this.#store.append(batch)
+    const isTraced = batch.at - this.#last.at < TRACED_FOR
+    if (isTraced && instance !== this.#last.instance && (await this.#store.lacksBatches(batch).catch(() => false)))
+      this.#noteLoss()
+    this.#last = { at: batch.at, instance }
   }
 }
 

@@ -3,7 +3,7 @@
  * cannot be appended waits in memory until the store works again. The log has the event already.
  */
 import type { AuditStore } from '../model/audit-store.ts'
-import { ChainWriter, type WhileUnavailable } from './chain.ts'
+import { ChainWriter, type WriterOptions } from './chain.ts'
 import type { AuditEntry } from './entry.ts'
 
 /** Lines of one append. */
@@ -44,9 +44,7 @@ export type TrailOptions = {
   note: (fault: TrailFault) => void
   pause: (milliseconds: number) => Promise<void>
   waitingAtMost?: number
-  /** The place of lines while the chain is unavailable. Without this option, lines wait in memory. */
-  whileUnavailable?: (() => WhileUnavailable | null) | undefined
-}
+} & WriterOptions
 
 export function createAuditTrail(options: TrailOptions): AuditTrail {
   const queue = new LineQueue(options)
@@ -84,8 +82,8 @@ class LineQueue {
   #isFull = false
   #isGivenUp = false
 
-  constructor({ store, now, note, pause, waitingAtMost = WAITING_AT_MOST, whileUnavailable }: TrailOptions) {
-    this.#writer = new ChainWriter(store, now, whileUnavailable)
+  constructor({ store, now, note, pause, waitingAtMost = WAITING_AT_MOST, ...options }: TrailOptions) {
+    this.#writer = new ChainWriter(store, now, options)
     this.#note = note
     this.#pause = pause
     this.#waitingAtMost = waitingAtMost

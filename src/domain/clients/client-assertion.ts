@@ -2,10 +2,11 @@
  * `private_key_jwt`: a client authenticates with a JWT that the client signed with a private key (RFC 7523 §2.2, §3; OpenID
  * Connect Core §9). Each assertion works once (RFC 6749 §2.3.2, RFC 9700 §2.5).
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { type ClaimedJwt, readClientJwt } from '../../keys/client-jwt.ts'
 import { invalidClient } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
+import { hashOfUse } from '../model/hash-of-use.ts'
 import type { Client } from '../model/records.ts'
 import { unknownClient } from './unknown-client.ts'
 
@@ -56,11 +57,6 @@ export async function proveAssertion(deps: Deps, client: Client | null, jwt: Cla
   const use = { kind: 'assertion', hash: hashOfUse(client.id, jti), expiresAt: Math.ceil(exp), attemptId: randomUUID() } as const
   if ((await deps.store.spent.spend(use)) === 'spent_before') throw invalidClient('assertion_replayed')
   return client
-}
-
-/** The hash under which one use of a client's `jti` is stored. */
-export function hashOfUse(clientId: string, jti: string): string {
-  return createHash('sha256').update(`${clientId}\0${jti}`).digest('base64url')
 }
 
 function readClaims(deps: Deps, client: Client | null, { typ, claims }: ClaimedJwt): { jti: string; exp: number } {

@@ -41,6 +41,8 @@ export async function keepReceipt(
     await deps.store.receipts.withdrawReceipt(wallet, id, deps.now())
     throw new LoginError('expired', 'ended_since_proof')
   }
+  if (currentEpoch !== epoch)
+    await deps.audit({ event: 'scopes_declined', client_id: receipt.clientId, wallet, details: { scopes: declined.join(' ') } })
   return { receiptId: id, epoch: currentEpoch }
 }
 

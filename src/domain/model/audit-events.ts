@@ -79,11 +79,20 @@ const TABLE = {
     ...ENDING,
     means: 'A user ended all access and all sessions. `grants_ended_by` is the id of the job, if a job ends the other grants.',
   },
+  scopes_declined: {
+    ...ENDING,
+    means:
+      'A user declined scopes that an app had: earlier consents with these scopes were withdrawn, and grants with them ended.',
+  },
   session_ended: { ...ACT, means: 'A session ended.' },
   other_sessions_ended: { ...ENDING, means: 'A user ended all sessions but one.' },
   grant_ended: { ...ACT, awaited: 'unless_revoked', means: 'A grant ended. The reason says why.' },
   access_token_revoked: { recorded: true, lasting: true, means: 'A client revoked an access token.' },
-  client_token_revoked: { recorded: true, lasting: true, means: 'A client revoked an access token that has no grant.' },
+  client_token_revoked: {
+    recorded: true,
+    lasting: true,
+    means: 'A client revoked an access token that has no grant. `jti` is that of the token.',
+  },
   revocation_repeated: {
     recorded: true,
     counted: true,
@@ -193,6 +202,8 @@ type NamesWith<Traits> = { [Name in AuditEventName]: (typeof TABLE)[Name] extend
 type AwaitedName = NamesWith<{ awaited: true | 'unless_revoked' }>
 /** The events of acts of operators. */
 export type ActName = NamesWith<{ act: true }>
+/** The events that cannot be undone. */
+export type LastingName = NamesWith<{ lasting: true }>
 
 /** Why something was refused or ended, or by which method something was done. The client never receives the reason. */
 type AuditReason = Reason | EndReason | LoginMethod | KeyKind | RevokeTokenOutcome | SpendOutcome

@@ -99,8 +99,12 @@ export interface AuditStore {
    * Appends the lines to the end of the chain. Simultaneous appends wait for each other. If the call throws, the lines may have been stored.
    * The same batch can be appended again: at most one attempt stores it, also if the first attempt reaches the store last, after later batches
    * of the writer.
+   *
+   * The returned text identifies the running servers. If it changes, a server may have taken over that lacks earlier batches.
    */
-  append(batch: AuditBatch): Promise<void>
+  append(batch: AuditBatch): Promise<string>
+  /** After the append of a batch: whether the store lacks this batch, or the one before it of the same writer. */
+  lacksBatches(last: Pick<AuditBatch, 'writer' | 'number'>): Promise<boolean>
   /** The lines after the line with number `after`, in the order of the chain. */
   readLines(page: { after: number; limit: number }): Promise<AuditLine[]>
   /** How many of the next lines after the line `after` have one of the events. At most `within` lines are read. */

@@ -3,6 +3,7 @@
  * is one atomic change that is safe to retry, or throws `StoreUnavailable`.
  */
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
+import type { Address } from '../../wallet/address.ts'
 import type { ActivityStore } from './activity-store.ts'
 import type { AuditStore, WaitingBatchStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
@@ -115,6 +116,13 @@ export interface RestorationStore {
   readRestoration(): Promise<Restoration | null>
   /** Ends all grants and sessions and withdraws all receipts, in batches. After an interruption, repeat the call. */
   endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
+  /** The wallets with sessions, grants or receipts whose shortened address (`shortenAddress`) is this one. */
+  findShortened(shortened: string): Promise<Address[]>
+  /**
+   * The time of the last transaction that this database received before it was promoted or recovered, in epoch seconds: the earliest one of all
+   * machines. null if the database does not report one, for example after a later restart.
+   */
+  readReplayEnd(): Promise<number | null>
   /** Stores that an operator checked the clients, secrets and keys. */
   confirmRestoration(number: number, at: number): Promise<void>
 }

@@ -8,8 +8,8 @@
 import { openLiveAccessToken } from '../../keys/access-token.ts'
 import type { AccessTokenClaims, Actor } from '../../keys/access-token-claims.ts'
 import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
-import { hashOfUse } from '../clients/client-assertion.ts'
 import type { Deps } from '../model/deps.ts'
+import { hashOfUse } from '../model/hash-of-use.ts'
 import type { Client } from '../model/records.ts'
 import { findFaultOfToken } from './grant-of-token.ts'
 

@@ -11,8 +11,8 @@ import { randomUUID } from 'node:crypto'
 import { openAccessToken } from '../../keys/access-token.ts'
 import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { invalidGrant } from '../../oauth/oauth-error.ts'
-import { hashOfUse } from '../clients/client-assertion.ts'
 import type { Deps } from '../model/deps.ts'
+import { hashOfUse } from '../model/hash-of-use.ts'
 import type { Client } from '../model/records.ts'
 import { openRefreshToken } from './refresh-token.ts'
 
@@ -89,6 +89,6 @@ async function endClientToken(
   admit()
   const reason = await store.spent.revokeClientToken({ hash, attemptId: randomUUID(), at: now() })
   if (reason === 'spent_before') return 'repeated'
-  audit({ event: 'client_token_revoked', reason, client_id: client.id })
+  audit({ event: 'client_token_revoked', reason, client_id: client.id, details: { jti } })
   return 'revoked'
 }

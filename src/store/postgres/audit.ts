@@ -33,6 +33,10 @@ export function createAuditStore(connection: Connection): AuditStore {
   const append = connection.prepare('move', 'SELECT append_audit_lines(:writer, :number::bigint, :at, :lines::jsonb)', {
     table: 'audit_head',
   })
+  const readWriter = connection.prepare<{ number: number; previous: number }>(
+    'read',
+    'SELECT number, previous FROM audit_writers WHERE id = :writer',
+  )
   const read = connection.prepare<LineRow>(
     'read',
     `SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :limit`,
@@ -51,6 +55,11 @@ export function createAuditStore(connection: Connection): AuditStore {
     },
     async append({ lines, ...batch }) {
       await append({ ...batch, lines })
+      return connection.readInstance()
+    },
+    async lacksBatches({ writer, number }) {
+      const [row] = await readWriter({ writer })
+      return row === undefined || row.number < number || row.previous < number - 1
     },
     readLines: async (page) => (await read(page)).map(lineOf),
     async countLines(of) {

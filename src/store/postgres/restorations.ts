@@ -1,8 +1,14 @@
 /** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
+import type { Grant } from '../../domain/model/records.ts'
+import { endsOfAddresses, HAS_ENDS } from '../wallet-search.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { preparingConfirmation } from './revision.ts'
 import type { Connection } from './statements/connection.ts'
+
+/** null unless the server was promoted or recovered since its start. */
+const REPLAY_END = `
+  SELECT CASE WHEN NOT pg_is_in_recovery() THEN floor(extract(epoch FROM pg_last_xact_replay_timestamp()))::bigint END AS at`
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
 /** How many rows are read and ended at a time. */
@@ -64,6 +70,7 @@ export function createRestorationStore(connection: Connection): RestorationStore
   })
 
   return {
+    ...findingLosses(connection),
     async beginRestoration(at) {
       const [row] = await begin({ at })
       return restorationOf(row as RestorationRow)
@@ -80,6 +87,25 @@ export function createRestorationStore(connection: Connection): RestorationStore
     },
     async confirmRestoration(number, at) {
       if ((await confirm({ number, at })).length === 0) await confirmFound()
+    },
+  }
+}
+
+function findingLosses(connection: Connection): Pick<RestorationStore, 'findShortened' | 'readReplayEnd'> {
+  const searches = ['sessions', 'grants', 'receipts'].map((table) =>
+    connection.prepare<{ wallet: Grant['wallet'] }>('read', `SELECT DISTINCT wallet FROM ${table} WHERE ${HAS_ENDS}`, { table }),
+  )
+  return {
+    async findShortened(shortened) {
+      const reads = endsOfAddresses(shortened).flatMap((ends) => searches.map((search) => search(ends)))
+      return [...new Set((await Promise.all(reads)).flat().map(({ wallet }) => wallet))]
+    },
+    async readReplayEnd() {
+      const [here] = await connection.query<{ at: number | null }>(REPLAY_END)
+      const replies = (await connection.cluster?.askEveryMachine(REPLAY_END)) ?? []
+      const times = [here?.at, ...replies.map(({ success, result }) => (success && result ? Number(result) : null))]
+      const known = times.filter((at) => typeof at === 'number')
+      return known.length === 0 ? null : Math.min(...known)
     },
   }
 }

@@ -40,13 +40,15 @@ export function createAuditStore(connection: Connection): AuditStore {
     append: ({ writer, number, at, lines }) =>
       connection.write(() => {
         // By the hour, so that an append does not change the index.
-        if (note.run({ writer, number, usedAt: at - (at % 3600) }).changes === 0) return
+        if (note.run({ writer, number, usedAt: at - (at % 3600) }).changes === 0) return ''
         const placed = placeAfter(present.get() as AuditHead, lines)
         const last = placed.at(-1)
         if (last) moveHead.run(last.seq, last.hash)
         for (const { seq, at, event, reason, clientId, grantId, wallet, operator, line, hash } of placed)
           insert.run(seq, at, event, reason, clientId, grantId, wallet, operator, line, hash)
+        return ''
       }),
+    lacksBatches: () => Promise.resolve(false),
     readLines: ({ after, limit }) => connection.read(() => (read.all(after, limit) as unknown as LineRow[]).map(lineOf)),
     countLines: ({ events, ...within }) =>
       connection.read(() => Number(count.get({ ...within, events: JSON.stringify(events) })?.lines)),

@@ -3,6 +3,8 @@
  * restoration was confirmed.
  */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
+import type { Grant } from '../../domain/model/records.ts'
+import { endsOfAddresses, HAS_ENDS } from '../wallet-search.ts'
 import type { Connection } from './connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
@@ -60,8 +62,20 @@ export function createRestorationStore(connection: Connection): RestorationStore
         receipts: await endAll('receipts', at),
       }
     },
+    findShortened: preparingSearch(connection),
+    readReplayEnd: async () => null,
     confirmRestoration: (number, at) => connection.write(() => void confirm.run({ number, at })),
   }
+}
+
+function preparingSearch(connection: Connection): RestorationStore['findShortened'] {
+  const selects = ['sessions', 'grants', 'receipts'].map((table) => `SELECT wallet FROM ${table} WHERE ${HAS_ENDS}`)
+  const search = connection.prepareRead(selects.join(' UNION '))
+  return (shortened) =>
+    connection.read(() => {
+      const rows = endsOfAddresses(shortened).flatMap((ends) => search.all(ends))
+      return [...new Set(rows.map(({ wallet }) => wallet as Grant['wallet']))]
+    })
 }
 
 function restorationOf(row: RestorationRow): Restoration {

@@ -1,6 +1,7 @@
 /** The queue of the audit trail in one process, on a SQLite store that can fail. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { ChainWriter } from '../../../src/domain/audit/chain.ts'
 import { newEntry } from '../../../src/domain/audit/entry.ts'
 import { createAuditTrail, type TrailFault, type TrailOptions } from '../../../src/domain/audit/trail.ts'
 import { hashOfLine } from '../../../src/domain/model/audit-chain.ts'
@@ -24,9 +25,10 @@ async function trailOnSqlite(options: Partial<Pick<TrailOptions, 'pause' | 'wait
     ...store.audit,
     async append(batch) {
       if (failing.how === 'before') throw new StoreUnavailable('away')
-      await store.audit.append(batch)
+      const outcome = await store.audit.append(batch)
       if (failing.how === 'after') throw new StoreUnavailable('the response was lost')
       appended.push(batch.lines.length)
+      return outcome
     },
   }
   const faults: TrailFault[] = []
@@ -178,4 +180,27 @@ test('A process that stops appends the lines that are being gathered', async () 
   await trail.stop()
   expect((await texts()).map(idOf)).toEqual(['last'])
   expect(faults).toEqual([])
+})
+
+test('A writer reports that another server took over which lacks its batches, unless its last append is so long ago that its row was deleted', async () => {
+  const clock = { at: NOW }
+  const losses: number[] = []
+  const { store } = await trailOnSqlite()
+  const server = { name: 'a', lacks: false }
+  const audit: AuditStore = { ...store.audit, append: async () => server.name, lacksBatches: async () => server.lacks }
+  const writer = new ChainWriter(audit, () => clock.at, { noteLoss: () => losses.push(clock.at) })
+  const append = (name: string, lacks: boolean) => {
+    Object.assign(server, { name, lacks })
+    clock.at += 60
+    return writer.append([entryOf('a')])
+  }
+  await append('a', false)
+  await append('b', false)
+  expect(losses).toEqual([])
+  await append('c', true)
+  await append('c', true)
+  expect(losses).toEqual([NOW + 180])
+  clock.at += 24 * 3600
+  await append('d', true)
+  expect(losses).toHaveLength(1)
 })

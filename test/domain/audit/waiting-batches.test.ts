@@ -43,9 +43,10 @@ async function trail() {
     ...store.audit,
     async append(batch: AuditBatch) {
       if (failing.chain === 'before') throw new StoreUnavailable('away')
-      await store.audit.append(batch)
+      const outcome = await store.audit.append(batch)
       appended.push(batch.writer)
       if (failing.chain === 'after') throw new StoreUnavailable('the response was lost')
+      return outcome
     },
   }
   const move = (stopping?: AbortSignal) =>
@@ -61,7 +62,7 @@ async function trail() {
 /** A process whose lines can wait. `writer.append` tries the chain each time. */
 function processOn({ chain, waiting }: Pick<Awaited<ReturnType<typeof trail>>, 'chain' | 'waiting'>) {
   const batches = new WaitingBatches(waiting)
-  const succeedsInTime = (append: Promise<void>) =>
+  const succeedsInTime = (append: Promise<unknown>) =>
     append.then(
       () => true,
       () => false,
@@ -69,11 +70,7 @@ function processOn({ chain, waiting }: Pick<Awaited<ReturnType<typeof trail>>, '
   const whileUnavailable = { batches, succeedsInTime, pause: () => Promise.resolve() }
   return {
     batches,
-    writer: new ChainWriter(
-      chain,
-      () => NOW,
-      () => whileUnavailable,
-    ),
+    writer: new ChainWriter(chain, () => NOW, { whileUnavailable: () => whileUnavailable }),
   }
 }
 

@@ -83,7 +83,7 @@ export const VALUES: Record<string, unknown> = {
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
-  from0: 'w1', to0: 'w2', beginning: 'w1%', first: 1, last: 50, seen: 0, oldest: '0', ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
+  from: 'w1', to: 'w2', ending: '', from0: 'w1', to0: 'w2', beginning: 'w1%', first: 1, last: 50, seen: 0, oldest: '0', ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
   dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 'dpop', atMost: 1000,
   series: 'b1', position: 1, writer: 'w', number: 1, addedAt: 1, size: 1, lines: '[]', previous: '',
   mostRows: 1e6, rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
