@@ -1,8 +1,10 @@
 /**
  * Refreshes one at a time on PostgreSQL, against one client of `pgbench` that sends the service's own statement to the same server, in alternation.
- * `pgbench` shows what the database and the disk allow.
+ * `pgbench` shows what the database and the disk allow. It runs once on the core of the database, and once on the core of the service: a message
+ * between two cores takes longer. `servers/alone-process.ts` shows what remains if a Node server sends the same statement for each HTTP request.
  */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,84 +13,155 @@ import postgres from 'postgres'
 import { atExit } from './at-exit.ts'
 import { CHECKOUT } from './built.ts'
 import { closedLoop } from './load/closed-loop.ts'
-import { isInstalled } from './machine.ts'
+import { requireStatus, type Work } from './load/work.ts'
+import { isInstalled, pinned } from './machine.ts'
 import { type Load, tell } from './measure.ts'
 import { refreshing } from './operations.ts'
+import { formPost } from './request.ts'
+import { freePort, startNode } from './servers/process.ts'
 import { median } from './statistics.ts'
 import type { Target } from './target.ts'
 
 /** Refreshes a second, one figure a round. */
-export type AloneMeasured = { grantor: number[]; pgbench: number[] }
+export type AloneMeasured = {
+  grantor: number[]
+  pgbench: number[]
+  /** `pgbench` on the core of the service, and the two paths of `servers/alone-process.ts` */
+  pgbenchApart?: number[]
+  floor?: number[]
+  emptyPost?: number[]
+}
 
 /** Grants that are refreshed in turn, as many as the service has. */
 const ROWS = 2000
 const WARM_UP = 2
 
+type Measures = Record<keyof AloneMeasured, (seconds: number) => Promise<number>>
+
 /** Null without `pgbench`, which is in the package of the PostgreSQL server. */
-export async function measureAlone(target: Target, { rounds, seconds }: Load): Promise<AloneMeasured | null> {
+export async function measureAlone(target: Target, load: Load, serviceCores: string | null): Promise<AloneMeasured | null> {
   if (!isInstalled('pgbench')) {
     tell('refreshes one at a time are not measured: pgbench is not installed')
     return null
   }
+  const { measures, stop } = await prepareMeasures(target, serviceCores)
+  try {
+    return await measureInTurn(measures, load)
+  } finally {
+    await stop()
+  }
+}
+
+async function prepareMeasures(target: Target, serviceCores: string | null) {
   const work = refreshing(target, (await target.supply?.refreshTokens(ROWS)) ?? [])
-  const refresh = async (length: number) => (await closedLoop(target.port, work, { connections: 1, seconds: length })).perSecond
-  const update = await preparePgbench(target.databaseUrl ?? '')
-  await refresh(WARM_UP)
-  await update(WARM_UP)
-  const measured: AloneMeasured = { grantor: [], pgbench: [] }
+  const statement = await prepareStatement(target.databaseUrl ?? '')
+  const update = preparePgbench(statement)
+  const floor = await startFloor(statement, serviceCores)
+  const one = async (port: number, each: Work, seconds: number) =>
+    (await closedLoop(port, each, { connections: 1, seconds })).perSecond
+  const measures: Measures = {
+    grantor: (seconds) => one(target.port, work, seconds),
+    pgbench: (seconds) => update(seconds, null),
+    pgbenchApart: (seconds) => update(seconds, serviceCores),
+    floor: (seconds) => one(floor.port, posts(target, '/refresh'), seconds),
+    emptyPost: (seconds) => one(floor.port, posts(target, '/empty'), seconds),
+  }
+  return { measures, stop: floor.stop }
+}
+
+async function measureInTurn(measures: Measures, { rounds, seconds }: Load): Promise<AloneMeasured> {
+  const measured: Required<AloneMeasured> = { grantor: [], pgbench: [], pgbenchApart: [], floor: [], emptyPost: [] }
+  const names = Object.keys(measures) as (keyof AloneMeasured)[]
+  for (const name of names) await measures[name](WARM_UP)
   for (let round = 0; round < rounds; round++) {
-    const both = [
-      async () => measured.grantor.push(await refresh(seconds)),
-      async () => measured.pgbench.push(await update(Math.ceil(seconds))),
-    ]
-    for (const measure of round % 2 === 0 ? both : both.toReversed()) await measure()
-    tell(
-      `one at a time, round ${round + 1}: ${Math.round(measured.grantor.at(-1) ?? 0)}/s, pgbench ${Math.round(measured.pgbench.at(-1) ?? 0)}/s`,
-    )
+    for (const name of round % 2 === 0 ? names : names.toReversed()) measured[name].push(await measures[name](seconds))
+    const figures = names.map((name) => `${name} ${Math.round(measured[name].at(-1) ?? 0)}/s`)
+    tell(`one at a time, round ${round + 1}: ${figures.join(', ')}`)
   }
   return measured
 }
 
-export function ratioOfAlone({ grantor, pgbench }: AloneMeasured): number {
-  return median(grantor) / median(pgbench)
+export function ratioOfAlone({ grantor }: AloneMeasured, against: number[]): number {
+  return median(grantor) / median(against)
 }
 
-/** Returns a function that runs one client of `pgbench` for some seconds, and returns the updates a second. */
-async function preparePgbench(databaseUrl: string): Promise<(seconds: number) => Promise<number>> {
+/** Posts as long as a refresh. */
+function posts({ authorization }: Target, path: string): Work {
+  const request = formPost(path, authorization, { grant_type: 'refresh_token', refresh_token: 'x'.repeat(85) })
+  return { next: () => request, accept: (answer) => requireStatus(answer, 200, path) }
+}
+
+/** The statement of a refresh with the values for each variable but the grant and its generation, and rows for it to change. */
+type Prepared = { sql: postgres.Sql; databaseUrl: string; text: string; values: Record<string, string | number | boolean> }
+
+async function prepareStatement(databaseUrl: string): Promise<Prepared> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined })
   // The ids are numbers, so that a variable of pgbench can name the row. The service would end the oldest grants of one wallet.
   await sql`
     INSERT INTO grants
-    SELECT (jsonb_populate_record(template, jsonb_build_object('id', n, 'wallet', 'wallet ' || n, 'generation', 0))).*
-    FROM (SELECT grants AS template FROM grants LIMIT 1) AS one, generate_series(0, ${ROWS - 1}::int) AS n`
+    SELECT (jsonb_populate_record(template, jsonb_build_object('id', kind || n, 'wallet', 'wallet ' || kind || n, 'generation', 0))).*
+    FROM (SELECT grants AS template FROM grants LIMIT 1) AS one, (VALUES (''), ('floor ')) AS kinds (kind),
+      generate_series(0, ${ROWS - 1}::int) AS n`
   const [row] = await sql<
     { client_id: string; refresh_key_id: string }[]
   >`SELECT client_id, refresh_key_id FROM grants WHERE id = '0'`
-  const folder = mkdtempSync(join(tmpdir(), 'grantor-bench-pgbench-'))
-  atExit(() => rmSync(folder, { recursive: true, force: true }))
-  const script = join(folder, 'refresh.sql')
-  const next = ['\\set n :n + 1', `\\set grantId :n % ${ROWS}`, `\\set generation :n / ${ROWS}`]
-  writeFileSync(script, [...next, `${refreshStatement()};`, ''].join('\n'))
-  const variables = {
-    clientId: row?.client_id,
-    refreshKeyId: row?.refresh_key_id,
+  const values = {
+    clientId: row?.client_id ?? '',
+    refreshKeyId: row?.refresh_key_id ?? '',
     attemptId: 'b0000000-0000-4000-8000-000000000000',
     refreshIdle: 1_209_600,
     walletChecked: false,
     clientScopes: '{enhancement}',
   }
-  const given = Object.entries(variables).flatMap(([name, value]) => ['-D', `${name}=${value}`])
+  return { sql, databaseUrl, text: refreshStatement(), values }
+}
+
+/** Returns a function that runs one client of `pgbench` for some seconds on these cores, or on those of the bench, and returns the updates a second. */
+function preparePgbench({
+  sql,
+  databaseUrl,
+  text,
+  values,
+}: Prepared): (seconds: number, cores: string | null) => Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'grantor-bench-pgbench-'))
+  atExit(() => rmSync(folder, { recursive: true, force: true }))
+  const script = join(folder, 'refresh.sql')
+  const next = ['\\set n :n + 1', `\\set grantId :n % ${ROWS}`, `\\set generation :n / ${ROWS}`]
+  writeFileSync(script, [...next, `${text};`, ''].join('\n'))
+  const given = Object.entries(values).flatMap(([name, value]) => ['-D', `${name}=${value}`])
   // As the connections of the service.
-  const env = { ...process.env, PGOPTIONS: '-c enable_seqscan=off -c jit=off' }
+  const env = { ...process.env, PGOPTIONS: CONNECTION_OPTIONS }
   let sent = 0
-  return async (seconds) => {
-    const options = ['-n', '-c', '1', '-M', 'prepared', '-f', script, '-T', String(seconds), '-D', `n=${sent - 1}`]
-    const { stdout } = await promisify(execFile)('pgbench', [...options, ...given, databaseUrl], { env })
+  return async (seconds, cores) => {
+    const options = ['-n', '-c', '1', '-M', 'prepared', '-f', script, '-T', String(Math.ceil(seconds)), '-D', `n=${sent - 1}`]
+    const [command = '', ...rest] = pinned(cores, ['pgbench', ...options, ...given, databaseUrl])
+    const { stdout } = await promisify(execFile)(command, rest, { env })
     sent += Number(/actually processed: (\d+)/.exec(stdout)?.[1])
     const [stored] = await sql`SELECT sum(generation)::int AS updates FROM grants WHERE length(id) < 5`
     if (stored?.updates !== sent) throw new Error(`pgbench sent ${sent} updates, and ${stored?.updates} changed a row`)
     return Number(/tps = ([\d.]+) \(without initial connection time\)/.exec(stdout)?.[1])
   }
+}
+
+const CONNECTION_OPTIONS = '-c enable_seqscan=off -c jit=off'
+
+async function startFloor({ databaseUrl, text, values }: Prepared, cores: string | null) {
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'grantor-bench-alone-'))
+  atExit(() => rmSync(folder, { recursive: true, force: true }))
+  const statement = { text, values, rows: ROWS, idPrefix: 'floor ', options: CONNECTION_OPTIONS }
+  const env = {
+    PORT: String(port),
+    DATABASE_URL: databaseUrl,
+    STATEMENT: JSON.stringify(statement),
+    // The limits that `bin/grantor.js` sets.
+    NODE_OPTIONS: '--max-semi-space-size=8',
+    MALLOC_ARENA_MAX: '1',
+  }
+  const args = [join(import.meta.dirname, 'servers/alone-process.ts')]
+  const running = startNode({ args, env, cores, log: join(folder, 'floor.log') })
+  await once(running.child, 'message')
+  return { port, stop: running.stop }
 }
 
 /** The statement of a refresh, with the variables of `pgbench`, as docs/reference/statements.md has it. */

@@ -1,5 +1,5 @@
 /** The aims of the project, each beside the measured figure. */
-import { ratioOfAlone } from './alone.ts'
+import { type AloneMeasured, ratioOfAlone } from './alone.ts'
 import { type ClientsMeasured, ratiosOf } from './clients.ts'
 import { ratioOf } from './hostile.ts'
 import type { Result } from './measure.ts'
@@ -87,20 +87,7 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
         reached: p999 <= 25,
       })),
   clients: ({ clients }) => (clients ? clientChecks(clients) : []),
-  alone: ({ alone }) =>
-    alone
-      ? [
-          {
-            what: 'refresh, one at a time, on PostgreSQL',
-            ours: rate(alone.grantor),
-            against: 'one client of pgbench, same statement',
-            theirs: rate(alone.pgbench),
-            measured: `${ratioOfAlone(alone).toFixed(2)} ×`,
-            required: '≥ 0.7 ×',
-            reached: ratioOfAlone(alone) >= 0.7,
-          },
-        ]
-      : [],
+  alone: ({ alone }) => (alone ? aloneChecks(alone) : []),
   hostile: ({ hostile = [] }) =>
     hostile.map((measured) => ({
       what: `p99 of refresh at half load beside: ${measured.scene}`,
@@ -147,6 +134,26 @@ function floorCheck({ results }: PartResult, operation: OperationName, most: num
       required: `≤ ${most} ×`,
       reached: ours / floor <= most,
     },
+  ]
+}
+
+function aloneChecks(alone: AloneMeasured): Check[] {
+  const against = (theirs: number[], name: string) => ({
+    what: 'refresh, one at a time, on PostgreSQL',
+    ours: rate(alone.grantor),
+    against: name,
+    theirs: rate(theirs),
+    measured: `${ratioOfAlone(alone, theirs).toFixed(2)} ×`,
+  })
+  const { pgbench, floor } = alone
+  return [
+    {
+      ...against(pgbench, 'one client of pgbench, same statement'),
+      required: '≥ 0.7 ×',
+      reached: ratioOfAlone(alone, pgbench) >= 0.7,
+    },
+    // Not an aim: what is possible in a Node server with this database.
+    ...(floor ? [{ ...against(floor, 'a Node server with the same statement'), required: '', reached: true }] : []),
   ]
 }
 

@@ -254,7 +254,7 @@ export async function runPart(
     const clients = part === 'clients' ? await measureClients(targets, options) : null
     const stalls = part === 'stalls' ? await measureStalls(targets, options, cores.load) : null
     const [first] = targets
-    const alone = part === 'alone' && first ? await measureAlone(first, loadOf(part, options)) : null
+    const alone = part === 'alone' && first ? await measureAlone(first, loadOf(part, options), cores.server) : null
     const hostile = part === 'hostile' ? await measureHostile(targets, options) : null
     const mixed = part === 'memory' ? await measureMemory(targets, loadOf(part, options)) : null
     const facts = [...targets, ...resting].map(({ name, running, readyAfter }) => ({

@@ -91,14 +91,22 @@ function clientsTable({ registered, document, poll }: ClientsMeasured): string {
 }
 
 /** The part `alone`. */
-function aloneTable({ grantor, pgbench }: AloneMeasured): string {
-  const rows = Object.entries({ grantor, 'one client of pgbench': pgbench }).map(([who, perSecond]) => [
+function aloneTable({ grantor, pgbench, pgbenchApart, floor, emptyPost }: AloneMeasured): string {
+  const measured: Record<string, number[] | undefined> = {
+    grantor,
+    'one client of pgbench': pgbench,
+    'the same on the core of the service': pgbenchApart,
+    'a Node server with the same statement and one signature': floor,
+    'an empty post to that server': emptyPost,
+  }
+  const rows = Object.entries(measured).flatMap(([who, perSecond]) => (perSecond ? [{ who, perSecond }] : []))
+  const cells = rows.map(({ who, perSecond }) => [
     who,
     Math.round(median(perSecond)).toLocaleString('en'),
     `${Math.round(spread(perSecond) * 100)} %`,
     ms(1000 / median(perSecond)),
   ])
-  return markdownTable(['refreshes one at a time', 'a second', 'spread', 'each'], rows)
+  return markdownTable(['refreshes one at a time', 'a second', 'spread', 'each'], cells)
 }
 
 /** The part `hostile`, one row for each scene. */

@@ -100,6 +100,23 @@ test('The target for refreshes one at a time is 0.7 of what one client of pgbenc
   expect(measuredTable(part(1250))).toContain('| grantor | 1,250 | 720 % | 0.80 ms |')
 })
 
+test('Refreshes one at a time are also published beside a Node server that sends the same statement, without an aim', () => {
+  const part: PartResult = {
+    part: 'alone',
+    servers: [],
+    results: [],
+    loadCheck: null,
+    alone: { grantor: [1200], pgbench: [4000], pgbenchApart: [3000], floor: [1500], emptyPost: [8000] },
+  }
+  expect(checksOf(part)).toMatchObject([
+    { measured: '0.30 ×', required: '≥ 0.7 ×', reached: false },
+    { against: 'a Node server with the same statement', theirs: '1,500/s', measured: '0.80 ×', required: '' },
+  ])
+  const table = measuredTable(part)
+  expect(table).toContain('| the same on the core of the service | 3,000 | 0 % | 0.33 ms |')
+  expect(table).toContain('| an empty post to that server | 8,000 | 0 % | 0.13 ms |')
+})
+
 test('The target for refreshes beside hostile work is published as reached up to 1.5 times the p99 beside nothing and without errors', () => {
   const side = (used: number, ...p99: number[]) => ({
     p50: [1],
