@@ -37,9 +37,13 @@ const APPENDED_WITHIN = 1000
 const APPEND_AGAIN_AFTER = 1000
 /** Seconds between two looks for batches of processes that have ended. */
 const LOOK_EVERY = 60
+/** Seconds for which one process moves the batches of all. */
+const MOVING_LEASE = 5
+/** Seconds between two lines of the log about moved lines. */
+const REPORTED_EVERY = 60
 
 type AuditParts = {
-  store: Pick<Store, 'audit' | 'waitingBatches'>
+  store: Pick<Store, 'audit' | 'waitingBatches' | 'cleaning'>
   now: () => number
   /** one line of the log */
   log: (event: LoggedEvent<AuditEventName>) => void
@@ -118,7 +122,9 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
 }
 
 function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>) {
-  const { audit: chain } = store
+  const { audit: chain, cleaning } = store
+  const holder = randomUUID()
+  const reportMoved = reportingMoved(now, log)
   let batches: WaitingBatches | null = null
   function findBatches(): WaitingBatches | null {
     const waiting = store.waitingBatches()
@@ -131,6 +137,7 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
   async function moveWaiting(stopping?: AbortSignal): Promise<void> {
     const waiting = store.waitingBatches()
     if (!waiting) return
+    reportMoved(0)
     const lines = batches?.lines ?? 0
     metrics?.setAuditLinesWaiting(lines)
     // If the clock jumped back, the time since the last look is unknown.
@@ -138,11 +145,26 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
     // Fails at once while the chain is unavailable. The waiting batches are on every machine.
     await chain.readHead()
     lookedAt = now()
-    const moved = await moveWaitingBatches({ chain, waiting, now, note, stopping })
-    if (moved > 0) log({ event: 'audit_trail_moved', lines: String(moved) })
-    if (!stopping?.aborted) batches?.noteMoved(lines)
+    let mayMove = true
+    const takeLease = async () => {
+      mayMove = (await cleaning.takeLease('waiting audit lines', holder, now(), MOVING_LEASE)) === 'taken'
+      return mayMove
+    }
+    reportMoved(await moveWaitingBatches({ chain, waiting, now, note, mayMove: takeLease, stopping }))
+    if (mayMove && !stopping?.aborted) batches?.noteMoved(lines)
   }
   return { findBatches, moveWaiting }
+}
+
+/** Returns a function that adds up the moved lines, and logs their number at most once a minute. */
+function reportingMoved(now: () => number, log: AuditParts['log']): (lines: number) => void {
+  let [moved, reportedAt] = [0, Number.NEGATIVE_INFINITY]
+  return (lines) => {
+    moved += lines
+    if (moved === 0 || Math.abs(now() - reportedAt) < REPORTED_EVERY) return
+    log({ event: 'audit_trail_moved', lines: String(moved) })
+    ;[moved, reportedAt] = [0, now()]
+  }
 }
 
 async function succeedsInTime(append: Promise<unknown>): Promise<boolean> {

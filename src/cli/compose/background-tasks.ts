@@ -7,6 +7,7 @@ import type { BoundKeeper } from '../../domain/maintenance/bounds.ts'
 import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts'
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
 import type { Lifetimes } from '../../domain/model/deps.ts'
+import type { SweptKind } from '../../domain/model/operator-store.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { OutageLog } from '../../ops/http/outage-log.ts'
@@ -56,6 +57,7 @@ export function startBackground({
     cleaning: store.cleaning,
     lifetimes,
     now,
+    mustKeep: keepingWriters(store, now),
     pause: (milliseconds) => pauseFor(milliseconds),
     note(kind, rows) {
       metrics?.countSwept(kind, rows)
@@ -108,5 +110,25 @@ function countRuns(metrics: Pick<Metrics, 'countBackgroundRun'>, name: string, t
       metrics.countBackgroundRun(name, 'failed')
       throw error
     }
+  }
+}
+
+/** Seconds between two looks at the audit lines that wait. */
+const WAITING_EVERY = 600
+
+/**
+ * While audit lines wait outside of the chain, the rows of the writers stay: without its row, a batch that the chain has already would be stored a
+ * second time.
+ */
+function keepingWriters(
+  { waitingBatches }: Pick<Store, 'waitingBatches'>,
+  now: () => number,
+): (kind: SweptKind) => Promise<boolean> {
+  let [lines, lookedAt] = [0, Number.NEGATIVE_INFINITY]
+  return async (kind) => {
+    const waiting = kind === 'audit_writers' ? waitingBatches() : null
+    if (!waiting) return false
+    if (Math.abs(now() - lookedAt) >= WAITING_EVERY) [lines, lookedAt] = [await waiting.countLines(), now()]
+    return lines > 0
   }
 }

@@ -21,6 +21,8 @@ const SHARE = 1 / 4
 const PAUSE = { first: 100, most: 5000 }
 /** Milliseconds for which `stop` tries to append what is left. Notices and webhooks end before, and a process must end within six seconds. */
 const STOP_WITHIN = 2000
+/** Seconds without a waiting batch before the next one is reported again. */
+const QUIET_FOR = 60
 
 /**
  * `behind`: lines wait in memory because the store fails. `waiting`: lines wait in the database, outside of the chain. `lost`: too many lines wait, in all or of one caller. `stopped`: the process ends with lines
@@ -61,6 +63,7 @@ type Waiting = { entry: AuditEntry; settle: ((outcome: Outcome) => void) | null 
 
 class LineQueue {
   readonly #writer: ChainWriter
+  readonly #now: () => number
   readonly #note: TrailOptions['note']
   readonly #pause: TrailOptions['pause']
   readonly #waitingAtMost: number
@@ -77,13 +80,14 @@ class LineQueue {
   #running: Promise<void> | null = null
   #isStopping = false
   #isBehind = false
-  /** the last batch waits outside of the chain */
-  #isWaiting = false
+  /** when the last batch came to wait outside of the chain, in epoch seconds */
+  #waitedAt = Number.NEGATIVE_INFINITY
   #isFull = false
   #isGivenUp = false
 
   constructor({ store, now, note, pause, waitingAtMost = WAITING_AT_MOST, ...options }: TrailOptions) {
     this.#writer = new ChainWriter(store, now, options)
+    this.#now = now
     this.#note = note
     this.#pause = pause
     this.#waitingAtMost = waitingAtMost
@@ -192,11 +196,17 @@ class LineQueue {
     }
   }
 
+  /** One alarm, if appends succeed and fail in turn. */
+  #noteWaiting(lines: number): void {
+    const now = this.#now()
+    if (Math.abs(now - this.#waitedAt) >= QUIET_FOR) this.#note({ kind: 'waiting', lines })
+    this.#waitedAt = now
+  }
+
   /** Appends the oldest lines. They stay in the queue until they are committed, so a repeated attempt has the same lines. */
   async #append(size: number): Promise<void> {
     const outcome = await this.#writer.append(this.#waiting.slice(0, size).map(({ entry }) => entry))
-    if (outcome === 'waiting' && !this.#isWaiting) this.#note({ kind: 'waiting', lines: size })
-    this.#isWaiting = outcome === 'waiting'
+    if (outcome === 'waiting') this.#noteWaiting(size)
     for (const { settle } of this.#remove(size)) settle?.('written')
   }
 }

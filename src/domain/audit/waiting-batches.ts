@@ -99,6 +99,8 @@ type Moving = {
   now: () => number
   /** reports a fault; each fault is also a line of the trail */
   note: (fault: BatchFault) => void
+  /** Whether this process may move the next batches. Otherwise another one does. */
+  mayMove: () => Promise<boolean>
   /** the process stops */
   stopping?: AbortSignal | undefined
 }
@@ -107,13 +109,14 @@ type Moving = {
 const PAGE = 50
 
 /**
- * Moves all waiting batches into the chain, until `stopping` aborts. Several processes may do so at the same time. Returns the number of moved lines. If
- * the chain refuses a batch, the batch stays, and the error is thrown after all others were moved.
+ * Moves all waiting batches into the chain, until `stopping` aborts or `mayMove` returns false. If several processes do so at the same time, each line is
+ * stored once, but each of them reads all batches. Returns the number of moved lines. If the chain refuses a batch, the batch stays, and the error is thrown after all others were moved.
  */
-export async function moveWaitingBatches({ stopping, ...moving }: Moving): Promise<number> {
+export async function moveWaitingBatches({ stopping, mayMove, ...moving }: Moving): Promise<number> {
   let after: BatchPlace = { series: '', position: 0 }
   let refusal: { error: unknown } | null = null
   for (let moved = 0; ; ) {
+    if (!(await mayMove())) return moved
     const page = await moving.waiting.read({ after, limit: PAGE })
     const isLast = page.length < PAGE
     // The last batch of a full page is read again with the batch that follows it.
@@ -134,7 +137,7 @@ export async function moveWaitingBatches({ stopping, ...moving }: Moving): Promi
 }
 
 async function moveBatch(
-  { chain, waiting, now, note }: Moving,
+  { chain, waiting, now, note }: Omit<Moving, 'mayMove' | 'stopping'>,
   batch: WaitingBatch,
   next: WaitingBatch | undefined,
 ): Promise<void> {

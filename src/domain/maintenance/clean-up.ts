@@ -37,6 +37,8 @@ export type Sweeping = {
   cleaning: CleaningStore
   lifetimes: Pick<Lifetimes, 'session'>
   now: () => number
+  /** Whether no rows of this kind may be deleted at the moment. */
+  mustKeep?: (kind: SweptKind) => Promise<boolean>
   /** called at the end of a sweep, once for each kind with deleted rows */
   note: (kind: SweptKind, rows: number) => void
   pause: (milliseconds: number) => Promise<void>
@@ -46,7 +48,14 @@ export type Sweeping = {
  * Returns a function that runs one sweep, which deletes batch after batch until nothing is left to delete. The function does nothing
  * while another node has the lease.
  */
-export function createSweeper({ cleaning, lifetimes, now, note, pause }: Sweeping): (stopping?: AbortSignal) => Promise<void> {
+export function createSweeper({
+  cleaning,
+  lifetimes,
+  now,
+  mustKeep = async () => false,
+  note,
+  pause,
+}: Sweeping): (stopping?: AbortSignal) => Promise<void> {
   const holder = randomUUID()
   let lease = { isOurs: false, askedAt: Number.NEGATIVE_INFINITY }
 
@@ -66,6 +75,7 @@ export function createSweeper({ cleaning, lifetimes, now, note, pause }: Sweepin
         const more: typeof left = []
         for (const [kind, overFor] of left) {
           if (stopping?.aborted || !(await holdsLease(now()))) return
+          if (await mustKeep(kind)) continue
           const limit = BATCH[kind] ?? USUAL_BATCH
           const rows = await cleaning.sweep(kind, { overFor, limit, at: now() })
           if (rows > 0) deleted.set(kind, (deleted.get(kind) ?? 0) + rows)

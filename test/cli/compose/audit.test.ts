@@ -12,7 +12,9 @@ test('A process searches for the waiting lines of others once a minute on a clus
   const calls: string[] = []
   const audit = { readHead: async () => void calls.push('head') } as unknown as Store['audit']
   const onCluster = { read: async () => (calls.push('read'), []) } as unknown as WaitingBatchStore
-  const store = { audit, waitingBatches: () => waiting }
+  let lease: 'taken' | 'held' = 'taken'
+  const cleaning = { takeLease: async () => lease } as unknown as Store['cleaning']
+  const store = { audit, cleaning, waitingBatches: () => waiting }
   const limits = { count: () => ({ allowed: true }) as const }
   const { moveWaiting } = composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
   const moveAt = async (time: number) => {
@@ -27,4 +29,44 @@ test('A process searches for the waiting lines of others once a minute on a clus
   expect(await moveAt(NOW + 59)).toEqual([])
   expect(await moveAt(NOW + 60)).toEqual(['head', 'read'])
   expect(await moveAt(NOW - 3600)).toEqual(['head', 'read'])
+  lease = 'held'
+  expect(await moveAt(NOW), 'another process moves the lines').toEqual(['head'])
 })
+
+test('The log has the moved lines at once, and then once a minute at most, with their sum', async () => {
+  let at = NOW
+  const waiting: { size: number }[] = []
+  const onCluster = {
+    read: async () => waiting.map(({ size }, index) => ({ ...BATCH, position: index + 1, size })),
+    remove: async () => void waiting.shift(),
+  } as unknown as WaitingBatchStore
+  const audit = { readHead: async () => ({}), append: async () => '' } as unknown as Store['audit']
+  const cleaning = { takeLease: async () => 'taken' } as unknown as Store['cleaning']
+  const logged: unknown[] = []
+  const log = ({ event, lines }: { event: string; [member: string]: string | undefined }) =>
+    void (event === 'audit_trail_moved' && logged.push([at - NOW, lines]))
+  const limits = { count: () => ({ allowed: true }) as const }
+  const store = { audit, cleaning, waitingBatches: () => onCluster }
+  const { moveWaiting } = composeAudit({ store, now: () => at, log, metrics: undefined, limits })
+  for (const [time, sizes] of [
+    [0, [2]],
+    [60, [3]],
+    [61, []],
+    [119, [4]],
+    [120, []],
+    [180, [5]],
+    [240, []],
+  ] as const) {
+    at = NOW + time
+    waiting.push(...sizes.map((size) => ({ size })))
+    await moveWaiting()
+  }
+  expect(logged).toEqual([
+    [0, '2'],
+    [60, '3'],
+    [120, '4'],
+    [180, '5'],
+  ])
+})
+
+const BATCH = { series: 's', writer: 'w', number: 1, at: NOW, lines: '[]', previous: '', hash: '' }

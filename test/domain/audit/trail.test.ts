@@ -204,3 +204,36 @@ test('A writer reports that another server took over which lacks its batches, un
   await append('d', true)
   expect(losses).toHaveLength(1)
 })
+
+test('If appends succeed and fail in turn, one alarm reports that lines wait, and another only after a minute in which none came to wait', async () => {
+  const clock = { at: NOW }
+  const { store } = await trailOnSqlite()
+  const works = { now: false }
+  const faults: string[] = []
+  const whileUnavailable = {
+    batches: { add: async () => undefined },
+    succeedsInTime: (append: Promise<unknown>) => append.then(() => works.now),
+    pause: () => Promise.resolve(),
+  }
+  const trail = createAuditTrail({
+    store: store.audit,
+    now: () => clock.at,
+    note: ({ kind }) => faults.push(kind),
+    pause: () => pauseFor(1),
+    whileUnavailable: () => whileUnavailable,
+  })
+  for (const [seconds, isInTime] of [
+    [0, false],
+    [1, true],
+    [1, false],
+    [58, false],
+    [59, true],
+    [0, false],
+    [60, false],
+  ] as const) {
+    clock.at += seconds
+    works.now = isInTime
+    await trail.record(entryOf('a'))
+  }
+  expect(faults).toEqual(['waiting', 'waiting'])
+})

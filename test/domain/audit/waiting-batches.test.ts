@@ -50,7 +50,14 @@ async function trail() {
     },
   }
   const move = (stopping?: AbortSignal) =>
-    moveWaitingBatches({ chain, waiting, now: () => NOW, note: (fault) => faults.push(fault), stopping })
+    moveWaitingBatches({
+      chain,
+      waiting,
+      now: () => NOW,
+      note: (fault) => faults.push(fault),
+      mayMove: async () => true,
+      stopping,
+    })
   const lines = async () => {
     expect(await verifyStore(store.audit, { findKey: () => undefined })).toMatchObject({ fault: null })
     const stored = await store.audit.readLines({ after: 0, limit: 10_000 })
@@ -257,4 +264,18 @@ test('A process adds at most 100,000 waiting lines, and no process adds lines if
   await parts.move()
   batches.noteMoved(batches.lines)
   await add(6)
+})
+
+test('A process that may not move batches moves none, and one that no longer may stops after the page', async () => {
+  const parts = await trail()
+  const { writer } = processOn(parts)
+  parts.failing.chain = 'before'
+  for (const each of entries(120)) await writer.append([each])
+  parts.failing.chain = null
+  const { chain, waiting } = parts
+  const moveWhile = (answers: boolean[]) =>
+    moveWaitingBatches({ chain, waiting, now: () => NOW, note: () => undefined, mayMove: async () => answers.shift() ?? false })
+  expect(await moveWhile([false])).toBe(0)
+  expect(await moveWhile([true, false])).toBe(49)
+  expect(parts.rows.size).toBe(71)
 })

@@ -254,3 +254,22 @@ test('Records of uses are deleted an hour after expiry, pushed requests 12 minut
   expect(await sweepAt(NOW + 1 + HOUR + 719)).toEqual([])
   expect(await sweepAt(NOW + 1 + HOUR + 720)).toEqual([['pushed_requests', 1]])
 })
+
+test('A kind of rows that must be kept is not deleted, and the others are', async () => {
+  const [store] = await openTwoNodes()
+  const session = someSession({ epoch: 0 })
+  await store.sessions.startSession(session, randomUUID())
+  const grant = await livingGrant(store)
+  await store.grants.endGrant(grant.id, 'revoked', NOW)
+  const deleted: string[] = []
+  const sweep = createSweeper({
+    cleaning: store.cleaning,
+    lifetimes: { session: SESSION },
+    now: () => session.expiresAt + 25 * HOUR,
+    mustKeep: async (kind) => kind === 'grants',
+    note: (kind) => deleted.push(kind),
+    pause: () => Promise.resolve(),
+  })
+  await sweep()
+  expect(deleted).toEqual(['sessions'])
+})
