@@ -4,10 +4,12 @@ import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/cluster/distribution.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
+import { run } from '../cli/run.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
+import { connect } from '../support/sql.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 
 const test = base.extend(
@@ -36,6 +38,22 @@ test('A plain database is distributed with its rows, by a role without special r
   await migratePostgres({ ...database.address, user: role }, NOW, (line) => reported.push(line))
   expect(reported[0], 'the connections of other roles are noticed').toMatch(/^Waiting 10 seconds/)
   await expectEverything(cluster, database)
+})
+
+test('The command migrate warns about servers of other versions before tables are distributed, also if no step is pending', async ({
+  cluster,
+}) => {
+  const database = await plainDatabase(cluster)
+  const status = () => run(['migrate', '--status'], { GRANTOR_DATABASE_URL: database.url })
+  expect(await status()).toMatchObject({ exit: 0, err: '' })
+  const sql = connect(database.url, 'grantor 0.0.9')
+  onTestFinished(() => sql.end())
+  await sql`SELECT 1`
+  const { exit, err } = await status()
+  expect(exit).toBe(0)
+  expect(err).toMatch(
+    /^Warning: the database is in use by grantor 0\.0\.9 at \S+\. Stop these servers before the tables are distributed/,
+  )
 })
 
 test(

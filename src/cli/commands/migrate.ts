@@ -1,6 +1,14 @@
 import type { Settings } from '../../config/settings.ts'
 import { isTakenWhileServing } from '../../domain/model/schema-steps.ts'
-import { type DatabaseStatus, databaseStatus, findOtherVersions, isThere, migrateDatabase, placeOf } from '../compose/database.ts'
+import {
+  type DatabaseStatus,
+  databaseStatus,
+  findOtherVersions,
+  isThere,
+  migrateDatabase,
+  placeOf,
+  tablesToDistribute,
+} from '../compose/database.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { failureOf, keyKeeping, withStore } from '../compose/with-store.ts'
 import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -60,16 +68,21 @@ export const migrate = defineCommand({
   },
 })
 
-/** A server of another version keeps its connections while the schema changes. Warns only if steps are pending. */
+/** A server of another version keeps its connections while the schema changes. Warns only if steps are pending, or tables will be distributed. */
 async function warnOfOtherVersions(
   databaseUrl: Settings<'migrate'>['databaseUrl'],
   { printError }: Pick<CommandEnvironment, 'printError'>,
 ): Promise<void> {
   const { applied, pending } = (await databaseStatus(databaseUrl)) ?? { applied: [], pending: [] }
-  if (pending.length === 0) return
+  const toDistribute = pending.length === 0 && applied.length > 0 ? await tablesToDistribute(databaseUrl) : 0
+  if (pending.length + toDistribute === 0) return
   const others = await findOtherVersions(databaseUrl)
   if (others.length === 0) return
   const step = pending.find((each) => !isTakenWhileServing(each, applied))
+  if (toDistribute > 0)
+    return printError(
+      `Warning: the database is in use by ${others.join(', ')}. Stop these servers before the tables are distributed, if their version does not notice Citus (docs/operating/upgrade.md)`,
+    )
   const advice = step
     ? `Stop these servers before step ${step.number} (${step.name}) is taken`
     : 'Servers of the previous version may keep running; an older one must be stopped'

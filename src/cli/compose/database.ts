@@ -42,6 +42,11 @@ export async function databaseStatus(url: DatabaseUrl): Promise<DatabaseStatus |
   return existsSync(url.path) ? (await sqlite()).sqliteMigrationStatus(url.path) : null
 }
 
+/** The number of tables that `grantor migrate` would distribute on Citus. */
+export async function tablesToDistribute(url: DatabaseUrl): Promise<number> {
+  return url.kind === 'postgres' ? (await postgres()).tablesToDistribute(withVersion(url)) : 0
+}
+
 /**
  * The processes of other versions that use the database: `grantor 0.1.0 at 192.0.2.7`. On SQLite, the version of a process is unknown, so
  * every process counts.
@@ -66,6 +71,16 @@ export async function inspectServers(url: PostgresUrl) {
 /** Why a node cannot use the coordinator of its Citus cluster directly; null if it can, and without Citus. */
 export async function findCoordinatorProblem(url: PostgresUrl) {
   return (await postgres()).coordinatorProblem(url)
+}
+
+/** The machines of a Citus cluster that are not reached directly from here, each with the reason; none without Citus. */
+export async function findDirectProblems(url: PostgresUrl) {
+  return (await postgres()).directProblems(url)
+}
+
+/** The tables that the role of the settings may not read or change. */
+export async function findTablesWithoutRights(url: PostgresUrl) {
+  return (await postgres()).tablesWithoutRights(url)
 }
 
 /** The number of audit lines that wait for the coordinator of a Citus cluster; 0 without Citus. */

@@ -1,5 +1,13 @@
 /** The database: reachable, of the right schema, and set up so that no acknowledged change is lost. */
-import { countWaitingAuditLines, databaseStatus, findCoordinatorProblem, inspectServers, placeOf } from '../compose/database.ts'
+import {
+  countWaitingAuditLines,
+  databaseStatus,
+  findCoordinatorProblem,
+  findDirectProblems,
+  findTablesWithoutRights,
+  inspectServers,
+  placeOf,
+} from '../compose/database.ts'
 import { failureOf, isSchemaMismatch } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
 import { printable } from './call.ts'
@@ -22,8 +30,38 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
   const usable = servers.filter((server) => 'facts' in server && !server.ofCluster && !server.facts.inRecovery)
   if (usable.length === 0)
     found.push(wrong('no server of GRANTOR_DATABASE_URL accepts writes', 'Start or promote one of the servers.'))
-  else found.push(...(await coordinatorFindings(databaseUrl)))
+  else {
+    found.push(...(await rightsFindings(databaseUrl)), ...(await coordinatorFindings(databaseUrl)))
+    found.push(...(await directFindings(databaseUrl, servers)))
+  }
   return found
+}
+
+/** Some tables are used only in an emergency, such as `audit_waiting`. */
+async function rightsFindings(url: PostgresUrl): Promise<Found[]> {
+  const tables = await findTablesWithoutRights(url).catch(() => [])
+  return tables.length === 0
+    ? []
+    : [
+        wrong(
+          `the role of GRANTOR_DATABASE_URL may not read or change ${tables.join(', ')}`,
+          `Run as the owner of the tables: GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.join(', ')} TO the role.`,
+        ),
+      ]
+}
+
+/** The check of the servers reports a machine that does not respond. */
+async function directFindings(url: PostgresUrl, servers: Inspected[]): Promise<Found[]> {
+  const problems = await findDirectProblems(url).catch(() => new Map<string, string>())
+  const away = new Set(servers.flatMap((server) => ('problem' in server ? [`${server.host}:${server.port}`] : [])))
+  return [...problems]
+    .filter(([machine]) => !away.has(machine))
+    .map(([machine, problem]) =>
+      warning(
+        `the machine ${printable(machine)} of the Citus cluster is not reached directly from here: ${printable(problem)}`,
+        'Make its address in pg_dist_node lead the nodes to it. Until then its rows are reached over another machine, which costs more.',
+      ),
+    )
 }
 
 /** A node that is connected to a worker of a Citus cluster also needs the coordinator. */

@@ -161,6 +161,8 @@ export interface OperatorStore {
   readChanges(seen: number): Promise<Changes>
   /** For a store on several machines: the host and port of each machine that does not respond now. */
   machinesAway?(): string[]
+  /** For a store on several machines: the host and port of each machine that this node does not reach directly, and the reason. */
+  directProblems?(): ReadonlyMap<string, string>
   /** For a store on several machines: why appends to the audit trail do not go to the coordinator directly, with its address; otherwise null. */
   coordinatorProblem?(): string | null
 }

@@ -12,7 +12,7 @@ import { toStoreError } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
-import { appliedMigrations, MIGRATIONS, type Migrating, type Migration, migrate } from './migrations.ts'
+import { appliedMigrations, countTablesToDistribute, MIGRATIONS, type Migrating, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
 import { createRecords } from './records.ts'
@@ -27,7 +27,14 @@ import { createWalletStore } from './wallets.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './address.ts'
-export { coordinatorProblem, countWaitingAuditLines, inspectPostgres, type PostgresFacts } from './inspect.ts'
+export {
+  coordinatorProblem,
+  countWaitingAuditLines,
+  directProblems,
+  inspectPostgres,
+  type PostgresFacts,
+  tablesWithoutRights,
+} from './inspect.ts'
 
 /**
  * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the
@@ -105,6 +112,7 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
       await connection.cluster.checkRows()
     },
     machinesAway: () => connection.cluster?.machinesAway ?? [],
+    directProblems: () => connection.cluster?.directProblems ?? new Map(),
     coordinatorProblem: () => connection.cluster?.coordinatorProblem ?? null,
     close: () => connection.close(),
   }
@@ -125,6 +133,9 @@ export async function postgresMigrationStatus(address: PostgresAddress): Promise
   const applied = await using(address, 'store', appliedMigrations)
   return { applied, pending: pendingSteps(MIGRATIONS, applied) }
 }
+
+/** The number of tables that a migration would distribute; 0 without Citus. */
+export const tablesToDistribute = (address: PostgresAddress): Promise<number> => using(address, 'store', countTablesToDistribute)
 
 const OTHERS_AT_MOST = 20
 

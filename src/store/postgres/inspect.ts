@@ -6,6 +6,7 @@ import type { Reply } from './cluster/cluster.ts'
 import { CheckedClient } from './connection/client.ts'
 import { toStoreError } from './connection/errors.ts'
 import { loadCluster } from './connection/load-cluster.ts'
+import { MIGRATIONS } from './migrations.ts'
 import { Connection } from './statements/connection.ts'
 import { createWaitingBatchStore } from './waiting-batches.ts'
 
@@ -108,6 +109,36 @@ export async function coordinatorProblem(address: PostgresAddress): Promise<stri
     await connection.query('SELECT')
     await connection.cluster?.checkCoordinator()
     return connection.cluster?.coordinatorProblem ?? null
+  } finally {
+    await connection.close()
+  }
+}
+
+/** The machines of a Citus cluster that hold rows and that are not reached directly from here, each with the reason; none without Citus. */
+export async function directProblems(address: PostgresAddress): Promise<ReadonlyMap<string, string>> {
+  const connection = new Connection(address, 'database')
+  try {
+    await connection.query('SELECT')
+    await connection.cluster?.checkDirect()
+    return connection.cluster?.directProblems ?? new Map()
+  } finally {
+    await connection.close()
+  }
+}
+
+const TABLES = MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name))
+const FULL_RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `has_table_privilege(oid, '${right}')`).join(' AND ')
+
+/** The tables that the role of the address may not read or change. */
+export async function tablesWithoutRights(address: PostgresAddress): Promise<string[]> {
+  const connection = new Connection(address, 'database')
+  try {
+    const rows = await connection.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_class
+       WHERE relname IN (${TABLES.map((name) => `'${name}'`).join(', ')}) AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+         AND NOT (${FULL_RIGHTS}) ORDER BY relname`,
+    )
+    return rows.map(({ name }) => name)
   } finally {
     await connection.close()
   }

@@ -363,6 +363,11 @@ async function runLocking<Result>(session: Session, task: () => Promise<Result>)
   }
 }
 
+/** The number of tables that a migration would distribute; 0 without Citus. */
+export async function countTablesToDistribute(session: Session): Promise<number> {
+  return (await hasCitus(session)) ? (await loadCluster()).countUndistributed(session) : 0
+}
+
 async function hasCitus(session: Session): Promise<boolean> {
   return (await session.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).length > 0
 }

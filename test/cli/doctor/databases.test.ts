@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/check.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { configure, startPostgres } from '../../support/postgres-server.ts'
+import { connect } from '../../support/sql.ts'
 import { run } from '../run.ts'
 import { now, runDoctor } from './installation.ts'
 
@@ -105,4 +107,29 @@ test('A server that is away, a wrong password and a server that hangs are found 
   server.thaw()
   await server.stop()
   expect(await findings(url)).toMatchObject([{ verdict: 'wrong', found: expect.stringContaining('ECONNREFUSED') }, {}])
+})
+
+test('A role that may not change a table is found, with the name of the table', async () => {
+  const { url } = await newPostgresDatabase()
+  await run(['migrate'], envWith(url), now())
+  const sql = connect(url)
+  const role = `reader_${randomBytes(4).toString('hex')}`
+  const { password } = new URL(url)
+  await sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`)
+  await sql.unsafe(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`)
+  await sql.unsafe(`REVOKE INSERT ON audit_waiting FROM ${role}`)
+  onTestFinished(async () => {
+    await sql.unsafe(`DROP OWNED BY ${role}`)
+    await sql.unsafe(`DROP ROLE ${role}`)
+    await sql.end()
+  })
+  const asReader = new URL(url)
+  asReader.username = role
+  const found = await findings(asReader.href)
+  expect(found.filter(({ verdict }) => verdict === 'wrong')).toMatchObject([
+    {
+      found: 'the role of GRANTOR_DATABASE_URL may not read or change audit_waiting',
+      remedy: expect.stringContaining('GRANT SELECT, INSERT, UPDATE, DELETE ON audit_waiting'),
+    },
+  ])
 })

@@ -14,3 +14,31 @@ test('The log reports once that the coordinator of a cluster is not used directl
     ['the coordinator of the database is used directly again'],
   ])
 })
+
+test('The log reports a machine that is not reached directly at two checks in a row, unless it is away, and once that it is reached again', async () => {
+  const lines: unknown[][] = []
+  const note = (...line: unknown[]) => void lines.push(line)
+  const state = { away: [] as string[], problems: new Map<string, string>() }
+  const store = { machinesAway: () => state.away, directProblems: () => state.problems }
+  const watch = createMachineWatch({ store, logger: { warn: note, info: note } as never, metrics: undefined })
+  const check = async (problems: Record<string, string>, away: string[] = []) => {
+    lines.length = 0
+    Object.assign(state, { away, problems: new Map(Object.entries(problems)) })
+    await watch()
+    return [...lines]
+  }
+  const problem = 'no connection in time'
+  expect(await check({ 'db1:5432': problem })).toEqual([])
+  expect(await check({})).toEqual([])
+  expect(await check({ 'db1:5432': problem })).toEqual([])
+  expect(await check({ 'db1:5432': problem })).toEqual([
+    [
+      { machine: 'db1:5432', problem },
+      'a machine of the database is not reached directly, so its rows are reached over another machine',
+    ],
+  ])
+  expect(await check({ 'db1:5432': problem })).toEqual([])
+  expect(await check({})).toEqual([[{ machine: 'db1:5432' }, 'a machine of the database is reached directly again']])
+  await check({ 'db2:5432': problem }, ['db2:5432'])
+  expect(await check({ 'db2:5432': problem }, ['db2:5432']), 'the log has this machine as away').toEqual([])
+})

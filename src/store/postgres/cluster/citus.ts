@@ -1,7 +1,7 @@
 /** Chooses the server for each statement on Citus, and handles the failure of a machine. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
-import { type Side, sideOf } from '../connection/server.ts'
+import { type Server, type Side, sideOf } from '../connection/server.ts'
 import type { Attempt, ServerGroup } from '../connection/server-group.ts'
 import { SharedRuns } from '../statements/shared-runs.ts'
 import { COMMIT, type Kind, type Query } from '../statements/statement.ts'
@@ -170,6 +170,16 @@ class Citus implements Cluster {
     return this.#machines.away
   }
 
+  get directProblems(): ReadonlyMap<string, string> {
+    return this.#direct.problems
+  }
+
+  async checkDirect(): Promise<void> {
+    const server = await this.#context.group.find()
+    await this.#readShards(server)
+    await this.#direct.connect()
+  }
+
   get coordinatorProblem(): string | null {
     return this.#coordinator.problem
   }
@@ -193,14 +203,16 @@ class Citus implements Cluster {
     const now = performance.now()
     if (!server || now - this.#shardsReadAt < SHARDS_EVERY_MS) return
     this.#shardsReadAt = now
-    server
-      .use(async ({ query }) => {
-        const shards = await query<Shard>(READ_SHARDS)
-        const [cluster] = await query<{ machines: string }>(READ_MACHINES)
-        this.#machines.update(shards)
-        this.#direct.update(shards, cluster?.machines ?? '', this.#machines.share)
-      })
-      .catch(() => undefined)
+    this.#readShards(server).catch(() => undefined)
+  }
+
+  #readShards(server: Server): Promise<void> {
+    return server.use(async ({ query }) => {
+      const shards = await query<Shard>(READ_SHARDS)
+      const [cluster] = await query<{ machines: string }>(READ_MACHINES)
+      this.#machines.update(shards)
+      this.#direct.update(shards, cluster?.machines ?? '', this.#machines.share)
+    })
   }
 
   /** If a machine has the wrong settings, the server is not used until a search finds the right settings on every machine. */

@@ -37,6 +37,10 @@ export interface Cluster {
   checkRows(): Promise<void>
   /** The names of the machines that do not respond at the moment. */
   readonly machinesAway: string[]
+  /** The machines that hold rows and that this node does not reach directly, each with the reason. */
+  readonly directProblems: ReadonlyMap<string, string>
+  /** Connects to all machines, and updates `directProblems`. */
+  checkDirect(): Promise<void>
   /** The address of the coordinator, and why a connection to this address cannot be used; null if there is no problem. */
   readonly coordinatorProblem: string | null
   /** Updates `coordinatorProblem` if a check is due. */

@@ -92,6 +92,17 @@ export class DirectGroups {
     return [...this.#machines.values()].find(({ write }) => write.group.server?.state?.instance === instance)?.write.group
   }
 
+  /** The machines that could not be reached directly at the latest attempt, each with the reason. */
+  get problems(): Map<string, string> {
+    const found = [...this.#machines].map(([name, { read, write }]) => [name, read.problem ?? write.problem] as const)
+    return new Map(found.filter((each): each is [string, string] => each[1] !== null))
+  }
+
+  /** Resolves when a connection to each machine was tried. */
+  async connect(): Promise<void> {
+    await Promise.all([...this.#machines.values()].flatMap(({ read, write }) => [read.search(), write.search()]))
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#machines.keys()].map((name) => this.#close(name)))
   }
@@ -106,15 +117,16 @@ export class DirectGroups {
   async #checkIdentity(server: Server, machine: string, group: number): Promise<void> {
     const [found] = await server.use(({ query }) => query<Identity>(READ_IDENTITY))
     if (found?.group !== group || found.machines !== this.#cluster)
-      throw new NotSent(new StoreUnavailable(`${machine}: not this machine of the cluster`))
+      throw new NotSent(new StoreUnavailable(`${machine} is not this machine of the cluster`))
   }
 }
 
 /** The connections of one side. A lost server is searched for in the background, while statements use the ordinary connection. */
 class Direct {
   readonly group: ServerGroup
-  #isSearching = false
+  #searching: Promise<void> | null = null
   #noSearchBefore = 0
+  #problem: string | null = null
 
   constructor(group: ServerGroup) {
     this.group = group
@@ -122,16 +134,27 @@ class Direct {
 
   get connected(): ServerGroup | undefined {
     if (this.group.server) return this.group
-    this.#search()
+    if (performance.now() >= this.#noSearchBefore) void this.search()
     return undefined
   }
 
-  #search(): void {
-    if (this.#isSearching || performance.now() < this.#noSearchBefore) return
-    this.#isSearching = true
-    this.group
+  get problem(): string | null {
+    return this.group.server ? null : this.#problem
+  }
+
+  /** Resolves when the server was found, or the search has failed. */
+  search(): Promise<void> {
+    this.#searching ??= this.group
       .find()
-      .catch(() => (this.#noSearchBefore = performance.now() + RETRY_AFTER_MS))
-      .finally(() => (this.#isSearching = false))
+      .then(
+        () => (this.#problem = null),
+        (failure: unknown) => {
+          const error = toStoreError(failure)
+          this.#problem = error instanceof Error ? error.message : 'unknown error'
+          this.#noSearchBefore = performance.now() + RETRY_AFTER_MS
+        },
+      )
+      .then(() => void (this.#searching = null))
+    return this.#searching
   }
 }

@@ -45,6 +45,12 @@ export async function distribute(session: Session, distributing: Distributing): 
   for (const table of tables) await copyRows(session, table, distributing)
 }
 
+/** The number of tables that `distribute` would distribute. */
+export async function countUndistributed(session: Session): Promise<number> {
+  const { distributed } = await readPlaces(session)
+  return TABLES.filter((table) => !distributed.has(table)).length
+}
+
 /** Distributes the tables if all of them are empty, as in a new database. Returns those that are left. */
 async function distributeEmpty(transaction: Session): Promise<Table[]> {
   const { distributed } = await readPlaces(transaction)
