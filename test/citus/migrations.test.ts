@@ -105,6 +105,41 @@ test('While a long read on a worker delays a step, refreshes of the rows there s
   })
 })
 
+test('A step builds an index on every shard while a node refreshes. An attempt that is interrupted is repeated by the next migration', {
+  timeout: 60_000,
+}, async ({ cluster }) => {
+  const database = await distributedDatabase(cluster)
+  const store = await openPostgresStore(database.address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  const [grant] = await store.grants.listGrants({ clientId: 'c', limit: 1 })
+  const worker = cluster.workers[0] as PostgresServer
+  addStep([], { name: 'grants_by_test', on: 'grants (created_at, id)' })
+  const onShards = async () => {
+    const rows = await database.sql<{ result: string }[]>`
+      SELECT result FROM run_command_on_shards('grants', $$
+        SELECT count(*) FILTER (WHERE indisvalid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+        WHERE indrelid = '%s'::regclass AND relname LIKE 'grants_by_test%%' $$)`
+    return new Set(rows.map(({ result }) => result))
+  }
+  await using(worker.urlOf(database.name), async (reader) => {
+    await reader.unsafe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class')
+    const interrupted = migratePostgres(database.address, NOW).catch((error: unknown) => error)
+    const waits = () =>
+      using(worker.urlOf(database.name), (sql) => sql`SELECT FROM pg_stat_activity WHERE wait_event = 'virtualxid'`)
+    await expect.poll(waits, { timeout: 20_000 }).not.toEqual([])
+    for (let generation = 0; generation < 5; generation++)
+      expect((await store.grants.rotateRefreshToken(rotationOf(grant as never, generation))).kind).toBe('rotated')
+    await database.sql`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY grants_by_test%'`
+    expect(await interrupted).toBeInstanceOf(StoreUnavailable)
+    await reader`COMMIT`
+  })
+  const migrated = () => migratePostgres(database.address, NOW).then(({ length }) => length, String)
+  await expect.poll(migrated, { timeout: 20_000 }).toBe(1)
+  expect(await onShards()).toEqual(new Set(['1']))
+  await expectEverything(cluster, database)
+})
+
 test('A database that is up to date is not changed by a migration', async ({ cluster }) => {
   const database = await distributedDatabase(cluster)
   const places = await placesOf(database)
@@ -120,11 +155,11 @@ test('Several programs that migrate at once distribute each table once', async (
 })
 
 /** Adds a step of tomorrow's version, which adds a column to each table. */
-function addStep(tables: readonly string[]): void {
+function addStep(tables: readonly string[], index?: Migration['index']): void {
   const steps = MIGRATIONS as Migration[]
   const last = steps.at(-1)?.number ?? 0
   const sql = tables.map((table) => `ALTER TABLE ${table} ADD COLUMN added text NOT NULL DEFAULT 'yes';`).join('\n')
-  steps.push({ number: last + 1, name: 'of tomorrow', oldest: last, sql })
+  steps.push({ number: last + 1, name: 'of tomorrow', oldest: last, sql, ...(index && { index }) })
   onTestFinished(() => void steps.pop())
 }
 

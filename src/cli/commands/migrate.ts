@@ -20,7 +20,7 @@ export const migrate = defineCommand({
   name: 'migrate',
   words: 'Migrates the database to the schema of this version, and creates it if it does not exist.',
   about:
-    'Run it once before the first grantor serve, and after every update. All steps run in one transaction. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so. On Citus, the command also distributes the tables, while servers run, and prints its progress. The command warns about servers of other versions that are connected to the database.',
+    'Run it once before the first grantor serve, and after every update. All steps run in one transaction, except that a step that builds an index has one of its own. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so. On Citus, the command also distributes the tables, while servers run, and prints its progress. The command warns about servers of other versions that are connected to the database.',
   options: {
     status: { words: 'Changes nothing; lists the applied and the pending steps. The exit code is 1 if steps are pending.' },
     restored: {

@@ -5,11 +5,13 @@
 import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { APPEND_AUDIT_LINES } from './append-audit-lines.ts'
+import { buildIndex, type IndexToBuild } from './build-index.ts'
 import { codeOf } from './connection/errors.ts'
 import { loadCluster } from './connection/load-cluster.ts'
 import type { Session } from './connection/server.ts'
 
-export type Migration = SchemaStep & { sql: string }
+/** `index`: built while servers change the table. A step with an index is taken alone, and has no statements. */
+export type Migration = SchemaStep & { sql: string; index?: IndexToBuild }
 
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -320,17 +322,22 @@ export type Migrating = {
 }
 
 /**
- * Applies the pending steps in one transaction, and returns them. On Citus, then distributes the tables that are not distributed yet. If several
+ * Applies the pending steps in one transaction, and returns them. A step that builds an index has a transaction of its own. On Citus, then distributes the tables that are not distributed yet. If several
  * programs migrate at the same time, one of them applies the steps. The others wait for its lock on the table `migrations` and find nothing to do.
  */
 export async function migrate(session: Session, { at, report = () => undefined, useAnother }: Migrating): Promise<Migration[]> {
   const cluster = (await hasCitus(session)) ? await loadCluster() : null
-  const taken = await runLocking(session, async () => {
-    await cluster?.configureSteps(session, { lockAtMost: LOCK_AT_MOST })
-    const steps = await takeSteps(session, at)
-    await restoreFunction(session)
-    return steps
-  })
+  const taken: Migration[] = []
+  for (let hasMore = true; hasMore; ) {
+    const { steps, isLast } = await runLocking(session, async () => {
+      await cluster?.configureSteps(session, { lockAtMost: LOCK_AT_MOST })
+      const next = await takeSteps(session, { at, useAnother })
+      await restoreFunction(session)
+      return next
+    })
+    taken.push(...steps)
+    hasMore = !isLast
+  }
   await cluster?.distribute(session, { report, useAnother, runLocking: (task) => runLocking(session, task) })
   return taken
 }
@@ -391,13 +398,21 @@ async function restoreFunction(session: Session): Promise<void> {
   if (found?.name === null) await session.query(APPEND_AUDIT_LINES)
 }
 
-async function takeSteps(session: Session, at: number): Promise<Migration[]> {
+/** The next steps that share a transaction: all up to the next one with an index, or that one. `isLast`: no step is left. */
+async function takeSteps(
+  session: Session,
+  { at, useAnother }: Pick<Migrating, 'at' | 'useAnother'>,
+): Promise<{ steps: Migration[]; isLast: boolean }> {
   const taken = await appliedMigrations(session)
   refuseUnknown(MIGRATIONS, taken)
   const pending = pendingSteps(MIGRATIONS, taken)
-  for (const { number, name, oldest, sql: step } of pending) {
+  const next = pending.findIndex(({ index }) => index)
+  const steps = next === -1 ? pending : pending.slice(0, Math.max(1, next))
+  for (const { number, name, oldest, sql: step, index } of steps) {
     // One statement at a time: Citus cannot pass a text of several statements to other machines.
     for (const statement of statementsOf(step)) await session.query(statement)
+    // The lock of this transaction keeps other programs away. It holds no snapshot and no lock on the table, for which the build would wait.
+    if (index) await useAnother((other) => buildIndex(other, index))
     await session.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
       number,
       name,
@@ -405,7 +420,7 @@ async function takeSteps(session: Session, at: number): Promise<Migration[]> {
       oldest,
     ])
   }
-  return pending
+  return { steps, isLast: steps.length === pending.length }
 }
 
 /** The statements of a step. Each ends with a semicolon at the end of a line, except within the body of a function, between two `$$`. */

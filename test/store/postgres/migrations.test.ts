@@ -7,7 +7,7 @@ import { MIGRATIONS, type Migration } from '../../../src/store/postgres/migratio
 import { MIGRATIONS as ON_SQLITE } from '../../../src/store/sqlite/migrations.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { connect } from '../../support/sql.ts'
-import { NOW } from '../contract/subject.ts'
+import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
 import { startStoreProcess } from '../start-process.ts'
 
 const LAST = MIGRATIONS.at(-1)?.number ?? 0
@@ -193,3 +193,47 @@ test('A session of a PostgreSQL database from before step 18 has no browser, and
   for (const hash of ['before', 'beside']) expect(await store.sessions.readSession(hash)).toMatchObject({ hash, browser: '' })
   await store.close()
 })
+
+test('A step builds an index while a node refreshes. An attempt that is interrupted leaves an index that is not valid, and the next one builds it again', {
+  timeout: 60_000,
+}, async () => {
+  const { address, url } = await newPostgresDatabase()
+  await migratePostgres(address, NOW)
+  const store = await openPostgresStore(address, { clock: 'given' })
+  const grant = await livingGrant(store)
+  const [sql, reader] = [connect(url), connect(url)]
+  onTestFinished(async () => void (await Promise.all([store.close(), sql.end(), reader.end()])))
+  addIndexStep()
+  const readIndex = () =>
+    sql`SELECT indisvalid AS valid, indexrelid::text AS file FROM pg_index WHERE indexrelid = to_regclass('grants_by_test')`
+
+  await reader.unsafe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM grants')
+  const interrupted = migratePostgres(address, NOW).catch((error: unknown) => error)
+  const waiting = () =>
+    sql`SELECT pid FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event = 'virtualxid'`
+  await expect.poll(waiting).toHaveLength(1)
+  for (let generation = 0; generation < 5; generation++)
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, generation))).kind).toBe('rotated')
+  for (const { pid } of await waiting()) await sql`SELECT pg_terminate_backend(${pid})`
+  expect(await interrupted).toBeInstanceOf(StoreUnavailable)
+  const [broken] = await readIndex()
+  expect(broken).toMatchObject({ valid: false })
+  expect((await postgresMigrationStatus(address)).pending).toHaveLength(1)
+  await reader`COMMIT`
+
+  // Several programs: one builds the index, the others wait.
+  const taken = await Promise.all([migratePostgres(address, NOW), migratePostgres(address, NOW), migratePostgres(address, NOW)])
+  expect(taken.flat()).toMatchObject([{ name: 'an index of tomorrow' }])
+  const [built] = await readIndex()
+  expect(built).toMatchObject({ valid: true })
+  expect(built?.file).not.toBe(broken?.file)
+  expect((await store.grants.rotateRefreshToken(rotationOf(grant, 5))).kind).toBe('rotated')
+})
+
+/** Adds a step that builds an index, until the end of the test. */
+function addIndexStep(): void {
+  const steps = MIGRATIONS as Migration[]
+  const index = { name: 'grants_by_test', on: 'grants (created_at, id)' }
+  steps.push({ number: LAST + 1, name: 'an index of tomorrow', oldest: LAST, sql: '', index })
+  onTestFinished(() => void steps.pop())
+}
