@@ -88,6 +88,9 @@ export function effectOf({ event, reason }: Pick<LoggedLine, 'event' | 'reason'>
   return EFFECTS[event] ?? 'none'
 }
 
+/** What `ops/log/redaction.ts` writes in place of a text. */
+const CENSORED = '[redacted]'
+
 /** Reads a time such as `2026-11-26T18:59:26.123Z` as epoch milliseconds; NaN for another text. */
 export type ParseTime = (text: string) => number
 
@@ -99,7 +102,11 @@ export function parseLogLine(text: string, parseTime: ParseTime): LoggedLine | n
     const at = Math.floor(parseTime(String(members.time)) / 1000)
     const event = String(members.event)
     if (Number.isNaN(at) || !Object.hasOwn(auditEvents, event)) return null
-    const member = (name: string) => (typeof members[name] === 'string' ? members[name] : undefined)
+    // The log shortens what looks like a secret, such as the id of a client that registered itself. The effect is then that of a line without the member.
+    const member = (name: string) => {
+      const value = members[name]
+      return typeof value === 'string' && !value.includes(CENSORED) ? value : undefined
+    }
     return {
       at,
       event: event as AuditEventName,
