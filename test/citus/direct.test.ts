@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import type { NewGrant } from '../../src/domain/model/request-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
+import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
@@ -159,7 +160,7 @@ async function shardOf(grantId: string): Promise<string> {
   return String(row?.id)
 }
 
-test('While the transaction that moves a shard is prepared on its machine, the shard is read over the coordinator, and directly again after a rollback', async () => {
+test('While the transaction that moves a shard is prepared on its machine, the shard is read and changed over the coordinator, and directly again after a rollback', async () => {
   const grant = await untilDirect(0)
   const shard = await shardOf(grant.id)
   const read = () => serversUsedBy(() => store.grants.readGrantValidity(grant.id))
@@ -169,6 +170,8 @@ test('While the transaction that moves a shard is prepared on its machine, the s
     )
     try {
       expect((await read())[0]).toBe(true)
+      const refresh = () => store.grants.rotateRefreshToken(rotationOf(grant, 0))
+      expect((await serversUsedBy(async () => expect(await refresh()).toMatchObject({ kind: 'rotated' })))[0]).toBe(true)
     } finally {
       await sql.unsafe(`ROLLBACK PREPARED 'a move'`)
     }
@@ -194,6 +197,139 @@ test('After a shard has moved, a node that has not noticed it reads and changes 
   await expect
     .poll(() => serversUsedBy(() => store.grants.readGrantValidity(refreshed.id)), { timeout: 20_000 })
     .toEqual(onlyWorker(1))
+})
+
+/** The statement that moves the shard of a grant from the first worker to the second one. */
+async function moveOf(grantId: string): Promise<string> {
+  const [from, to] = cluster.workers.map(({ port }) => port)
+  return `SELECT citus_move_shard_placement(${await shardOf(grantId)}, '127.0.0.1', ${from}, '127.0.0.1', ${to}, 'block_writes')`
+}
+
+/** The number of transactions on the first worker that wait for the metadata of a shard in a lock mode, or for the lock of a row. */
+async function waitingFor(what: 'ShareLock' | 'ExclusiveLock' | 'a row'): Promise<number> {
+  const waiting = what === 'a row' ? "locktype = 'transactionid'" : `locktype = 'advisory' AND mode = '${what}'`
+  return using((cluster.workers[0] as PostgresServer).urlOf(database.name), async (sql) => {
+    return (await sql.unsafe(`SELECT FROM pg_locks WHERE NOT granted AND ${waiting}`)).length
+  })
+}
+
+const generationOf = async (grantId: string) =>
+  (await database.sql`SELECT generation FROM grants WHERE id = ${grantId}`).map(({ generation }) => Number(generation))
+
+test.for(['COMMIT', 'ROLLBACK'] as const)(
+  'A change of a row whose shard moves waits for the end of the move, and then runs on the machine that holds the shard: %s',
+  { timeout: 60_000 },
+  async (end) => {
+    const grant = await untilDirect(0)
+    const other = await grantOn(0)
+    while ((await shardOf(other.id)) === (await shardOf(grant.id))) Object.assign(other, await grantOn(0))
+    await using(database.url, async (sql) => {
+      await sql.unsafe('BEGIN')
+      await sql.unsafe(await moveOf(grant.id))
+      const refreshed = store.grants.rotateRefreshToken(rotationOf(grant, 0))
+      // In the same turn, so in one batch with the first one.
+      const otherRefreshed = store.grants.rotateRefreshToken(rotationOf(other, 0))
+      expect(await otherRefreshed).toMatchObject({ kind: 'rotated' })
+      await expect.poll(() => waitingFor('ShareLock')).toBe(1)
+      await sql.unsafe(end)
+      expect(await refreshed).toMatchObject({ kind: 'rotated' })
+    })
+    expect(await workerOf(grant.id)).toBe(end === 'COMMIT' ? 1 : 0)
+    expect(await generationOf(grant.id)).toEqual([1])
+    expect(await generationOf(other.id)).toEqual([1])
+  },
+)
+
+test('A change that waited for the lock of a shard checks the machine of the shard after the wait', {
+  timeout: 60_000,
+}, async () => {
+  const grant = await untilDirect(0)
+  const shard = await shardOf(grant.id)
+  const assign = (to: string) => `UPDATE pg_dist_placement SET groupid = groupid ${to} WHERE shardid = ${shard}`
+  await using((cluster.workers[0] as PostgresServer).urlOf(database.name), async (sql) => {
+    const exclusive = 7
+    await sql.unsafe(`BEGIN; SELECT lock_shard_metadata(${exclusive}, ARRAY[${shard}])`)
+    const used = await serversUsedBy(async () => {
+      const refreshed = store.grants.rotateRefreshToken(rotationOf(grant, 0))
+      await expect.poll(() => waitingFor('ShareLock')).toBe(1)
+      await sql.unsafe(`${assign('+ 1')}; COMMIT`)
+      expect(await refreshed).toMatchObject({ kind: 'rotated' })
+    })
+    await sql.unsafe(assign('- 1'))
+    expect(used[0]).toBe(true)
+  })
+})
+
+test('A move waits for a change that has begun, so the change is not lost', { timeout: 60_000 }, async () => {
+  const grant = await untilDirect(0)
+  const table = `grants_${await shardOf(grant.id)}`
+  const settled = { move: false }
+  await using((cluster.workers[0] as PostgresServer).urlOf(database.name), async (sql) => {
+    await sql.unsafe(`BEGIN; SELECT FROM ${table} WHERE id = '${grant.id}' FOR UPDATE`)
+    const refreshed = store.grants.rotateRefreshToken(rotationOf(grant, 0))
+    await expect.poll(() => waitingFor('a row')).toBe(1)
+    const move = database.sql.unsafe(await moveOf(grant.id)).then(() => (settled.move = true))
+    await expect.poll(async () => settled.move || (await waitingFor('ExclusiveLock')) === 1).toBe(true)
+    await sql.unsafe('COMMIT')
+    expect(await refreshed).toMatchObject({ kind: 'rotated' })
+    await move
+  })
+  expect(await workerOf(grant.id)).toBe(1)
+  expect(await generationOf(grant.id)).toEqual([1])
+})
+
+test('Refreshes at the same time are one transaction of each machine, without a two-phase commit, and a locked row delays none of the others', async () => {
+  for (const worker of cluster.workers.keys()) await untilDirect(worker)
+  const workers = [...cluster.workers.keys()].flatMap((worker) => [worker, worker, worker, worker])
+  const grants = await Promise.all(workers.map(grantOn))
+  const refreshAll = (generation: number) =>
+    Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, generation))))
+  const used = await serversUsedBy(async () => {
+    for (const { kind } of await refreshAll(0)) expect(kind).toBe('rotated')
+  })
+  expect(used).toEqual([false, true, true, true])
+  expect(cluster.log().match(/PREPARE TRANSACTION.*/g)).toBeNull()
+  const [locked, ...others] = grants as [NewGrant]
+  const worker = cluster.workers[await workerOf(locked.id)] as PostgresServer
+  await using(worker.urlOf(database.name), async (sql) => {
+    await sql.unsafe(`BEGIN; SELECT FROM grants_${await shardOf(locked.id)} WHERE id = '${locked.id}' FOR UPDATE`)
+    const [first, ...rest] = grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 1)))
+    for (const { kind } of await Promise.all(rest)) expect(kind).toBe('rotated')
+    await sql.unsafe('COMMIT')
+    expect(await first).toMatchObject({ kind: 'rotated' })
+  })
+  for (const { id } of [locked, ...others]) expect(await generationOf(id)).toEqual([2])
+})
+
+test('Each row that was inserted is in the shard of its key', async () => {
+  for (const worker of cluster.workers.keys()) await untilDirect(worker)
+  const session = someSession()
+  await store.wallets.rememberProof(session.wallet)
+  await store.sessions.startSession(session, 'login')
+  await livingGrant(store, { wallet: session.wallet, sessionHash: session.hash })
+  await store.spent.spend({ kind: 'dpop', hash: randomUUID(), expiresAt: NOW, attemptId: 'a' } as never)
+  for (const [table, column] of Object.entries(DISTRIBUTED)) {
+    const astray = `SELECT count(*) FROM %1$s
+      WHERE get_shard_id_for_distribution_column('${table}', ${column}) <> substring('%1$s' FROM '[0-9]+$')::bigint`
+    const found = await database.sql`SELECT result FROM run_command_on_shards(${table}, ${astray})`
+    expect([table, ...new Set(found.map(({ result }) => result))]).toEqual([table, '0'])
+  }
+})
+
+test('A role that does not own the tables reads and changes rows on their machines', { timeout: 60_000 }, async () => {
+  await database.sql.unsafe(`
+    CREATE ROLE server LOGIN PASSWORD 'a-password-of-a-server';
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO server`)
+  const address = { ...database.address, user: 'server', password: 'a-password-of-a-server' }
+  const served = await openPostgresStore(address, { clock: 'given' })
+  onTestFinished(() => served.close())
+  const use = async () => {
+    const grant = await grantOn(0)
+    expect(await served.grants.rotateRefreshToken(rotationOf(grant, 0))).toMatchObject({ kind: 'rotated' })
+    expect(await served.grants.readGrantValidity(grant.id)).toMatchObject({ endedAt: null })
+  }
+  await untilDirect(0)
+  await expect.poll(() => serversUsedBy(use).then((used) => used[0]), { timeout: 20_000 }).toBe(false)
 })
 
 test('What was found in a row is not confirmed after the server of its machine was restarted (decision 0049)', {

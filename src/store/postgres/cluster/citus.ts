@@ -1,18 +1,17 @@
 /** Chooses the server for each statement on Citus, and handles the failure of a machine. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
+import { failureOf, isSilence, isTimeout, NotTogether } from '../connection/errors.ts'
 import { type Server, type Side, sideOf } from '../connection/server.ts'
 import type { Attempt, ServerGroup } from '../connection/server-group.ts'
 import { SharedRuns } from '../statements/shared-runs.ts'
-import { COMMIT, type Kind, type Query } from '../statements/statement.ts'
+import { COMMIT, type Kind } from '../statements/statement.ts'
 import type { Cluster, ClusterContext, Reply, Route } from './cluster.ts'
 import { Coordinator, MACHINES_OF_CLUSTER } from './coordinator.ts'
 import { DirectGroups } from './direct-groups.ts'
 import { isOnCoordinator } from './distribution.ts'
 import { askEveryMachine, checkMachines } from './every-machine.ts'
 import { Machines, READ_SHARDS, type Shard } from './machines.ts'
-import { sendTogether } from './send-together.ts'
-import { ShardReads } from './shard-reads.ts'
+import { ShardStatements } from './shard-statements.ts'
 
 /** How often a node reads the machine of each shard. */
 const SHARDS_EVERY_MS = 5000
@@ -34,9 +33,6 @@ const COMMIT_ON_MACHINES_OF_ROWS = `
 
 export const openCluster = (context: ClusterContext): Cluster => new Citus(context)
 
-/** A statement on the machine of its row. `absence`: the statement that confirms that a read found no row (`shard-reads.ts`). */
-type DirectRoute = Pick<Route, 'group' | 'query'> & { absence?: Query }
-
 /** The running servers: the one of the settings, and those of the machines that are connected directly. */
 type Running = { server: string; machines: Record<string, string> }
 
@@ -45,7 +41,7 @@ class Citus implements Cluster {
   readonly #machines: Machines
   readonly #coordinator: Coordinator
   readonly #direct: DirectGroups
-  readonly #shardReads = new ShardReads()
+  readonly #shardStatements = new ShardStatements()
   readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
   readonly #checks = new SharedRuns(CHECK_EVERY_MS)
   #shardsReadAt = Number.NEGATIVE_INFINITY
@@ -66,15 +62,15 @@ class Citus implements Cluster {
     if (place && isOnCoordinator(place.table)) return { query, ...(await this.#coordinator.route()) }
     const machine = place && this.#machines.of(place.table, key)
     if (!machine) return { group: this.#context.group, query }
-    const shard = key === undefined ? undefined : this.#machines.shardOf(place.table, key)
-    const direct = shard && (attempt.batch ? this.#batchTo(attempt, shard.machine) : this.#directTo(attempt, shard))
+    const direct = this.#directTo(attempt)
+    // Citus would change rows of several shards in a two-phase commit.
+    if (!direct && attempt.batch) throw new NotTogether()
     if (!direct)
       return { group: this.#planner(side), query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
     return {
-      group: direct.group,
-      query: direct.query,
+      ...direct,
       excuses: isOfOtherMachine,
-      within: (run) => machine.run(side, () => this.#runDirect(run, direct, attempt), isOfMachine),
+      within: (run) => machine.run(side, () => this.#runDirect(run, direct.group, attempt), isOfMachine),
     }
   }
 
@@ -87,53 +83,46 @@ class Citus implements Cluster {
     return group.server ? group : (this.#direct.any(side) ?? group)
   }
 
-  /** The statement on the machine of its row; undefined if the machine is not connected, or if Citus must plan a read. */
-  #directTo({ kind, query }: Attempt, shard: Shard): DirectRoute | undefined {
-    if (kind !== 'read') {
-      const group = this.#direct.of(shard.machine, 'write')
-      return group && { group, query }
-    }
-    // A read by Citus over a connection to the machine of the row can return an old row while the shard moves.
-    const statements = this.#shardReads.readOf(query, shard)
-    if (!statements) return undefined
-    const group = this.#direct.of(shard.machine, 'read')
-    return group && { group, query: statements.read, absence: statements.absence }
+  /** The statements for a row, or for the rows of a batch, on the machine of the rows; undefined if the machine is not connected. */
+  #directTo({ kind, query, place, key, batch }: Attempt): Pick<Route, 'group' | 'query'> | undefined {
+    const machine = place && key !== undefined ? this.#machines.nameOf(place.table, key) : undefined
+    const group = machine && this.#direct.of(machine, sideOf({ kind }))
+    if (!group) return undefined
+    // Without a name, Citus keeps no plan of the statement. Up to 13.2.2, it keeps one more for each execution (citusdata/citus#8824).
+    if (!this.#mayRun(kind)) return { group, query: { ...query, name: '' } }
+    const rows = (batch ?? [{ query, key: key ?? '' }]).map((row) => ({
+      ...row,
+      shardOf: (table: string) => this.#machines.shardOf(table, row.key),
+    }))
+    const send = this.#shardStatements.sendingTo(machine, kind, rows)
+    return send && { group, query: { ...query, send } }
   }
 
-  /** The reads of a batch, sent together to the machine of their rows. A read that finds no row is repeated alone. */
-  #batchTo({ batch = [], place, query }: Attempt, machine: string): DirectRoute | undefined {
-    const group = this.#direct.of(machine, 'read')
-    const together = batch.flatMap((each) => {
-      const shard = place && this.#machines.shardOf(place.table, each.key)
-      return (shard?.machine === machine && this.#shardReads.readOf(each.query, shard)?.read) || []
-    })
-    const send: Query['send'] = (client) => sendTogether(client, together)
-    return group && together.length === batch.length ? { group, query: { ...query, send } } : undefined
+  /** Whether the role may run statements on the tables of shards. The role of a server may have the right to change rows only. */
+  #mayRun(kind: Kind): boolean {
+    return kind === 'read' || this.#direct.isOwner
   }
 
   /**
-   * Runs a statement on the machine of its row. If the statement had no effect, or if a read does not find the shard, the statement runs over
-   * the ordinary connection.
+   * Runs a statement on the machine of its row. If the statement had no effect, it runs over the ordinary connection. A statement that may run on
+   * one server only runs there, and Citus forwards it.
    */
-  async #runDirect<Result>(run: () => Promise<Result>, { group, absence }: DirectRoute, attempt: Attempt): Promise<Result> {
+  async #runDirect<Result>(run: () => Promise<Result>, group: ServerGroup, attempt: Attempt): Promise<Result> {
     try {
-      const rows = await run()
-      const isFound = !absence || (rows as unknown[]).length > 0
-      if (isFound || (await group.run({ ...attempt, query: absence, excuses: isOfOtherMachine })).length > 0) return rows
+      return await run()
     } catch (error) {
       if (!hadNoEffect(error)) throw error
+      this.#readShardsSoon()
+      if (attempt.batch) throw new NotTogether()
     }
-    this.#readShardsSoon()
-    return this.#planner(sideOf(attempt)).run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
+    const planner = attempt.instance === undefined ? this.#planner(sideOf(attempt)) : group
+    return planner.run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
   }
 
-  /**
-   * Reads of rows on one machine are sent together. Changes are not: in one transaction they would need a two-phase commit if a shard moved
-   * meanwhile, and on one connection they would wait for each other's locks.
-   */
+  /** Statements for rows on one machine are sent together. */
   batchKeyOf(kind: Kind, table: string, key: string): string | undefined {
-    const machine = kind === 'read' ? this.#machines.nameOf(table, key) : undefined
-    return machine !== undefined && this.#direct.of(machine, 'read') ? machine : undefined
+    const machine = this.#machines.nameOf(table, key)
+    return machine !== undefined && this.#mayRun(kind) && this.#direct.of(machine, sideOf({ kind })) ? machine : undefined
   }
 
   readInstance(): string {

@@ -16,21 +16,25 @@ const RETRY_AFTER_MS = 2000
 const CHECK_WITHIN_MS = 1000
 
 /**
- * Up to 13.2.2, Citus keeps one more plan in memory for each execution of a generic plan on the machine of the row (citusdata/citus#8824). With
- * custom plans, Citus keeps none.
+ * `CHECK` of `shard-statements.ts` must have a newer snapshot than the lock before it. Without the second setting, Citus refuses to change a shard's
+ * own table.
  */
-const CHANGES = { plan_cache_mode: 'force_custom_plan' }
+const CHANGES = { default_transaction_isolation: 'read committed', 'citus.enable_manual_changes_to_shards': 'on' }
 
 export type MachineAddress = { machine: string; host: string; port: number; group: number }
-type Identity = { group: number; machines: string }
+type Identity = { group: number; machines: string; isOwner: boolean }
 
-const READ_IDENTITY = `SELECT groupid AS "group", (${MACHINES_OF_CLUSTER}) AS machines FROM pg_dist_local_group`
+const READ_IDENTITY = `
+  SELECT groupid AS "group", (${MACHINES_OF_CLUSTER}) AS machines,
+         (SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid) AS "isOwner"
+  FROM pg_dist_local_group`
 
 export class DirectGroups {
   readonly #address: PostgresAddress
   readonly #machines = new Map<string, Record<Side, Direct> & { group: number }>()
   /** identifies the cluster, as read with the latest list of shards */
   #cluster = ''
+  #isOwner = false
 
   constructor(address: PostgresAddress) {
     this.#address = address
@@ -57,6 +61,11 @@ export class DirectGroups {
   /** The connections to a machine; undefined if the machine cannot be reached directly at the moment. */
   of(machine: string, side: Side): ServerGroup | undefined {
     return this.#machines.get(machine)?.[side].connected
+  }
+
+  /** Whether the role of the connections owns the tables, as the latest connection found. Only an owner may lock a shard. */
+  get isOwner(): boolean {
+    return this.#isOwner
   }
 
   /** The start time of each machine's server that changes are sent to. */
@@ -118,6 +127,7 @@ export class DirectGroups {
     const [found] = await server.use(({ query }) => query<Identity>(READ_IDENTITY))
     if (found?.group !== group || found.machines !== this.#cluster)
       throw new NotSent(new StoreUnavailable(`${machine} is not this machine of the cluster`))
+    this.#isOwner = found.isOwner
   }
 }
 

@@ -25,14 +25,16 @@ export type Shard = {
   group: number
 }
 
+/** Without tables of which Citus itself keeps several copies (`citus.shard_replication_factor`): a change must reach all of them. */
 export const READ_SHARDS = `
   SELECT relname AS table, shardid::text AS id, shardminvalue::integer AS "from",
          format('%I.%I', nspname, relname || '_' || shardid) AS relation,
          nodename || ':' || nodeport AS machine, nodename AS host, nodeport AS port, pg_dist_node.groupid AS "group"
   FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  JOIN pg_dist_partition USING (logicalrelid)
   JOIN pg_dist_placement USING (shardid)
   JOIN pg_dist_node ON pg_dist_node.groupid = pg_dist_placement.groupid AND noderole = 'primary'
-  WHERE shardminvalue IS NOT NULL AND pg_table_is_visible(logicalrelid)
+  WHERE repmodel = 's' AND shardminvalue IS NOT NULL AND pg_table_is_visible(logicalrelid)
   ORDER BY "table", "from"`
 
 /** A machine is away after this many failures without a success in between. */

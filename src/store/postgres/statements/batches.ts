@@ -23,7 +23,7 @@ export type BatchOptions<Input, Row> = {
   /** Returns the rows in the order of the inputs, and undefined for an input that has no row. */
   runTogether: (inputs: Input[], first: Input) => Promise<(Row | undefined)[]>
   /** Whether the statement for one row is run for an input without a row, because the batch skips rows that are locked. */
-  retriesMissing: boolean
+  retriesMissing: () => boolean
   /** Whether a failed batch was rolled back. The statement for one row is then run for each input. */
   isRolledBack: (error: unknown) => boolean
 }
@@ -89,7 +89,7 @@ export class Batches<Input, Row> {
         first,
       )
       for (const [index, item] of items.entries()) {
-        if (rows[index] === undefined && retriesMissing) void this.#runAlone(item)
+        if (rows[index] === undefined && retriesMissing()) void this.#runAlone(item)
         else item.resolve(rows[index])
       }
     } catch (error) {

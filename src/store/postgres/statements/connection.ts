@@ -131,10 +131,10 @@ export class Connection extends Runner {
         const rows = await run<Row & Named>(query, first, batch)
         const found = new Map(rows.map((each) => [each[column], each]))
         const rowOf = ({ named }: Input) => found.get(named[place.key])
-        // On a cluster, the shard of a missing row may have moved.
-        return cluster ? Promise.all(inputs.map(async (input) => rowOf(input) ?? runAlone(input))) : inputs.map(rowOf)
+        return inputs.map(rowOf)
       },
-      retriesMissing: skipsLocked,
+      // On a cluster, a batch is a transaction of statements for one row each, which skip no row.
+      retriesMissing: () => skipsLocked && this.cluster === null,
       isRolledBack,
     }
     return { rowValues, createBatches: () => new Batches(options) }

@@ -1,0 +1,89 @@
+/**
+ * Statements on the own tables of shards, over a connection to the machine of the shards. They do not need Citus's planner.
+ *
+ * Such a statement is valid only if this machine holds the shards. The check and the statements are one transaction:
+ *
+ * 1. A change locks the metadata of the shards, with the lock that Citus takes before a change. A transaction that moves a shard holds the
+ *    opposite lock on all machines, until it has ended on each of them.
+ * 2. `CHECK` fails unless this machine holds the shards. Its snapshot is newer than the lock.
+ * 3. The statements run on the tables of the shards.
+ *
+ * docs/decisions/0073-straight-to-the-machine-of-a-row.md has the phases of a move.
+ */
+import { createHash } from 'node:crypto'
+import type { Kind, Query } from '../statements/statement.ts'
+import { DISTRIBUTED } from './distribution.ts'
+import type { Shard } from './machines.ts'
+import { sendTogether } from './send-together.ts'
+
+/** Compiled statements in memory: one for each statement and each shard of the cluster. */
+const COMPILED_AT_MOST = 10_000
+
+/** The number of PostgreSQL's lock mode SHARE. */
+const SHARE = 5
+/**
+ * How long a batch of changes waits for each lock, in milliseconds. Otherwise one locked row, or a shard that moves, would hold up all of them. They
+ * are then run one by one. 0 is no limit.
+ */
+const BATCH_WAITS_MS = 20
+const LOCK = named(`
+  SELECT pg_catalog.lock_shard_metadata(CASE WHEN set_config('lock_timeout', $2, true) <> '' THEN ${SHARE} END, $1::bigint[])`)
+
+// A row version that the statement can see has an `xmax` of 0, or of a transaction that has not ended, or that was rolled back. A transaction that
+// has not ended may be committed on the coordinator, and the new machine may have acknowledged a change. A rolled back transaction is older than
+// every transaction that was running when the statement began.
+const CHECK = named(`
+  SELECT (CASE WHEN count(*) = cardinality($1::bigint[]) THEN 'true' ELSE 'a shard is on another machine' END)::boolean
+  FROM pg_catalog.pg_dist_placement AS placement
+  WHERE placement.shardid = ANY ($1) AND placement.groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)
+    AND (placement.xmax = '0' OR age(placement.xmax) > age(pg_snapshot_xmin(pg_current_snapshot())::xid))`)
+
+/** A statement for one row. `shardOf` finds the shard of the row in each table; undefined for a table that is not distributed. */
+export type OfRow = { query: Query; key: string; shardOf: (table: string) => Shard | undefined }
+
+/** `shards`: the ids of the shards that the text names. */
+type Compiled = Pick<Query, 'name' | 'text'> & { shards: string[] }
+
+export class ShardStatements {
+  readonly #tables = new Map<string, string[]>()
+  readonly #compiled = new Map<string, Compiled>()
+
+  /** Sends statements for rows of one machine in one transaction. undefined if a statement also concerns a shard of another machine. */
+  sendingTo(machine: string, kind: Kind, rows: readonly OfRow[]): Query['send'] {
+    // All nodes lock rows in this order. Otherwise two batches could wait for each other.
+    const inOrder = rows.length > 1 ? rows.toSorted((one, other) => (one.key < other.key ? -1 : 1)) : rows
+    const compiled = inOrder.flatMap((row) => this.#compile(row, machine) ?? [])
+    if (compiled.length < rows.length) return undefined
+    const shards = `{${[...new Set(compiled.flatMap((each) => each.shards))].join(',')}}`
+    const lock = { ...LOCK, values: [shards, String(rows.length > 1 ? BATCH_WAITS_MS : 0)] }
+    const check = { ...CHECK, values: [shards] }
+    const statements = compiled.map(({ name, text }, index) => ({ name, text, values: inOrder[index]?.query.values ?? [] }))
+    return (client) => sendTogether(client, { before: kind === 'read' ? [check] : [lock, check], statements })
+  }
+
+  #compile({ query: { name, text }, shardOf }: OfRow, machine: string): Compiled | undefined {
+    const tables = this.#tables.get(name) ?? tablesOf(text)
+    this.#tables.set(name, tables)
+    const shards = tables.flatMap((table) => shardOf(table) ?? [])
+    if (shards.length < tables.length || shards.some((shard) => shard.machine !== machine)) return undefined
+    const key = [name, ...shards.map(({ relation }) => relation)].join(' ')
+    const compiled = this.#compiled.get(key) ?? { ...named(onShards(text, shards)), shards: shards.map(({ id }) => id) }
+    if (this.#compiled.size >= COMPILED_AT_MOST) this.#compiled.clear()
+    this.#compiled.set(key, compiled)
+    return compiled
+  }
+}
+
+// A statement that names a table in another way fails on the machine, because Citus does not allow a statement to name both kinds of tables.
+const TABLE = new RegExp(`\\b(FROM|INTO|JOIN|UPDATE)\\s+(${Object.keys(DISTRIBUTED).join('|')})\\b`, 'g')
+
+const tablesOf = (text: string) => [...new Set([...text.matchAll(TABLE)].map(([, , table = '']) => table))]
+
+function onShards(text: string, shards: readonly Shard[]): string {
+  const relations = new Map(shards.map(({ table, relation }) => [table, relation]))
+  return text.replace(TABLE, (_, word: string, table: string) => `${word} ${relations.get(table)} AS ${table}`)
+}
+
+function named(text: string): Pick<Query, 'name' | 'text'> {
+  return { name: createHash('sha256').update(text).digest('base64url').slice(0, 22), text }
+}
