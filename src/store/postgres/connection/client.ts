@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { type ServerAddress, settingsOf } from '../address.ts'
+import { SILENT } from './errors.ts'
 
 export class CheckedClient extends pg.Client {
   /** true if a commit did not wait for its standby */
@@ -11,8 +12,9 @@ export class CheckedClient extends pg.Client {
   instance = ''
   readonly #startup: Record<string, string>
 
-  constructor(options: pg.ClientConfig) {
+  constructor({ query_timeout: silenceAtMost, ...options }: pg.ClientConfig) {
     super(options)
+    usePromises(this, silenceAtMost)
     const { user = '', database = '', application_name = '' } = options
     this.#startup = { user, database, application_name }
     // An `error` event without a listener would end the process. The running statement is rejected with the same error.
@@ -30,6 +32,29 @@ export class CheckedClient extends pg.Client {
   getStartupConf(): Record<string, string> {
     return this.#startup
   }
+}
+
+/**
+ * Gives `client.query` a promise and a timeout of our own. A query rejects if it has no result within `silenceAtMost` milliseconds; the
+ * caller then closes the connection.
+ *
+ * What the promise and the `query_timeout` of `pg` hold outlives two collections of the young generation, and so reaches the old one, which
+ * is collected with a pause. Beside 1,200 refreshes a second, 4.0 MB a second did, and 0.9 MB without them
+ * (docs/decisions/0078-hostile-load.md).
+ */
+function usePromises(client: pg.Client, silenceAtMost: number | undefined): void {
+  const send = client.query.bind(client) as (...query: unknown[]) => unknown
+  const query = (config: unknown, values?: unknown[]) => {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const timer = silenceAtMost && setTimeout(() => reject(new Error(SILENT)), silenceAtMost)
+    send(config, values, (error: Error | null, result: unknown) => {
+      clearTimeout(timer)
+      if (error) reject(error)
+      else resolve(result)
+    })
+    return promise
+  }
+  client.query = query as typeof client.query
 }
 
 /** If `pg` cannot parse what it received, it throws in an event listener. That would end the process. */

@@ -86,5 +86,6 @@ function textOf(error: unknown, name: 'code' | 'severity'): string {
 /** Whether a statement exceeded `statement_timeout`. */
 export const isTimeout = (error: unknown): boolean => codeOf(error) === '57014'
 
-/** Whether this is the error of `pg` after `query_timeout`, which has no code. */
-export const isSilence = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'
+export const SILENT = 'PostgreSQL sent no result in time'
+/** Whether a connection was silent for too long. */
+export const isSilence = (error: unknown): boolean => error instanceof Error && error.message === SILENT
