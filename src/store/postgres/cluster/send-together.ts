@@ -1,17 +1,17 @@
 /** Sends several statements over one connection in one message, as one transaction. */
 import pg from 'pg'
+import type { CheckedClient } from '../connection/client.ts'
 import type { Query } from '../statements/statement.ts'
 
 /** `before`: statements that precede the others. Their results are not read. */
 type Together = Readonly<Record<'before' | 'statements', readonly Query[]>>
 type Results = pg.QueryResult<object> | pg.QueryResult<object>[]
-type Callback = (error: Error | null, results?: Results) => void
 
 /** Resolves with the results of `statements` when they are committed. If it rejects, PostgreSQL has rolled them back, or the connection is lost. */
-export function sendTogether(client: pg.Client, together: Together): Promise<pg.QueryResult<object>[]> {
-  return new Promise((resolve, reject) => {
-    client.query(new Transaction(together, (error, results) => (error ? reject(error) : resolve([results ?? []].flat()))))
-  })
+export async function sendTogether(client: CheckedClient, together: Together): Promise<pg.QueryResult<object>[]> {
+  // The types of `pg` do not know that this client returns a promise also for such a query.
+  const results = await (client.query(new Transaction(together)) as unknown as Promise<Results>)
+  return [results].flat()
 }
 
 /** What `Transaction` uses of the driver, which the types of the driver lack. */
@@ -25,7 +25,7 @@ type Wire = {
   sync(): void
 }
 type Handlers = { handleDataRow(message: unknown): void; handleCommandComplete(message: unknown, wire: Wire): void }
-const Base = pg.Query as unknown as new (query: { text: string }, callback: Callback) => pg.Query & Handlers
+const Base = pg.Query as unknown as new (query: { text: string }) => pg.Query & Handlers
 
 /** The names of the statements that were prepared on each connection. */
 const prepared = new WeakMap<Wire, Set<string>>()
@@ -40,8 +40,8 @@ class Transaction extends Base {
   readonly #first: number
   #completed = 0
 
-  constructor({ before, statements }: Together, callback: Callback) {
-    super({ text: '' }, callback)
+  constructor({ before, statements }: Together) {
+    super({ text: '' })
     this.#statements = [...before, ...statements]
     this.#first = before.length
   }

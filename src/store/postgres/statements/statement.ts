@@ -1,5 +1,6 @@
 /** Compiles statements with named values, in SQLite's syntax, to PostgreSQL's numbered values. */
 import type pg from 'pg'
+import type { CheckedClient } from '../connection/client.ts'
 import { written } from './values.ts'
 
 /**
@@ -28,7 +29,7 @@ export type Query = {
   name: string
   text: string
   values: unknown[]
-  send?: (client: pg.Client) => Promise<pg.QueryResult<object>[]>
+  send?: (client: CheckedClient) => Promise<pg.QueryResult<object>[]>
 }
 
 /** A statement with its values. */
