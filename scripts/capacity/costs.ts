@@ -26,19 +26,19 @@ export type Operation = 'refresh' | 'newToken' | 'sameToken' | 'visit' | 'signIn
 const SIGNATURE = 1500
 
 // `npm run bench` measures the whole request on SQLite. The driver's part on PostgreSQL is added (`node scripts/measure-postgres.ts`).
-const authorize = { node: 75 + 17, primary: 22, workers: 75, coordinator: 0, nodeOnCitus: 67, log: 0, pages: 0 }
-const redemption = { node: 135 + 40, primary: 87, workers: 360, coordinator: 5, nodeOnCitus: 168, log: 3939, pages: 0.61 }
+const authorize = { node: 75 + 17, primary: 22, workers: 65, coordinator: 0, nodeOnCitus: 50, log: 0, pages: 0 }
+const redemption = { node: 135 + 40, primary: 87, workers: 293, coordinator: 2, nodeOnCitus: 142, log: 3939, pages: 0.61 }
 
 export const COSTS: Readonly<Record<Operation, Cost>> = {
-  refresh: { node: 93 + 25, primary: 43, workers: 91, coordinator: 4, nodeOnCitus: 65, log: 323, pages: 1 },
-  newToken: { node: 78 + 19, primary: 16, workers: 42, coordinator: 1, nodeOnCitus: 40, log: 0, pages: 0 },
-  sameToken: { node: 36 + 19, primary: 16, workers: 42, coordinator: 1, nodeOnCitus: 40, log: 0, pages: 0 },
+  refresh: { node: 93 + 25, primary: 43, workers: 69, coordinator: 1, nodeOnCitus: 40, log: 323, pages: 1 },
+  newToken: { node: 78 + 19, primary: 16, workers: 29, coordinator: 1, nodeOnCitus: 31, log: 0, pages: 0 },
+  sameToken: { node: 36 + 19, primary: 16, workers: 29, coordinator: 1, nodeOnCitus: 31, log: 0, pages: 0 },
   // An authorization request with a session, and the exchange of its code.
   visit: sum(authorize, redemption),
   // Not measured alone: a signature, and the rows of a session, a wallet and a receipt. Counted as the rows of two code exchanges. The line of the
   // audit trail, which is on the coordinator, is not counted.
   signIn: sum({ ...redemption, node: SIGNATURE }, redemption),
-  ending: { node: 105 + 21, primary: 59, workers: 365, coordinator: 5, nodeOnCitus: 134, log: 3027, pages: 0.37 },
+  ending: { node: 105 + 21, primary: 59, workers: 298, coordinator: 1, nodeOnCitus: 89, log: 3027, pages: 0.37 },
 }
 
 /** Bytes of one row with its indexes. `hot`: bytes of a grant and its primary key, which should be in memory for refreshes. */
