@@ -3,7 +3,6 @@
  * ended (docs/decisions/0079-what-a-promotion-lost.md).
  */
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import {
   CLOCKS_DIFFER,
   type Comparison,
@@ -20,14 +19,30 @@ import { counted, time } from '../terminal/print.ts'
 import { askForConfirmation, type Confirming } from './migrate-restored.ts'
 
 export async function readLogFile(file: string): Promise<Log> {
-  const input = createReadStream(file, 'utf8')
   try {
-    return await readLog(createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }), Date.parse)
+    return await readLog(linesOf(createReadStream(file, 'utf8')), Date.parse)
   } catch (error) {
     if (error instanceof TooManyLines)
       throw new CommandError('the log has too many lines; leave out what is older than the restored state, and try again')
     throw new CommandError(`${file} cannot be read: ${error instanceof Error ? error.message : ''}`)
   }
+}
+
+/** In characters. A longer line is not one of this program. */
+const LINE_AT_MOST = 1024 * 1024
+
+/** Not `node:readline`, which also ends a line at U+2028 and U+2029. JSON does not escape these, so a text of a caller could cut a line. */
+async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of chunks) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+    if (rest.length <= LINE_AT_MOST) continue
+    yield rest
+    rest = ''
+  }
+  yield rest
 }
 
 type Comparing = { environment: CommandEnvironment; now: () => number; ends: boolean; confirming: Confirming }
@@ -40,7 +55,7 @@ export async function compareRestored(store: Store, log: Log, comparing: Compari
   const found = await compareWithLog(parts, log, { ends: false })
   const isComplete = !lacks(found)
   // The service stays unready from before the first change until an operator has repeated what is missing.
-  const restoration = ends && found.acts.length > 0 ? await store.restorations.beginRestoration(now()) : null
+  const restoration = ends && found.acts.length + found.unreadable > 0 ? await store.restorations.beginRestoration(now()) : null
   if (ends && !isComplete) {
     const { revived } = await compareWithLog(parts, log, { ends: true })
     await recordAct(store, environment, { event: 'restoration_begun', at: now(), details: revived })
@@ -51,9 +66,9 @@ export async function compareRestored(store: Store, log: Log, comparing: Compari
   return (ends ? isConfirmed : isComplete) ? EXIT.done : EXIT.failed
 }
 
-/** Whether anything that the servers acknowledged is missing. */
-function lacks({ missing, acts, revived }: Comparison): boolean {
-  return missing > 0 || acts.length > 0 || Object.values(revived).some((number) => number > 0)
+/** Whether anything that the servers acknowledged is missing, or may be. */
+function lacks({ missing, acts, unreadable, revived }: Comparison): boolean {
+  return missing > 0 || acts.length > 0 || unreadable > 0 || Object.values(revived).some((number) => number > 0)
 }
 
 /** What was acknowledged before the first line cannot be compared. */
@@ -87,22 +102,34 @@ async function confirmActs(
 }
 
 function reportLines(found: Comparison, { ends }: { ends: boolean }): string[] {
-  const { lines, from, until, missing, revived, acts } = found
+  const { lines, from, until, unreadable, firstUnreadable, missing, revived, acts } = found
   const { grants, sessions, receipts, tokens } = revived
   const sum = [counted(grants, 'grant'), counted(sessions, 'session'), counted(receipts, 'receipt'), counted(tokens, 'token')]
+  // A line of the log, for a terminal.
+  const printable = (text: string) => text.replaceAll(/\p{Cc}/gu, '?')
   return [
     `Compared ${counted(lines, 'line')} of the log, from ${time(from ?? 0)} to ${time(until ?? 0)}.`,
     ...(lacks(found)
       ? [
           `${counted(missing, 'line')} missing in the audit trail.`,
           `${ends ? 'Ended again' : 'Active again'}: ${sum.join(', ')}.`,
-          ...(acts.length === 0 ? [] : ['These acts of operators are missing, or may be. Repeat them:', ...acts]),
+          ...(unreadable === 0
+            ? []
+            : [
+                `${counted(unreadable, 'line')} of the audit log cannot be read, and may be ${unreadable === 1 ? 'an ending' : 'endings'}. The first one:`,
+                printable(firstUnreadable ?? ''),
+              ]),
+          ...(acts.length === 0 ? [] : ['These acts of operators are missing, or may be. Repeat them:', ...acts.map(printable)]),
         ]
       : ['Nothing is missing that these servers acknowledged.']),
     'The log does not have commands of grantor. Repeat those that were run shortly before the loss, if there were any.',
   ]
 }
 
-function recordOf({ acts, ...found }: Comparison) {
-  return { ...found, acts: acts.map((text) => JSON.parse(text.slice(text.indexOf('{'))) as unknown) }
+function recordOf({ acts, firstUnreadable, ...found }: Comparison) {
+  return {
+    ...found,
+    first_unreadable: firstUnreadable,
+    acts: acts.map((text) => JSON.parse(text) as unknown),
+  }
 }

@@ -5,19 +5,22 @@
  * another machine than the row, and a line that could not be stored at once is stored later.
  */
 import { randomUUID } from 'node:crypto'
-import type { Address } from '../../wallet/address.ts'
+import { type Address, shortenAddress } from '../../wallet/address.ts'
 import type { WaitingBatch } from '../model/audit-store.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
 import { PAGE, pagesOf, selected } from '../model/pages.ts'
 import type { Grant, Receipt, Session } from '../model/records.ts'
 import { LATE_BY_AT_MOST } from '../model/request-store.ts'
 import type { Store } from '../model/store.ts'
+import { textIdOf } from '../model/text-id.ts'
 import { type Effect, effectOf, type LoggedLine, type ParseTime, parseLogLine } from './log-lines.ts'
 
 /** Seconds by which the clock of a server may differ from that of the database. */
 export const CLOCKS_DIFFER = 600
 /** Lines with an id, or with an effect, in memory: a few hundred bytes each. */
 const LINES_AT_MOST = 2_000_000
+/** Characters of an unreadable line that are shown. */
+const SHOWN_AT_MOST = 300
 
 export class TooManyLines extends Error {
   override readonly name = 'TooManyLines'
@@ -29,6 +32,9 @@ export type Comparison = {
   /** the time of the first line and of the last line, in epoch seconds; null without a line */
   from: number | null
   until: number | null
+  /** lines of the audit log that are cut or changed, which can be endings, and the first of them */
+  unreadable: number
+  firstUnreadable: string | null
   /** lines that the audit trail lacks */
   missing: number
   /** what was active although the log says that it ended */
@@ -46,18 +52,27 @@ export type ComparisonParts = {
 }
 
 /** What the log says, in the order of the log. */
-export type Log = Pick<Comparison, 'lines' | 'from' | 'until'> & { ids: Set<string>; effects: LoggedLine[] }
+export type Log = Pick<Comparison, 'lines' | 'from' | 'until' | 'unreadable' | 'firstUnreadable'> & {
+  ids: Set<string>
+  effects: LoggedLine[]
+}
 
 export async function readLog(texts: AsyncIterable<string>, parseTime: ParseTime): Promise<Log> {
-  const log: Log = { lines: 0, from: null, until: null, ids: new Set(), effects: [] }
+  const log: Log = { lines: 0, from: null, until: null, unreadable: 0, firstUnreadable: null, ids: new Set(), effects: [] }
   for await (const text of texts) {
     const line = parseLogLine(text, parseTime)
     if (!line) continue
+    if (line === 'unreadable') {
+      log.unreadable++
+      log.firstUnreadable ??= text.slice(0, SHOWN_AT_MOST)
+      continue
+    }
     log.lines++
     log.from = Math.min(log.from ?? line.at, line.at)
     log.until = Math.max(log.until ?? line.at, line.at)
     if (line.auditId !== undefined) log.ids.add(line.auditId)
-    if (effectOf(line) !== 'none') log.effects.push(line)
+    const effect = effectOf(line)
+    if (effect !== 'none') log.effects.push({ ...line, text: isListed(line, effect) ? copyOf(line.text) : '' })
     if (log.ids.size + log.effects.length > LINES_AT_MOST) throw new TooManyLines()
   }
   return log
@@ -67,47 +82,68 @@ export async function readLog(texts: AsyncIterable<string>, parseTime: ParseTime
 export async function compareWithLog(parts: ComparisonParts, log: Log, { ends }: { ends: boolean }): Promise<Comparison> {
   const { store } = parts
   const confirm = await store.startReading()
-  const timeOf = await findLines(store, log)
+  const stored = await findLines(store, log)
   const comparing = new Comparing(parts, ends)
   const acts: string[] = []
   for (const line of log.effects) {
-    const storedAt = line.auditId === undefined ? undefined : timeOf.get(line.auditId)
+    const inTrail = line.auditId === undefined ? undefined : stored.get(line.auditId)
     // The time of a line in the trail is the database's.
-    const until = storedAt === undefined ? line.at + CLOCKS_DIFFER : storedAt + LATE_BY_AT_MOST
-    const isMissing = line.auditId !== undefined && storedAt === undefined
-    if (await comparing.mustRepeat(line, { until, isMissing })) acts.push(line.text)
+    const until = inTrail ? inTrail.at + LATE_BY_AT_MOST : line.at + CLOCKS_DIFFER
+    if (await comparing.mustRepeat(line, { until, inTrail })) acts.push(line.text)
   }
   await confirm()
-  const { lines, from, until, ids } = log
-  return { lines, from, until, missing: ids.size - timeOf.size, revived: comparing.revived, acts }
+  const { lines, from, until, unreadable, firstUnreadable, ids } = log
+  const missing = ids.size - stored.size
+  return { lines, from, until, unreadable, firstUnreadable, missing, revived: comparing.revived, acts }
 }
 
-/** The times of the lines of the log that are in the audit trail, or wait outside of the chain. */
-async function findLines({ audit, waitingBatches }: ComparisonParts['store'], { ids, from }: Log): Promise<Map<string, number>> {
-  const found = new Map<string, number>()
-  const note = (line: string, at: number) => {
+/** What the trail has of a line, which is more than the log has. */
+type InTrail = { at: number; wallet: Address | null; clientId: string | null }
+
+/** The lines of the log that are in the audit trail, or wait outside of the chain; null for a line without an effect. */
+async function findLines(
+  { audit, waitingBatches }: ComparisonParts['store'],
+  { ids, from, effects }: Log,
+): Promise<Map<string, InTrail | null>> {
+  const found = new Map<string, InTrail | null>()
+  const withEffect = new Set(effects.map(({ auditId }) => auditId))
+  const note = (line: string, { at, wallet, clientId }: InTrail) => {
     const id = /"id":"([\w-]+)"/.exec(line)?.[1]
-    if (id !== undefined && ids.has(id)) found.set(id, at)
+    if (id !== undefined && ids.has(id)) found.set(id, withEffect.has(id) ? { at, wallet, clientId } : null)
   }
   if (from === null) return found
   const since = from - CLOCKS_DIFFER
-  const trail = pagesOf<{ at: number; seq: number; line: string }>(({ limit, after }) =>
+  const trail = pagesOf<InTrail & { seq: number; line: string }>(({ limit, after }) =>
     audit.searchLines({ since }, { limit, before: after }),
   )
-  for await (const page of trail) for (const { line, at } of page) note(line, at)
+  for await (const page of trail) for (const line of page) note(line.line, line)
   const batches = waitingBatches()
   const waiting = pagesOf<WaitingBatch>(async ({ limit, after = FIRST_BATCH }) => (await batches?.read({ after, limit })) ?? [])
   for await (const page of waiting)
-    for (const { at, lines } of page) for (const [line] of lines.matchAll(ID_WITHIN)) note(line.replaceAll('\\', ''), at)
+    for (const { at, lines } of page)
+      for (const [line] of lines.matchAll(ID_WITHIN)) note(line.replaceAll('\\', ''), { at, wallet: null, clientId: null })
   return found
 }
+
+/** Whether an operator may have to read the line. */
+const isListed = (line: LoggedLine, effect: Effect): boolean =>
+  effect === 'act' || effect === 'grants_act' || effect === 'client_token' || !namesSubject(line, effect)
+
+/** Whether the line names what ended. The line of `store_lost_a_write` need not. */
+function namesSubject({ event, grantId, wallet }: LoggedLine, effect: Effect): boolean {
+  if (effect === 'grant') return grantId !== undefined || event === 'store_lost_a_write'
+  return wallet !== undefined
+}
+
+/** A line that was read from a stream is part of a longer text, which would stay in memory. */
+const copyOf = (text: string): string => Buffer.from(text).toString()
 
 /** The id of a line within the text of a batch, whose quotes are escaped. */
 const ID_WITHIN = /\\"id\\":\\"[\w-]+\\"/g
 const FIRST_BATCH = { series: '', position: 0 }
 
 /** What began at `until` or later began after the event. */
-type Known = { until: number; isMissing: boolean }
+type Known = { until: number; inTrail: InTrail | null | undefined }
 type Wanted = Partial<Record<'grants' | 'sessions' | 'receipts', true>>
 
 const WANTED = {
@@ -134,18 +170,20 @@ class Comparing {
     const effect = effectOf(line)
     switch (effect) {
       case 'grant':
-        return line.grantId !== undefined && this.#compareGrant(line.grantId)
+        return line.grantId === undefined ? !namesSubject(line, effect) : this.#compareGrant(line.grantId)
       case 'client_token':
         return this.#compareToken(line)
       case 'act':
-        return known.isMissing
+        return !known.inTrail
       case 'grants_act':
-        return known.isMissing || this.#hasGrants(line, known.until)
+        return !known.inTrail || this.#hasGrants(line, known)
       case 'none':
         return false
       default:
-        if (effect === 'replaced_session' && !known.isMissing) return false
-        for (const wallet of await this.#walletsOf(line)) await this.#compareWallet(wallet, line, known, WANTED[effect])
+        if (effect === 'replaced_session' && known.inTrail) return false
+        if (!namesSubject(line, effect)) return true
+        for (const wallet of await this.#walletsOf(line, known.inTrail))
+          await this.#compareWallet(wallet, line, known, WANTED[effect])
         return false
     }
   }
@@ -178,24 +216,26 @@ class Comparing {
   }
 
   /** Whether grants of the client, or of the wallet, are active that began before the event. Without either, it is unknown. */
-  async #hasGrants(line: LoggedLine, until: number): Promise<boolean> {
+  async #hasGrants(line: LoggedLine, known: Known): Promise<boolean> {
     const { grants } = this.#parts.store
     const { clientId } = line
-    const isOlder = ({ createdAt }: Grant) => createdAt <= until
+    const isOlder = ({ createdAt }: Grant) => createdAt <= known.until
     if (line.wallet === undefined) {
       if (clientId === undefined) return true
       const [oldest] = await grants.listGrants({ clientId, unended: true, order: 'oldest', limit: 1 })
       return oldest !== undefined && isOlder(oldest)
     }
-    for (const wallet of await this.#walletsOf(line)) {
+    for (const wallet of await this.#walletsOf(line, known.inTrail)) {
       const pages = pagesOf<Grant>((page) => grants.listUnendedGrants({ wallet, clientId, ...page }))
       if (!(await selected(pages, isOlder).next()).done) return true
     }
     return false
   }
 
-  #walletsOf({ wallet: shortened }: LoggedLine): Promise<Address[]> | Address[] {
+  /** One wallet, if the trail has the line. Otherwise an attacker could end what another wallet has, with an address that is shortened alike. */
+  #walletsOf({ wallet: shortened }: LoggedLine, inTrail?: InTrail | null): Promise<Address[]> | Address[] {
     if (shortened === undefined) return []
+    if (inTrail?.wallet && shortenAddress(inTrail.wallet) === shortened) return [inTrail.wallet]
     const found = this.#wallets.get(shortened) ?? this.#parts.store.restorations.findShortened(shortened)
     this.#wallets.set(shortened, found)
     return found
@@ -205,14 +245,15 @@ class Comparing {
    * Ends what the wallet had before the event, between two raises of the epoch as in `../consent/end-grants.ts`. Another wallet with the same
    * shortened address is treated in the same way.
    */
-  async #compareWallet(wallet: Address, { clientId: named, event }: LoggedLine, { until }: Known, wanted: Wanted): Promise<void> {
+  async #compareWallet(wallet: Address, { clientId }: LoggedLine, { until, inTrail }: Known, wanted: Wanted): Promise<void> {
     const { store, now } = this.#parts
-    // The client of a sign-in is not the client of the session.
-    const clientId = event === 'session_started' ? undefined : named
+    // The log does not have each client, but the trail does.
+    const isOfClient = (row: { clientId: string }) =>
+      clientId !== undefined || !inTrail?.clientId || textIdOf(row.clientId) === inTrail.clientId
     const receipts = await rowsOf<Receipt>(
       wanted.receipts,
       (page) => store.receipts.listReceipts(wallet, { clientId, ...page }),
-      ({ issuedAt }) => issuedAt <= until,
+      (row) => row.issuedAt <= until && isOfClient(row),
     )
     const sessions = await rowsOf<Session>(
       wanted.sessions,
@@ -222,7 +263,7 @@ class Comparing {
     const grants = await rowsOf<Grant>(
       wanted.grants,
       (page) => store.grants.listUnendedGrants({ wallet, clientId, ...page }),
-      ({ createdAt }) => createdAt <= until,
+      (row) => row.createdAt <= until && isOfClient(row),
     )
     const revived = { receipts, sessions, grants }
     for (const kind of ['receipts', 'sessions', 'grants'] as const)

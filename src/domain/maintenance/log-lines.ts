@@ -13,10 +13,10 @@ export type LoggedLine = {
   reason: string | undefined
   clientId: string | undefined
   grantId: string | undefined
-  /** shortened */
+  /** shortened, as `shortenAddress` does */
   wallet: string | undefined
   jti: string | undefined
-  /** the line as it was logged */
+  /** the line as it was logged, without a prefix */
   text: string
 }
 
@@ -90,35 +90,68 @@ export function effectOf({ event, reason }: Pick<LoggedLine, 'event' | 'reason'>
 
 /** What `ops/log/redaction.ts` writes in place of a text. */
 const CENSORED = '[redacted]'
+const OF_AUDIT_LOG = '"log":"audit"'
+/** The first members of a line, and the characters of a line until `OF_AUDIT_LOG` ends. */
+const START = '{"level":'
+const START_AT_MOST = 64
 
 /** Reads a time such as `2026-11-26T18:59:26.123Z` as epoch milliseconds; NaN for another text. */
 export type ParseTime = (text: string) => number
 
-/** Null if the text is not a line of the audit log. A prefix, as of a log collector, is skipped. */
-export function parseLogLine(text: string, parseTime: ParseTime): LoggedLine | null {
-  if (!text.includes('"log":"audit"')) return null
+/**
+ * Null if the text is not a line of the audit log. A prefix, as of a log collector, is skipped. `unreadable` if the text is part of such a line, or
+ * may be: the line can be an ending.
+ */
+export function parseLogLine(text: string, parseTime: ParseTime): LoggedLine | 'unreadable' | null {
+  const mark = text.indexOf(OF_AUDIT_LOG)
+  if (mark === -1) return isCutEarly(text) ? 'unreadable' : null
+  // The prefix can have a brace too.
+  for (const start of [text.lastIndexOf('{', mark), text.indexOf('{')]) {
+    const json = text.slice(start)
+    const members = parseObject(json)
+    if (members) return members.log === 'audit' ? (lineOf(members, json, parseTime) ?? 'unreadable') : null
+  }
+  return 'unreadable'
+}
+
+function isCutEarly(text: string): boolean {
+  const start = text.lastIndexOf(START)
+  return start !== -1 && text.length - start < START_AT_MOST && !text.trimEnd().endsWith('}')
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
   try {
-    const members = JSON.parse(text.slice(text.indexOf('{'))) as Record<string, unknown>
-    const at = Math.floor(parseTime(String(members.time)) / 1000)
-    const event = String(members.event)
-    if (Number.isNaN(at) || !Object.hasOwn(auditEvents, event)) return null
-    // The log shortens what looks like a secret, such as the id of a client that registered itself. The effect is then that of a line without the member.
-    const member = (name: string) => {
-      const value = members[name]
-      return typeof value === 'string' && !value.includes(CENSORED) ? value : undefined
-    }
-    return {
-      at,
-      event: event as AuditEventName,
-      auditId: member('audit_id'),
-      reason: member('reason'),
-      clientId: member('client_id'),
-      grantId: member('grant_id'),
-      wallet: member('wallet'),
-      jti: member('jti'),
-      text,
-    }
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
   } catch {
     return null
   }
+}
+
+function lineOf(members: Record<string, unknown>, text: string, parseTime: ParseTime): LoggedLine | null {
+  const at = Math.floor(parseTime(String(members.time)) / 1000)
+  const event = String(members.event)
+  if (Number.isNaN(at) || !Object.hasOwn(auditEvents, event)) return null
+  // The log shortens what looks like a secret, such as the id of a client that registered itself. The effect is then that of a line without the member.
+  const member = (name: string) => {
+    const value = members[name]
+    return typeof value === 'string' && !value.includes(CENSORED) ? value : undefined
+  }
+  return {
+    at,
+    event: event as AuditEventName,
+    auditId: member('audit_id'),
+    reason: member('reason'),
+    clientId: member('client_id'),
+    grantId: member('grant_id'),
+    wallet: shortenedWallet(member('wallet')),
+    jti: member('jti'),
+    text,
+  }
+}
+
+/** A collector with another character set changes the ellipsis. */
+function shortenedWallet(text: string | undefined): string | undefined {
+  const [, start, end] = /^(0x[0-9a-fA-F]{4})[^0-9a-zA-Z]+([0-9a-fA-F]{4})$/.exec(text ?? '') ?? []
+  return start === undefined ? undefined : `${start}…${end}`
 }

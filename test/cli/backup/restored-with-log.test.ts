@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { readLogFile } from '../../../src/cli/commands/migrate-log.ts'
 import { endEverything } from '../../../src/domain/consent/end-grants.ts'
 import { createLogger } from '../../../src/ops/log/logger.ts'
 import type { Address } from '../../../src/wallet/address.ts'
@@ -195,6 +196,28 @@ test('Acts of operators that a backup lacks are listed, and the service is ready
   expect((await restored.compare('--yes')).exit).toBe(0)
   app.grantor.clock.advance(1)
   expect((await ready()).status).toBe(200)
+})
+
+test('A line whose text has a line separator of Unicode is one line of the log', async () => {
+  const file = join(newFolder(), 'service.log')
+  const line = { time: '2026-11-26T18:59:26.123Z', log: 'audit', event: 'grant_ended', grant_id: 'g' }
+  writeFileSync(file, `${JSON.stringify({ ...line, note: 'a\u2028b\u2029c' })}\r\n${JSON.stringify(line)}`)
+  expect(await readLogFile(file)).toMatchObject({ lines: 2, unreadable: 0, effects: [{ grantId: 'g' }, { grantId: 'g' }] })
+})
+
+test('A log with a cut line is not complete, and the service is ready only after a confirmation', async () => {
+  const { app, machine, back } = await startRestorable()
+  await app.freshTokens()
+  expect(machine.paste('backup-node')).toMatchObject({ exit: 0 })
+  const cut = '{"level":"info","time":"2026-11-26T18:59:26.123Z","log":"audit","event":"gra'
+  const restored = await back([cut])
+  const checked = await restored.compare('--check', '--json')
+  expect([checked.exit, JSON.parse(checked.out)]).toMatchObject([1, { unreadable: 1, first_unreadable: cut, complete: false }])
+  const compared = await restored.compare()
+  expect(compared.exit).toBe(1)
+  expect(compared.out).toContain(`1 line of the audit log cannot be read, and may be an ending. The first one:\n${cut}\n`)
+  expect((await send(restored.grantor.authUrl, { path: '/health/ready' })).status).toBe(503)
+  expect((await restored.compare('--yes')).exit).toBe(0)
 })
 
 test('A log without a line of the audit log is refused, and so are options that do not go together', async () => {
