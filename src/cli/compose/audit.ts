@@ -134,6 +134,7 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
   const note = ({ kind, series, position }: BatchFault) =>
     log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) })
   let lookedAt = Number.NEGATIVE_INFINITY
+  let failedAt = Number.NEGATIVE_INFINITY
   async function moveWaiting(stopping?: AbortSignal): Promise<void> {
     const waiting = store.waitingBatches()
     if (!waiting) return
@@ -142,6 +143,8 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
     metrics?.setAuditLinesWaiting(lines)
     // If the clock jumped back, the time since the last look is unknown.
     if (lines === 0 && Math.abs(now() - lookedAt) < LOOK_EVERY) return
+    // After a failure, another process can take the lease: it may reach a machine that this one does not reach.
+    if (Math.abs(now() - failedAt) < 2 * MOVING_LEASE) return
     // Fails at once while the chain is unavailable. The waiting batches are on every machine.
     await chain.readHead()
     lookedAt = now()
@@ -150,7 +153,12 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
       mayMove = (await cleaning.takeLease('waiting audit lines', holder, now(), MOVING_LEASE)) === 'taken'
       return mayMove
     }
-    reportMoved(await moveWaitingBatches({ chain, waiting, now, note, mayMove: takeLease, stopping }))
+    try {
+      reportMoved(await moveWaitingBatches({ chain, waiting, now, note, mayMove: takeLease, stopping }))
+    } catch (error) {
+      failedAt = now()
+      throw error
+    }
     if (mayMove && !stopping?.aborted) batches?.noteMoved(lines)
   }
   return { findBatches, moveWaiting }

@@ -23,6 +23,8 @@ const PAUSE = { first: 100, most: 5000 }
 const STOP_WITHIN = 2000
 /** Seconds without a waiting batch before the next one is reported again. */
 const QUIET_FOR = 60
+/** Seconds after which the report is repeated while batches come to wait: the chain can have been available in between. */
+const REPEATED_AFTER = 600
 
 /**
  * `behind`: lines wait in memory because the store fails. `waiting`: lines wait in the database, outside of the chain. `lost`: too many lines wait, in all or of one caller. `stopped`: the process ends with lines
@@ -82,6 +84,7 @@ class LineQueue {
   #isBehind = false
   /** when the last batch came to wait outside of the chain, in epoch seconds */
   #waitedAt = Number.NEGATIVE_INFINITY
+  #reportedAt = Number.NEGATIVE_INFINITY
   #isFull = false
   #isGivenUp = false
 
@@ -196,10 +199,13 @@ class LineQueue {
     }
   }
 
-  /** One alarm, if appends succeed and fail in turn. */
+  /** One alarm in ten minutes, if appends succeed and fail in turn. */
   #noteWaiting(lines: number): void {
     const now = this.#now()
-    if (Math.abs(now - this.#waitedAt) >= QUIET_FOR) this.#note({ kind: 'waiting', lines })
+    if (Math.abs(now - this.#waitedAt) >= QUIET_FOR || Math.abs(now - this.#reportedAt) >= REPEATED_AFTER) {
+      this.#note({ kind: 'waiting', lines })
+      this.#reportedAt = now
+    }
     this.#waitedAt = now
   }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { composeAudit } from '../../../src/cli/compose/audit.ts'
 import type { WaitingBatchStore } from '../../../src/domain/model/audit-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 
 const NOW = 1_800_000_000
 
@@ -67,6 +68,46 @@ test('The log has the moved lines at once, and then once a minute at most, with 
     [120, '4'],
     [180, '5'],
   ])
+})
+
+test('A process that cannot read the waiting lines does not renew its lease, so that another process can move them', async () => {
+  let at = NOW
+  const takers: string[] = []
+  let holder = { id: '', until: 0 }
+  const cleaning = {
+    takeLease: async (_name: string, id: string, time: number, lifetime: number) => {
+      if (holder.id !== id && holder.until > time) return 'held'
+      holder = { id, until: time + lifetime }
+      return 'taken'
+    },
+  } as unknown as Store['cleaning']
+  let isAway = true
+  const append = async () => {
+    if (isAway) throw new StoreUnavailable('the coordinator does not respond')
+    return ''
+  }
+  const audit = { readHead: async () => ({}), append } as unknown as Store['audit']
+  const limits = { count: () => ({ allowed: true }) as const }
+  const nodeOf = (name: string, isFailing: boolean) => {
+    const read = async () => {
+      takers.push(name)
+      if (isFailing) throw new StoreUnavailable('the worker does not respond')
+      return []
+    }
+    const waiting = { read, store: async () => undefined, countLines: async () => 1 } as unknown as WaitingBatchStore
+    const store = { audit, cleaning, waitingBatches: () => waiting }
+    return composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
+  }
+  const [failing, working] = [nodeOf('failing', true), nodeOf('working', false)]
+  // Each node has a line that waits, so each one looks every second.
+  for (const { audit: record } of [failing, working])
+    await record({ event: 'other_sessions_ended', wallet: `0x${'a'.repeat(40)}` })
+  isAway = false
+  for (; at < NOW + 8; at++) {
+    await failing.moveWaiting().catch(() => undefined)
+    await working.moveWaiting()
+  }
+  expect(takers).toEqual(['failing', 'working'])
 })
 
 const BATCH = { series: 's', writer: 'w', number: 1, at: NOW, lines: '[]', previous: '', hash: '' }

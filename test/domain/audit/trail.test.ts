@@ -205,7 +205,8 @@ test('A writer reports that another server took over which lacks its batches, un
   expect(losses).toHaveLength(1)
 })
 
-test('If appends succeed and fail in turn, one alarm reports that lines wait, and another only after a minute in which none came to wait', async () => {
+/** Records a line at each time, in seconds after the one before, and returns the reported faults. */
+async function faultsOf(records: readonly (readonly [number, boolean])[]): Promise<string[]> {
   const clock = { at: NOW }
   const { store } = await trailOnSqlite()
   const works = { now: false }
@@ -222,7 +223,16 @@ test('If appends succeed and fail in turn, one alarm reports that lines wait, an
     pause: () => pauseFor(1),
     whileUnavailable: () => whileUnavailable,
   })
-  for (const [seconds, isInTime] of [
+  for (const [seconds, isInTime] of records) {
+    clock.at += seconds
+    works.now = isInTime
+    await trail.record(entryOf('a'))
+  }
+  return faults
+}
+
+test('If appends succeed and fail in turn, one alarm reports that lines wait, and another only after a minute in which none came to wait', async () => {
+  const records = [
     [0, false],
     [1, true],
     [1, false],
@@ -230,10 +240,11 @@ test('If appends succeed and fail in turn, one alarm reports that lines wait, an
     [59, true],
     [0, false],
     [60, false],
-  ] as const) {
-    clock.at += seconds
-    works.now = isInTime
-    await trail.record(entryOf('a'))
-  }
-  expect(faults).toEqual(['waiting', 'waiting'])
+  ] as const
+  expect(await faultsOf(records)).toEqual(['waiting', 'waiting'])
+})
+
+test('While lines come to wait, the alarm is repeated every ten minutes, also if the first lines were moved in between', async () => {
+  const outage = Array.from({ length: 15 }, () => [59, false] as const)
+  expect(await faultsOf([[0, false], [1, true], ...outage])).toEqual(['waiting', 'waiting'])
 })
