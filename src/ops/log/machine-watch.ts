@@ -35,15 +35,15 @@ export function createMachineWatch({ store, logger, metrics }: Watched): () => P
 }
 
 /**
- * Returns a function that reports a machine that is not reached directly at two calls in a row, and that is not away: after a loss the first search
- * can fail.
+ * Returns a function that reports a machine that is not reached directly at two calls in a row, and that is away at neither: after a loss the first
+ * search can fail.
  */
 function reportingIndirect(logger: Watched['logger']): (problems: ReadonlyMap<string, string>, away: readonly string[]) => void {
-  let before: ReadonlyMap<string, string> = new Map()
+  let before: readonly string[] = []
   const reported = new Set<string>()
   return (problems, away) => {
     for (const [machine, problem] of problems) {
-      if (!before.has(machine) || away.includes(machine) || reported.has(machine)) continue
+      if (!before.includes(machine) || away.includes(machine) || reported.has(machine)) continue
       reported.add(machine)
       logger.warn(
         { machine, problem },
@@ -55,6 +55,6 @@ function reportingIndirect(logger: Watched['logger']): (problems: ReadonlyMap<st
       reported.delete(machine)
       logger.info({ machine }, 'a machine of the database is reached directly again')
     }
-    before = problems
+    before = [...problems.keys()].filter((machine) => !away.includes(machine))
   }
 }

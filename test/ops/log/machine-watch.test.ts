@@ -41,4 +41,8 @@ test('The log reports a machine that is not reached directly at two checks in a 
   expect(await check({})).toEqual([[{ machine: 'db1:5432' }, 'a machine of the database is reached directly again']])
   await check({ 'db2:5432': problem }, ['db2:5432'])
   expect(await check({ 'db2:5432': problem }, ['db2:5432']), 'the log has this machine as away').toEqual([])
+  expect(await check({ 'db2:5432': problem }), 'it answers again, and the first search can fail').toEqual([
+    [{ machine: 'db2:5432' }, 'a machine of the database answers again'],
+  ])
+  expect(await check({})).toEqual([])
 })
