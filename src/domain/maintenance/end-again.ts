@@ -1,5 +1,5 @@
 /**
- * Finds what a restored or promoted database lacks, by comparison with the log of the servers, and ends again what the log says ended.
+ * Finds what a restored or promoted database lacks, by comparison with the log of the servers. Ends again what ended according to the log.
  *
  * Every ending of the log is compared with the rows themselves. The line of the ending in the audit trail proves nothing: the trail can be on
  * another machine than the row, and a line that could not be stored at once is stored later.
@@ -51,7 +51,7 @@ export type ComparisonParts = {
   now: () => number
 }
 
-/** What the log says, in the order of the log. */
+/** The content of the log, in its order. */
 export type Log = Pick<Comparison, 'lines' | 'from' | 'until' | 'unreadable' | 'firstUnreadable'> & {
   ids: Set<string>
   effects: LoggedLine[]
@@ -91,6 +91,7 @@ export async function compareWithLog(parts: ComparisonParts, log: Log, { ends }:
     const until = inTrail ? inTrail.at + LATE_BY_AT_MOST : line.at + CLOCKS_DIFFER
     if (await comparing.mustRepeat(line, { until, inTrail })) acts.push(line.text)
   }
+  await comparing.compareWallets()
   await confirm()
   const { lines, from, until, unreadable, firstUnreadable, ids } = log
   const missing = ids.size - stored.size
@@ -153,12 +154,15 @@ const WANTED = {
   everything: { grants: true, sessions: true, receipts: true },
 } as const satisfies Partial<Record<Effect, Wanted>>
 
+type DueWallet = { wallet: Address; line: LoggedLine; known: Known; wanted: Wanted }
+
 class Comparing {
   readonly revived: Comparison['revived'] = { grants: 0, sessions: 0, receipts: 0, tokens: 0 }
   readonly #parts: ComparisonParts
   readonly #ends: boolean
   readonly #seen = new Set<string>()
   readonly #wallets = new Map<string, Promise<Address[]>>()
+  readonly #due = new Map<string, DueWallet>()
 
   constructor(parts: ComparisonParts, ends: boolean) {
     this.#parts = parts
@@ -183,9 +187,22 @@ class Comparing {
         if (effect === 'replaced_session' && known.inTrail) return false
         if (!namesSubject(line, effect)) return true
         for (const wallet of await this.#walletsOf(line, known.inTrail))
-          await this.#compareWallet(wallet, line, known, WANTED[effect])
+          this.#noteDue(effect, { wallet, line, known, wanted: WANTED[effect] })
         return false
     }
+  }
+
+  /** The last one of the lines of a wallet ends all that the others end. One wallet can cause thousands of lines. */
+  #noteDue(effect: Effect, due: DueWallet): void {
+    const { wallet, line, known } = due
+    const key = `${effect} ${wallet} ${line.clientId ?? known.inTrail?.clientId ?? ''}`
+    const other = this.#due.get(key)
+    if (!other || other.known.until < known.until) this.#due.set(key, due)
+  }
+
+  /** Compares the wallets of all lines. */
+  async compareWallets(): Promise<void> {
+    for (const due of this.#due.values()) await this.#compareWallet(due)
   }
 
   /** Many lines can concern one row, and its first comparison has ended it. */
@@ -215,9 +232,12 @@ class Comparing {
     return false
   }
 
-  /** Whether grants of the client, or of the wallet, are active that began before the event. Without either, it is unknown. */
+  /**
+   * Whether grants of the client, or of the wallet, are active that began before the event. Without either, it is unknown. If an operator ended
+   * the grants of one wallet, its receipts count too.
+   */
   async #hasGrants(line: LoggedLine, known: Known): Promise<boolean> {
-    const { grants } = this.#parts.store
+    const { grants, receipts } = this.#parts.store
     const { clientId } = line
     const isOlder = ({ createdAt }: Grant) => createdAt <= known.until
     if (line.wallet === undefined) {
@@ -228,6 +248,9 @@ class Comparing {
     for (const wallet of await this.#walletsOf(line, known.inTrail)) {
       const pages = pagesOf<Grant>((page) => grants.listUnendedGrants({ wallet, clientId, ...page }))
       if (!(await selected(pages, isOlder).next()).done) return true
+      if (line.reason !== 'operator') continue
+      const signed = pagesOf<Receipt>((page) => receipts.listReceipts(wallet, { clientId, ...page }))
+      if (!(await selected(signed, ({ issuedAt }) => issuedAt <= known.until).next()).done) return true
     }
     return false
   }
@@ -245,7 +268,7 @@ class Comparing {
    * Ends what the wallet had before the event, between two raises of the epoch as in `../consent/end-grants.ts`. Another wallet with the same
    * shortened address is treated in the same way.
    */
-  async #compareWallet(wallet: Address, { clientId }: LoggedLine, { until, inTrail }: Known, wanted: Wanted): Promise<void> {
+  async #compareWallet({ wallet, line: { clientId }, known: { until, inTrail }, wanted }: DueWallet): Promise<void> {
     const { store, now } = this.#parts
     // The log does not have each client, but the trail does.
     const isOfClient = (row: { clientId: string }) =>

@@ -1,5 +1,5 @@
 /**
- * The lines of the audit log that say what a database must have. Lines of events that cannot be undone leave the process before the response
+ * The lines of the audit log, and what a database must have after each of them. Lines of events that cannot be undone leave the process before the response
  * (`ops/log/audit-log.ts`), so the log has every acknowledged ending, whatever happens to the process and to the database afterwards.
  */
 import { type AuditEventName, auditEvents, type LastingName } from '../model/audit-events.ts'

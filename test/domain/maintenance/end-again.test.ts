@@ -1,13 +1,13 @@
 /** What the log has not: complete addresses, ids that look like secrets, and lines that are whole. */
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { appendEntries } from '../../../src/domain/audit/chain.ts'
 import { newEntry } from '../../../src/domain/audit/entry.ts'
 import { compareWithLog, readLog } from '../../../src/domain/maintenance/end-again.ts'
 import { createLogger } from '../../../src/ops/log/logger.ts'
 import type { Address } from '../../../src/wallet/address.ts'
 import { shortenAddress } from '../../../src/wallet/address.ts'
-import { livingGrant, NOW, someWallet } from '../../store/contract/subject.ts'
+import { livingGrant, NOW, someReceipt, someWallet } from '../../store/contract/subject.ts'
 import { openTwoNodes } from '../../store/sqlite-file.ts'
 
 /** The log of one event, as a server writes it. */
@@ -116,3 +116,33 @@ test.each([{ event: 'everything_ended' }, { event: 'grant_ended' }])(
     expect(acts).toEqual([expect.stringContaining(event)])
   },
 )
+
+test('Many lines of one wallet are compared with its rows once', async () => {
+  const [store] = await openTwoNodes()
+  const { wallet } = await livingGrant(store, { wallet: someWallet() })
+  const line = (event: string) =>
+    JSON.stringify({ time: '', log: 'audit', event, wallet: shortenAddress(wallet), audit_id: randomUUID() })
+  const log = await readLines(
+    Array.from({ length: 100 }, (_, index) => line(index % 2 === 0 ? 'everything_ended' : 'session_ended')),
+  )
+  const reads = vi.spyOn(store.sessions, 'listSessions')
+  expect(await compareWithLog({ store, now: () => NOW }, log, { ends: true })).toMatchObject({ revived: { grants: 1 } })
+  expect(reads).toHaveBeenCalledTimes(2)
+})
+
+test('If an operator ended the grants of a wallet and only its receipt is valid, the act is listed', async () => {
+  const [store] = await openTwoNodes()
+  const receipt = someReceipt({ wallet: someWallet(), issuedAt: NOW - 10 })
+  await store.receipts.insertReceipt(receipt, 0)
+  const entry = newEntry({ at: NOW, event: 'grants_ended', reason: 'operator', wallet: receipt.wallet })
+  await appendEntries(store.audit, [entry])
+  const log = await logOf({
+    event: 'grants_ended',
+    reason: 'operator',
+    wallet: shortenAddress(receipt.wallet),
+    audit_id: entry.id,
+  })
+  expect((await compareWithLog({ store, now: () => NOW }, log, { ends: false })).acts).toHaveLength(1)
+  await store.receipts.withdrawReceipt(receipt.wallet, receipt.id, NOW)
+  expect((await compareWithLog({ store, now: () => NOW }, log, { ends: false })).acts).toEqual([])
+})
