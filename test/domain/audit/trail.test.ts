@@ -245,6 +245,6 @@ test('If appends succeed and fail in turn, one alarm reports that lines wait, an
 })
 
 test('While lines come to wait, the alarm is repeated every ten minutes, also if the first lines were moved in between', async () => {
-  const outage = Array.from({ length: 15 }, () => [59, false] as const)
+  const outage = Array.from({ length: 15 }, () => [58, false] as const)
   expect(await faultsOf([[0, false], [1, true], ...outage])).toEqual(['waiting', 'waiting'])
 })

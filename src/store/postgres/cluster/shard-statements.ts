@@ -75,13 +75,17 @@ export class ShardStatements {
 }
 
 // A statement that names a table in another way fails on the machine, because Citus does not allow a statement to name both kinds of tables.
-const TABLE = new RegExp(`\\b(FROM|INTO|JOIN|UPDATE)\\s+(${Object.keys(DISTRIBUTED).join('|')})\\b`, 'g')
+const TABLE = /\b(FROM|INTO|JOIN|UPDATE)\s+(\w+)/g
 
-const tablesOf = (text: string) => [...new Set([...text.matchAll(TABLE)].map(([, , table = '']) => table))]
+const tablesOf = (text: string) =>
+  [...new Set([...text.matchAll(TABLE)].map(([, , table = '']) => table))].filter((table) => table in DISTRIBUTED)
 
 function onShards(text: string, shards: readonly Shard[]): string {
   const relations = new Map(shards.map(({ table, relation }) => [table, relation]))
-  return text.replace(TABLE, (_, word: string, table: string) => `${word} ${relations.get(table)} AS ${table}`)
+  return text.replace(TABLE, (found, word: string, table: string) => {
+    const relation = relations.get(table)
+    return relation === undefined ? found : `${word} ${relation} AS ${table}`
+  })
 }
 
 function named(text: string): Pick<Query, 'name' | 'text'> {
