@@ -5,7 +5,9 @@
 import { chown, copyFile, mkdir, opendir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { configure, type Identity, type PostgresServer } from './postgres-server.ts'
+import { onTestFinished } from 'vitest'
+import { freePorts } from './free-ports.ts'
+import { configure, type Identity, type PostgresServer, serverIn, startPostgres } from './postgres-server.ts'
 import { connect, type Sql } from './sql.ts'
 
 /** The settings of a server that a standby can follow. */
@@ -20,6 +22,21 @@ export const FOLLOWED = {
 
 /** It only ends what hangs. */
 const PATIENCE_MS = 180_000
+
+/** A primary and its synchronous standby, for one test. `url` names both, and leads to the one that takes writes. */
+export async function startPair() {
+  const primary = await startPostgres(FOLLOWED)
+  const [port = 0] = await freePorts(1)
+  const standby = serverIn(primary.machine, join(primary.machine.home, 'standby'), port)
+  onTestFinished(async () => {
+    await standby.stop('immediate')
+    await primary.remove()
+  })
+  await follow(primary, standby)
+  const both = `127.0.0.1:${primary.port},127.0.0.1:${port}/`
+  const url = `${primary.urlOf('postgres').replace(`127.0.0.1:${primary.port}/`, both)}?target_session_attrs=read-write`
+  return { primary, standby, url }
+}
 
 /**
  * Makes a stopped server the standby of a running one, replaces its data, and starts it. Resolves when every commit of the primary

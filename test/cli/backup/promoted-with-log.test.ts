@@ -4,29 +4,18 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../../src/ops/log/logger.ts'
 import { startApp } from '../../support/app.ts'
-import { freePorts } from '../../support/free-ports.ts'
 import { addressOf } from '../../support/postgres.ts'
-import { serverIn, startPostgres } from '../../support/postgres-server.ts'
-import { catchUp, FOLLOWED, follow, promote, stopFollowing, stopWaiting } from '../../support/postgres-standby.ts'
+import { catchUp, promote, startPair, stopFollowing, stopWaiting } from '../../support/postgres-standby.ts'
 import { TEST_SECRET } from '../../support/start.ts'
 import { requestOf, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
 import { newFolder, run } from '../run.ts'
 
 /** A primary, and a standby for which no commit waits. */
-async function startPair() {
-  const primary = await startPostgres(FOLLOWED)
-  const [port = 0] = await freePorts(1)
-  const standby = serverIn(primary.machine, join(primary.machine.home, 'standby'), port)
-  onTestFinished(async () => {
-    await standby.stop('immediate')
-    await primary.remove()
-  })
-  await follow(primary, standby)
-  await stopWaiting(primary)
-  const both = `127.0.0.1:${primary.port},127.0.0.1:${port}/`
-  const url = `${primary.urlOf('postgres').replace(`127.0.0.1:${primary.port}/`, both)}?target_session_attrs=read-write`
-  return { primary, standby, url }
+async function startAsynchronousPair() {
+  const pair = await startPair()
+  await stopWaiting(pair.primary)
+  return pair
 }
 
 async function startService(url: string) {
@@ -54,7 +43,7 @@ const isWritable = (app: Awaited<ReturnType<typeof startService>>['app']) =>
 test('After an asynchronous standby that had everything is promoted, the log shows that nothing is missing, and no user signs in again', {
   timeout: 120_000,
 }, async () => {
-  const { primary, standby, url } = await startPair()
+  const { primary, standby, url } = await startAsynchronousPair()
   const { app, lines, compare } = await startService(url)
   const [revoked, kept] = [await app.freshTokens(), await app.freshTokens()]
   await app.walk.revoke(app.client, revoked.refresh_token)
@@ -77,7 +66,7 @@ test('After an asynchronous standby that had everything is promoted, the log sho
 test('After an asynchronous standby is promoted that lacks changes, the service raises an alarm, and from the log only what ended is ended again', {
   timeout: 120_000,
 }, async () => {
-  const { primary, standby, url } = await startPair()
+  const { primary, standby, url } = await startAsynchronousPair()
   const { app, lines, compare } = await startService(url)
   const [revoked, kept, refreshed] = [await app.freshTokens(), await app.freshTokens(), await app.freshTokens()]
   const other = new Walk(app.grantor, testWallet(1))

@@ -3,7 +3,6 @@
  * Each test compares the store with a store that continues at the time of its latest read, which skips the ending.
  */
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Ending } from '../../../src/domain/model/ending-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
@@ -12,10 +11,9 @@ import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { Connection } from '../../../src/store/postgres/statements/connection.ts'
 import { administrator } from '../../support/administrator.ts'
-import { freePorts } from '../../support/free-ports.ts'
 import { addressOf } from '../../support/postgres-database.ts'
-import { type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
-import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { FOLLOWED, promote, startPair } from '../../support/postgres-standby.ts'
 import { connect } from '../../support/sql.ts'
 import { atLatestRead } from '../../support/without-rule.ts'
 import { keyOf, readerOf } from '../contract/ending-order.ts'
@@ -191,22 +189,13 @@ test("Endings by the database's clock are read, whatever the clock of the node",
 test('A standby is not read, and its promotion and a restart of a server change the instance of the places', {
   timeout: 120_000,
 }, async () => {
-  const primary = await startPostgres(FOLLOWED)
-  const [port = 0] = await freePorts(1)
-  const standby = serverIn(primary.machine, join(primary.machine.home, 'standby'), port)
-  onTestFinished(async () => {
-    await standby.stop('immediate')
-    await primary.remove()
-  })
+  const { primary, standby, url: pair } = await startPair()
   await migratePostgres(addressOf(primary.urlOf('postgres')), NOW)
-  await follow(primary, standby)
   const of = { within: 3600, limit: 10, at: NOW }
   const onStandby = await openPostgresStore(addressOf(standby.urlOf('postgres'), 'target_session_attrs=any'), { clock: 'given' })
   onTestFinished(() => onStandby.close())
   await expect(onStandby.endings.readEndings(null, of)).rejects.toThrow(StoreUnavailable)
 
-  const both = `127.0.0.1:${primary.port},127.0.0.1:${port}/`
-  const pair = `${primary.urlOf('postgres').replace(`127.0.0.1:${primary.port}/`, both)}?target_session_attrs=read-write`
   const store = await openPostgresStore(addressOf(pair), { clock: 'given' })
   onTestFinished(() => store.close())
   const grant = await livingGrant(store)

@@ -1,28 +1,11 @@
 /** A primary whose synchronous standby is away, over HTTP: what is acknowledged meanwhile is there after a failover. */
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { administrator } from '../../support/administrator.ts'
 import { startApp } from '../../support/app.ts'
-import { freePorts } from '../../support/free-ports.ts'
 import { addressOf } from '../../support/postgres.ts'
-import { serverIn, startPostgres } from '../../support/postgres-server.ts'
-import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
+import { promote, startPair } from '../../support/postgres-standby.ts'
 import { livingGrant, NOW } from '../contract/subject.ts'
-
-async function startPair() {
-  const primary = await startPostgres(FOLLOWED)
-  const [port = 0] = await freePorts(1)
-  const standby = serverIn(primary.machine, join(primary.machine.home, 'standby'), port)
-  onTestFinished(async () => {
-    await standby.stop('immediate')
-    await primary.remove()
-  })
-  await follow(primary, standby)
-  const both = `127.0.0.1:${primary.port},127.0.0.1:${port}/`
-  const url = `${primary.urlOf('postgres').replace(`127.0.0.1:${primary.port}/`, both)}?target_session_attrs=read-write`
-  return { primary, standby, url }
-}
 
 test('A revocation and a refresh that only the primary has are not acknowledged when they are repeated, also after it restarted without its standby', {
   timeout: 120_000,
