@@ -14,7 +14,7 @@
  * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
  * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
  */
-import { createHash, randomInt, randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { databaseUrl } from '../src/config/database-url.ts'
@@ -25,6 +25,7 @@ import { migratePostgres, openPostgresStore } from '../src/store/postgres/index.
 import { startCluster } from '../test/citus/cluster.ts'
 import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts'
 import { connect, type Sql } from '../test/support/sql.ts'
+import { CLIENT, DAY, fill, idOf, NOW, walletOf } from './postgres-rows/fill.ts'
 
 const { values } = parseArgs({
   options: {
@@ -38,12 +39,10 @@ const { values } = parseArgs({
   },
 })
 const [GRANTS, OPERATIONS] = [Number(values.grants), Number(values.operations)]
-const [GRANTS_OF_WALLET, SESSIONS_OF_WALLET] = values['by-wallet'] ? [5, 2] : [1, 1]
-const WALLETS = GRANTS / GRANTS_OF_WALLET
+const PER_WALLET = values['by-wallet'] ? { grants: 5, sessions: 2 } : { grants: 1, sessions: 1 }
+const WALLETS = GRANTS / PER_WALLET.grants
 // A statement on every machine is slow: with 32 at once, statements that wait would exceed the timeout.
 const IN_FLIGHT = values['by-wallet'] ? 4 : 32
-const NOW = Math.floor(Date.now() / 1000)
-const DAY = 86_400
 
 // A row has one refresh at a time, as a client has.
 const busy = new Set<number>()
@@ -78,7 +77,7 @@ async function measure(): Promise<void> {
   await migratePostgres(parsed.value, NOW)
   const sql = connect(coordinator.urlOf(database))
   console.log(`${(await sql`SELECT version()`)[0]?.version}`)
-  await fill(sql)
+  await fill(sql, { grants: GRANTS, perWallet: PER_WALLET })
   if (workers.length === 0) await printSizes(sql)
   const [worker] = workers
   const via = values.via === 'worker' && worker ? worker : coordinator
@@ -239,12 +238,6 @@ function presentSecondsOf(server: PostgresServer): number {
   return ticks.reduce((sum, each) => sum + each, 0) / 100
 }
 
-// Ids and addresses look like chance, and both SQL and we can tell them from a number.
-const md5 = (text: string): string => createHash('md5').update(text).digest('hex')
-const idOf = (number: number): string => md5(`grant ${number}`).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-const CLIENT = '7f9b1c1e-3c52-4f6e-9a53-0f4d2b8f6a11'
-const walletOf = (number: number) => `0x${md5(`wallet ${number}`)}${md5(`more ${number}`).slice(0, 8)}` as const
-
 const rotationOf = (number: number, generation: number): Parameters<Store['grants']['rotateRefreshToken']>[0] => ({
   grantId: idOf(number),
   clientId: CLIENT,
@@ -281,28 +274,6 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   sessionReceiptId: null,
   epoch: 0,
 })
-
-/** Grants, their wallets and sessions, and a receipt for every tenth wallet, put by SQL in no order of their keys. */
-async function fill(sql: Sql): Promise<void> {
-  const numbers = (count: number) => `FROM generate_series(1, ${count}) AS n`
-  const id = `md5('grant ' || n)::uuid::text`
-  const wallet = (number: string) => `'0x' || md5('wallet ' || ${number}) || left(md5('more ' || ${number}), 8)`
-  await sql.unsafe(`
-    INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
-                        refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id)
-      SELECT ${id}, '${CLIENT}', ${wallet(`(n - 1) / ${GRANTS_OF_WALLET} + 1`)}, 'ordinary', gen_random_uuid(), true, '["enhancement"]', '["https://api.example.com/"]',
-             ${NOW}, ${NOW + 30 * DAY} + n, ${NOW + 14 * DAY}, 0, 'abcdefghij', ${NOW - 3600}, gen_random_uuid() ${numbers(GRANTS)} ORDER BY hashtext(n::text)`)
-  await sql.unsafe(`
-    INSERT INTO sessions (hash, wallet, chain_id, method, receipt_id, epoch, auth_time, last_seen_at, expires_at, attempt_id)
-      SELECT CASE WHEN n % 10 = 0 THEN 'session-' || n ELSE encode(sha256(n::text::bytea), 'base64') END, ${wallet(`(n - 1) / ${SESSIONS_OF_WALLET} + 1`)}, 1, 'signature',
-             gen_random_uuid(), 0, ${NOW}, ${NOW}, ${NOW + 14 * DAY} + n, gen_random_uuid() ${numbers(WALLETS * SESSIONS_OF_WALLET)} ORDER BY hashtext(n::text)`)
-  await sql.unsafe(`INSERT INTO wallets SELECT ${wallet('n')}, 0, true ${numbers(WALLETS)} ORDER BY hashtext(n::text)`)
-  await sql.unsafe(`
-    INSERT INTO receipts SELECT ${wallet('n')}, gen_random_uuid(), 'ordinary', 1, '${CLIENT}', 'https://app.example.net/callback', '["enhancement"]',
-      '["https://api.example.com/"]', ${NOW}, ${NOW + 30 * DAY} + n, NULL, ${NOW},
-      (SELECT string_agg(encode(sha256((n * 100 + part)::text::bytea), 'hex'), '') FROM generate_series(1, 24) AS part)
-    ${numbers(WALLETS)} WHERE n % 10 = 0`)
-}
 
 async function printSizes(sql: Sql): Promise<void> {
   console.log('\n| row of | table | indexes | together |\n|---|---|---|---|')

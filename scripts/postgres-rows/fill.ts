@@ -1,0 +1,38 @@
+/** Rows for measurements on PostgreSQL, put by SQL. */
+import { createHash } from 'node:crypto'
+import type { Sql } from '../../test/support/sql.ts'
+
+export const NOW = Math.floor(Date.now() / 1000)
+export const DAY = 86_400
+export const CLIENT = '7f9b1c1e-3c52-4f6e-9a53-0f4d2b8f6a11'
+
+// Ids and addresses look random. SQL and this file compute them from a number.
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex')
+export const idOf = (number: number): string =>
+  md5(`grant ${number}`).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+export const walletOf = (number: number) => `0x${md5(`wallet ${number}`)}${md5(`more ${number}`).slice(0, 8)}` as const
+
+export type Filling = { grants: number; perWallet: { grants: number; sessions: number } }
+
+/** Inserts grants with their wallets and sessions, and a receipt for every tenth wallet, not in the order of their keys. */
+export async function fill(sql: Sql, { grants, perWallet }: Filling): Promise<void> {
+  const wallets = grants / perWallet.grants
+  const numbers = (count: number) => `FROM generate_series(1, ${count}) AS n`
+  const id = `md5('grant ' || n)::uuid::text`
+  const wallet = (number: string) => `'0x' || md5('wallet ' || ${number}) || left(md5('more ' || ${number}), 8)`
+  await sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
+                        refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id)
+      SELECT ${id}, '${CLIENT}', ${wallet(`(n - 1) / ${perWallet.grants} + 1`)}, 'ordinary', gen_random_uuid(), true, '["enhancement"]', '["https://api.example.com/"]',
+             ${NOW}, ${NOW + 30 * DAY} + n, ${NOW + 14 * DAY}, 0, 'abcdefghij', ${NOW - 3600}, gen_random_uuid() ${numbers(grants)} ORDER BY hashtext(n::text)`)
+  await sql.unsafe(`
+    INSERT INTO sessions (hash, wallet, chain_id, method, receipt_id, epoch, auth_time, last_seen_at, expires_at, attempt_id)
+      SELECT CASE WHEN n % 10 = 0 THEN 'session-' || n ELSE encode(sha256(n::text::bytea), 'base64') END, ${wallet(`(n - 1) / ${perWallet.sessions} + 1`)}, 1, 'signature',
+             gen_random_uuid(), 0, ${NOW}, ${NOW}, ${NOW + 14 * DAY} + n, gen_random_uuid() ${numbers(wallets * perWallet.sessions)} ORDER BY hashtext(n::text)`)
+  await sql.unsafe(`INSERT INTO wallets SELECT ${wallet('n')}, 0, true ${numbers(wallets)} ORDER BY hashtext(n::text)`)
+  await sql.unsafe(`
+    INSERT INTO receipts SELECT ${wallet('n')}, gen_random_uuid(), 'ordinary', 1, '${CLIENT}', 'https://app.example.net/callback', '["enhancement"]',
+      '["https://api.example.com/"]', ${NOW}, ${NOW + 30 * DAY} + n, NULL, ${NOW},
+      (SELECT string_agg(encode(sha256((n * 100 + part)::text::bytea), 'hex'), '') FROM generate_series(1, 24) AS part)
+    ${numbers(wallets)} WHERE n % 10 = 0`)
+}
