@@ -1,6 +1,7 @@
 /**
  * Refreshes of good clients at half load, beside one kind of hostile or heavy work at a time, and beside nothing, in alternation.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { requestScenes } from './hostile/requests.ts'
 import { rowScenes } from './hostile/rows.ts'
@@ -21,7 +22,19 @@ import type { Target } from './target.ts'
  * One figure a round: milliseconds, the part of one core that the server used, seconds of processor time of the server and of its database server,
  * and refreshes that failed. Each round has as many refreshes as every other.
  */
-type Side = { p50: number[]; p99: number[]; busy: number[]; used: number[]; usedByDatabase: number[]; errors: number[] }
+type Side = {
+  p50: number[]
+  p99: number[]
+  busy: number[]
+  used: number[]
+  usedByDatabase: number[]
+  errors: number[]
+  /** collections of the old generation of the server's heap; absent in figures from before, as the two below */
+  collections?: number[]
+  /** the longest delay of the event loop in milliseconds, of the server and of the process that makes the load */
+  delay?: number[]
+  delayOfLoad?: number[]
+}
 
 export type HostileMeasured = {
   scene: string
@@ -125,6 +138,9 @@ async function measureSide(side: Side, good: Good, { connections, seconds }: Opt
   const reading = setInterval(() => {
     most = Math.max(most, memory(pid))
   }, READ_EVERY)
+  target.engine?.read()
+  const load = monitorEventLoopDelay({ resolution: 10 })
+  load.enable()
   const [from, used, byDatabase] = [performance.now(), processorSeconds(pid), processorSeconds(target.databasePid ?? pid)]
   let errors = 0
   const accept = (answer: Answer) => {
@@ -136,6 +152,13 @@ async function measureSide(side: Side, good: Good, { connections, seconds }: Opt
     beside?.during(seconds),
   ])
   clearInterval(reading)
+  load.disable()
+  const facts = target.engine?.read()
+  if (facts) {
+    side.collections?.push(facts.collections)
+    side.delay?.push(facts.longestDelay)
+  }
+  side.delayOfLoad?.push(load.max / 1e6)
   side.errors.push(errors)
   side.used.push(processorSeconds(pid) - used)
   side.usedByDatabase.push(target.databasePid ? processorSeconds(target.databasePid) - byDatabase : 0)
@@ -145,7 +168,17 @@ async function measureSide(side: Side, good: Good, { connections, seconds }: Opt
   return most
 }
 
-const newSide = (): Side => ({ p50: [], p99: [], busy: [], used: [], usedByDatabase: [], errors: [] })
+const newSide = (): Side => ({
+  p50: [],
+  p99: [],
+  busy: [],
+  used: [],
+  usedByDatabase: [],
+  errors: [],
+  collections: [],
+  delay: [],
+  delayOfLoad: [],
+})
 
 /** Microseconds of processor time for each of the other requests, of the server and of its database server. NaN for a scene without requests. */
 export function costOf({ nothing, beside, answered }: Pick<HostileMeasured, 'nothing' | 'beside' | 'answered'>) {
@@ -157,13 +190,24 @@ export function costOf({ nothing, beside, answered }: Pick<HostileMeasured, 'not
 function tellMeasured(measured: HostileMeasured): void {
   const { scene, nothing, beside, memory: most, answered } = measured
   const cost = costOf(measured)
-  const of = ({ p50, p99, busy, errors }: Side) =>
-    `p50 ${median(p50).toFixed(2)} ms, p99 ${median(p99).toFixed(2)} ms, ${median(busy).toFixed(2)} of a core, ${sum(errors)} errors`
+  const of = ({ p50, p99, busy, errors, collections, delay, delayOfLoad }: Side) =>
+    [
+      `p50 ${median(p50).toFixed(2)} ms`,
+      `p99 ${median(p99).toFixed(2)} ms (${whole(p99)})`,
+      `${median(busy).toFixed(2)} of a core`,
+      `${sum(errors)} errors`,
+      `collections ${whole(collections)}`,
+      `longest delay ${whole(delay)} ms`,
+      `of the load ${whole(delayOfLoad)} ms`,
+    ].join(', ')
   tell(`beside nothing: ${of(nothing)}`)
   tell(
     `beside ${scene}: ${of(beside)}, ${Math.round(most)} MiB, ${Math.round(cost.server)} and ${Math.round(cost.database)} µs each, answered ${JSON.stringify(answered)}`,
   )
 }
+
+/** One figure a round. */
+const whole = (values: number[] = []): string => values.map((value) => value.toFixed(0)).join(' ')
 
 /** The p99 beside the scene, divided by that beside nothing. */
 export function ratioOf({ nothing, beside }: Pick<HostileMeasured, 'nothing' | 'beside'>): number {

@@ -64,6 +64,7 @@ type Grantor = {
   /** refresh tokens whose grants are spread evenly among the others; on SQLite */
   spread?: number
   registration?: string[]
+  observed?: boolean
   settings?: Record<string, string>
 }
 
@@ -74,7 +75,7 @@ type Bench = {
   peer(): Promise<Target>
   floor(): Promise<Target>
   floorOfOperations(): Promise<Target>
-  development(): Promise<Target>
+  development(wanted?: { observed: boolean }): Promise<Target>
   /** none if the bench has no Hydra; the same for Keycloak */
   hydra(): Promise<Target[]>
   keycloak(): Promise<Target[]>
@@ -196,7 +197,8 @@ const PARTS: Record<PartName, Part> = {
         GRANTOR_ADMIN_URL: `http://${admin}`,
         GRANTOR_ADMIN_LISTEN: admin,
       }
-      return [await bench.grantor({ name: 'grantor, PostgreSQL', store: 'postgres', settings }), await bench.development()]
+      const production = await bench.grantor({ name: 'grantor, PostgreSQL', store: 'postgres', settings, observed: true })
+      return [production, await bench.development({ observed: true })]
     },
   },
   memory: {
@@ -346,7 +348,7 @@ function benchIn(
       if (home === null) return []
       return [keep(await startKeycloak({ home, databaseUrl: await (await serverOfAll()).urlOf('keycloak'), cores, folder }))]
     },
-    development: async () => keep(await startDevelopment({ home: homes.own, cores, folder })),
+    development: async (wanted) => keep(await startDevelopment({ home: homes.own, cores, folder, ...wanted })),
     baseline: async (wanted) =>
       homes.baseline === null ? [] : [await grantor({ ...wanted, name: BASELINE, home: homes.baseline })],
   }

@@ -125,6 +125,8 @@ function hostileTable(measured: HostileMeasured[]): string {
       ...sideOf(beside),
       `${(median(beside.p50) / median(nothing.p50)).toFixed(2)} × / ${ratioOf(each).toFixed(2)} ×`,
       `${sum(nothing.errors)} / ${sum(beside.errors)}`,
+      `${roundsWithCollection(nothing)} / ${roundsWithCollection(beside)}`,
+      `${delaysOf(nothing)} / ${delaysOf(beside)}`,
       `${Math.round(memory)} MiB`,
       Number.isNaN(cost.server) ? '' : `${Math.round(cost.server)} + ${Math.round(cost.database)} µs`,
       Object.entries(answered)
@@ -141,12 +143,20 @@ function hostileTable(measured: HostileMeasured[]): string {
     'core in use',
     'p50 / p99, ratio',
     'failed refreshes beside nothing / beside it',
+    'rounds with a collection of the old generation, beside nothing / beside it',
+    'longest delay of the event loop, server + load, beside nothing / beside it',
     'memory at its highest',
     'processor time of each other request, server + database',
     'how the other requests were answered',
   ]
   return markdownTable(head, rows)
 }
+
+const roundsWithCollection = ({ p99, collections }: HostileMeasured['beside']): string =>
+  collections ? `${collections.filter((count) => count > 0).length} of ${p99.length}` : ''
+
+const delaysOf = ({ delay, delayOfLoad }: HostileMeasured['beside']): string =>
+  delay && delayOfLoad ? `${Math.round(median(delay))} + ${Math.round(median(delayOfLoad))} ms` : ''
 
 /** The part `memory`, one row for each server. */
 function memoryTable(measured: MemoryMeasured[]): string {

@@ -1,4 +1,5 @@
 /** A server as the operations use it: its port, its paths, and the supply of codes and tokens. */
+import type { Engine } from './servers/engine.ts'
 import type { Running } from './servers/process.ts'
 
 export type Client = { id: string; secret: string; redirectUri: string }
@@ -41,6 +42,8 @@ export type Target = {
   supply: Supply | null
   /** does the least that each operation needs, at a path named after the operation */
   isFloor?: boolean
+  /** of servers that are started with `observed` */
+  engine?: Engine | undefined
   /** the longest time in milliseconds for which the event loop was blocked since the last call; NaN if it is not measured */
   longestBlock(): Promise<number>
   /** starts another process of the same service on the same database; it listens on a port of its own and runs on these cores */

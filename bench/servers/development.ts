@@ -7,17 +7,24 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
 import type { Target } from '../target.ts'
+import { observeEngine } from './engine.ts'
 import { runNode, startCommand, untilReady } from './process.ts'
 import { signInWith } from './sign-in.ts'
 import { supplyFrom } from './supply.ts'
 import { makeWallet } from './wallet.ts'
 
-export async function startDevelopment(start: { home: string; cores: string | null; folder: string }): Promise<Target> {
+export async function startDevelopment(start: {
+  home: string
+  cores: string | null
+  folder: string
+  observed?: boolean
+}): Promise<Target> {
   const port = await fiveInARow()
   const [authUrl, loginUrl] = [`http://localhost:${port}`, `http://localhost:${port + 1}`]
   const log = join(start.folder, 'grantor-start.log')
   const [program, data] = [join(start.home, 'bin/grantor.js'), join(start.folder, 'data')]
-  const args = [program, 'start', '--ports', String(port), '--data', data]
+  const engine = start.observed ? observeEngine(join(start.folder, 'engine-start.log')) : undefined
+  const args = [...(engine?.args ?? []), program, 'start', '--ports', String(port), '--data', data]
   // As in grantor.ts.
   const env = { GRANTOR_TRUSTED_PROXIES: '127.0.0.1', GRANTOR_CODE_LIFETIME: '600', GRANTOR_CODE_LIMIT: '1000000' }
   const running = startCommand({ args, cwd: start.home, env, cores: start.cores, log })
@@ -36,6 +43,7 @@ export async function startDevelopment(start: { home: string; cores: string | nu
     client: { id, secret, redirectUri: `http://localhost:${port + 2}/callback` },
     demo: { clientId, resource: `http://localhost:${port + 4}/mcp` },
     redirect: 302,
+    engine,
     supply: null,
     run: (words, how) =>
       runNode({ args: [program, ...words, '--data', data], cwd: start.home, env, cores: start.cores, log, ...how }),

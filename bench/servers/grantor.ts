@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
 import type { Client, Target } from '../target.ts'
+import { observeEngine } from './engine.ts'
 import { freePort, type Running, runNode, startCommand, untilReady } from './process.ts'
 import { signIn } from './sign-in.ts'
 import { supplyFrom } from './supply.ts'
@@ -23,6 +24,8 @@ export type GrantorStart = {
   fill?: () => Promise<void>
   /** the number of refresh tokens that are made before `fill` and returned by the first call of the supply; 1 if absent, which is not returned */
   chains?: number
+  /** whether its collections of garbage and the delays of its event loop are counted */
+  observed?: boolean
   /** whether metrics are on, which measure the event loop */
   metrics?: boolean
   /** the options of `clients create` for its client, in place of a redirect URI */
@@ -63,10 +66,13 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
   const client: Client = { id: client_id, secret: client_secret ?? '', redirectUri }
 
   const readyAfter: number[] = []
+  const engine = start.observed ? observeEngine(join(start.folder, 'engine.log')) : undefined
   const startOn = async (listenPort: number, { cores = start.cores, more = {} } = {}) => {
     const words = start.workers > 1 ? ['--workers', String(start.workers)] : []
     const listen = { GRANTOR_LISTEN: `127.0.0.1:${listenPort}`, ...more }
-    const running = startCommand({ ...grantor('serve', ...words), env: { ...env, ...listen }, cores })
+    const command = grantor('serve', ...words)
+    const args = [...(engine?.args ?? []), ...command.args]
+    const running = startCommand({ ...command, args, env: { ...env, ...listen }, cores })
     const isReady = async () => {
       const answer = await fetch(`http://127.0.0.1:${listenPort}/health/ready`).catch(() => null)
       await answer?.arrayBuffer()
@@ -93,6 +99,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       client,
       databaseUrl: start.databaseUrl,
       redirect: 302,
+      engine,
       longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
       adminUrl: start.settings?.GRANTOR_ADMIN_URL,
       run: (words, how) => runNode({ ...grantor(...words), ...how }),

@@ -125,6 +125,9 @@ test('The target for refreshes beside hostile work is published as reached up to
     used: [used],
     usedByDatabase: [used],
     errors: [0],
+    collections: p99.map((value) => (value >= 100 ? 1 : 0)),
+    delay: [used * 10],
+    delayOfLoad: [7],
   })
   const part = (p99: number, errors = 0): PartResult => ({
     part: 'hostile',
@@ -147,7 +150,7 @@ test('The target for refreshes beside hostile work is published as reached up to
   expect(checksOf(part(6.1))).toMatchObject([{ reached: false }])
   expect(checksOf(part(6, 1))).toMatchObject([{ reached: false }])
   expect(measuredTable(part(6))).toContain(
-    '| wrong secrets | grantor, PostgreSQL, 2,000/s | 1.00 ms / 4.00 ms | 50 % | 1.00 ms / 6.00 ms | 50 % | 1.00 × / 1.50 × | 0 / 0 | 150 MiB | 100 + 100 µs | 401: 1,990, 429: 10 |',
+    '| wrong secrets | grantor, PostgreSQL, 2,000/s | 1.00 ms / 4.00 ms | 50 % | 1.00 ms / 6.00 ms | 50 % | 1.00 × / 1.50 × | 0 / 0 | 1 of 3 / 1 of 3 | 10 + 7 ms / 12 + 7 ms | 150 MiB | 100 + 100 µs | 401: 1,990, 429: 10 |',
   )
 })
 
