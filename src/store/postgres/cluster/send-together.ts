@@ -3,15 +3,13 @@ import pg from 'pg'
 import type { CheckedClient } from '../connection/client.ts'
 import type { Query } from '../statements/statement.ts'
 
-/** `before`: statements that precede the others. Their results are not read. */
+/** `before`: statements that precede the others. Their results are not read. All of `statements` return the same columns. */
 type Together = Readonly<Record<'before' | 'statements', readonly Query[]>>
-type Results = pg.QueryResult<object> | pg.QueryResult<object>[]
 
-/** Resolves with the results of `statements` when they are committed. If it rejects, PostgreSQL has rolled them back, or the connection is lost. */
-export async function sendTogether(client: CheckedClient, together: Together): Promise<pg.QueryResult<object>[]> {
+/** Resolves with the rows of all `statements` when they are committed. If it rejects, PostgreSQL has rolled them back, or the connection is lost. */
+export async function sendTogether(client: CheckedClient, together: Together): Promise<pg.QueryResult<object>> {
   // The types of `pg` do not know that this client returns a promise also for such a query.
-  const results = await (client.query(new Transaction(together)) as unknown as Promise<Results>)
-  return [results].flat()
+  return client.query(new Transaction(together)) as unknown as Promise<pg.QueryResult<object>>
 }
 
 /** What `Transaction` uses of the driver, which the types of the driver lack. */
@@ -57,7 +55,7 @@ class Transaction extends Base {
         wire.parse({ name, text })
       }
       wire.bind({ statement: name, values })
-      if (index >= this.#first) wire.describe({ type: 'P', name: '' })
+      if (index === this.#first) wire.describe({ type: 'P', name: '' })
       wire.execute({ portal: '' })
     }
     wire.sync()
@@ -71,7 +69,7 @@ class Transaction extends Base {
   override handleCommandComplete(message: unknown, wire: Wire): void {
     namesOn(wire).add(this.#statements[this.#completed]?.name ?? '')
     this.#completed++
-    if (this.#completed > this.#first) super.handleCommandComplete(message, wire)
+    if (this.#completed === this.#statements.length) super.handleCommandComplete(message, wire)
   }
 }
 

@@ -78,12 +78,12 @@ export class Server {
     const client = await this.acquire(sideOf(statement), deadline)
     try {
       if (instance !== undefined && instance !== client.instance) throw new StoreUnavailable('PostgreSQL was restarted meanwhile')
-      const results = query.send ? await query.send(client) : [await client.query<object>(query)]
+      const { command, rows } = await (query.send?.(client) ?? client.query<object>(query))
       // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
-      if (!results.every(({ command }) => command)) throw new Error('the answer of PostgreSQL is incomplete')
+      if (!command) throw new Error('the answer of PostgreSQL is incomplete')
       if (client.unreplicated) throw new Unreplicated()
       client.release()
-      return (results.length === 1 ? (results[0]?.rows ?? []) : results.flatMap(({ rows }) => rows)) as Row[]
+      return rows as Row[]
     } catch (error) {
       const failure = failureOf(error)
       // After a timeout, Citus may still wait for the machine that did not respond. The next statement on this connection would wait too.

@@ -29,7 +29,7 @@ export type Query = {
   name: string
   text: string
   values: unknown[]
-  send?: (client: CheckedClient) => Promise<pg.QueryResult<object>[]>
+  send?: (client: CheckedClient) => Promise<pg.QueryResult<object>>
 }
 
 /** A statement with its values. */
