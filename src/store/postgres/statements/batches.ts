@@ -4,9 +4,7 @@
  * the statement for one row is sent, in the same iteration.
  */
 
-/** The number of batches of one statement that run at a time. With more of them, each batch would have fewer rows. */
-const AT_ONCE = 2
-/** After this many milliseconds, a running batch no longer counts towards `AT_ONCE`. */
+/** After this many milliseconds, a running batch no longer counts towards `atOnce`. */
 const SLOW_MS = 20
 /** Rows in a batch. The limit is halved after a batch that took longer than `TOO_LONG_MS`, and then grows by `step` after each batch. */
 const ROWS = { first: 8, most: 64, step: 4 } as const
@@ -19,6 +17,8 @@ export type Item<Input, Row> = {
 }
 
 export type BatchOptions<Input, Row> = {
+  /** The number of batches that run at a time. With more of them, each batch would have fewer rows. */
+  atOnce: () => number
   runAlone: (input: Input) => Promise<Row | undefined>
   /** Returns the rows in the order of the inputs, and undefined for an input that has no row. */
   runTogether: (inputs: Input[], first: Input) => Promise<(Row | undefined)[]>
@@ -58,7 +58,8 @@ export class Batches<Input, Row> {
   }
 
   #start(): void {
-    while (this.#waiting.length > 0 && this.#running < AT_ONCE) void this.#next(this.#waiting.splice(0, this.#limit))
+    while (this.#waiting.length > 0 && this.#running < this.#options.atOnce())
+      void this.#next(this.#waiting.splice(0, this.#limit))
   }
 
   async #next(items: Item<Input, Row>[]): Promise<void> {
@@ -106,6 +107,8 @@ export class Batches<Input, Row> {
 
   #finish(): void {
     this.#running--
-    this.#start()
+    // With one batch at a time, the next calls of this batch's callers would wait for a whole batch. They are often made in this iteration.
+    if (this.#options.atOnce() === 1) this.#startAfterThisTurn()
+    else this.#start()
   }
 }

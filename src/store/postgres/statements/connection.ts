@@ -25,6 +25,11 @@ import { written } from './values.ts'
 
 /** The shortest time between two commits that only confirm earlier commits, whatever the rate of repeated requests is. */
 const CONFIRM_EVERY_MS = 20
+/**
+ * The number of batches of one statement that run at a time. On a cluster, each machine gets only a part of the rows, so one batch of reads runs at a
+ * time on each machine: reads wait for no lock and no disk. Twice as many rows in a batch cost the workers a third less for each row (decision 0073).
+ */
+const AT_ONCE = { usual: 2, readsOfMachine: 1 } as const
 
 /**
  * `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `instance` is the start time of a server: the statement fails on every
@@ -95,7 +100,7 @@ export class Connection extends Runner {
       this.run<Row>({ kind, query: { name, text, values: valuesOf(rows.map(rowValues)) }, place }, deadline)
   }
 
-  /** Prepares a statement for at most one row. Calls are sent as batches. On a cluster, only reads of rows on one machine are. */
+  /** Prepares a statement for at most one row. Calls are sent as batches, on a cluster those for rows of one machine. */
   prepareBatched<Row>(batched: Batched): Ask<Row> {
     const { kind, one, place } = batched
     const askAlone = this.prepare<Row>(kind, one, place)
@@ -123,6 +128,7 @@ export class Connection extends Runner {
       this.execute<Found>({ kind, query, place, key: keyOf(place, named), batch }, deadline)
     const runAlone = async (input: Input) => (await run<Row>(alone(input.named), input))[0]
     const options: BatchOptions<Input, Row> = {
+      atOnce: () => (this.cluster && kind === 'read' ? AT_ONCE.readsOfMachine : AT_ONCE.usual),
       runAlone,
       runTogether: async (inputs, first) => {
         const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
