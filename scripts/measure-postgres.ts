@@ -2,11 +2,14 @@
  * Measures what the moves cost on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
- *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker] [--shards 64]] [--by-wallet]
+ *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker] [--shards 64]] [--by-wallet] [--pause 4]
  *
  * With --citus the rows lie on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). The address of the
  * database is the coordinator's, or, with `--via worker`, that of a worker. Statements for one row go straight to the machine of the row.
  * The processor time that the servers need while idle is measured first, and subtracted.
+ *
+ * Without --pause, the callers are in step: all results of a batch arrive together, and so do the next operations of its callers. With --pause, each
+ * caller waits by chance for up to so many milliseconds before each operation.
  *
  * With --by-wallet, each wallet has five grants and two sessions, and what finds rows by their wallet is measured: on Citus, grants and sessions on every
  * machine, receipts on one (docs/decisions/0077-a-wallets-rows-together.md).
@@ -16,6 +19,7 @@
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { databaseUrl } from '../src/config/database-url.ts'
 import { endEverything } from '../src/domain/consent/end-grants.ts'
@@ -36,9 +40,10 @@ const { values } = parseArgs({
     via: { type: 'string', default: 'coordinator' },
     shards: { type: 'string', default: '32' },
     'by-wallet': { type: 'boolean', default: false },
+    pause: { type: 'string', default: '0' },
   },
 })
-const [GRANTS, OPERATIONS] = [Number(values.grants), Number(values.operations)]
+const [GRANTS, OPERATIONS, PAUSE] = [Number(values.grants), Number(values.operations), Number(values.pause)]
 const PER_WALLET = values['by-wallet'] ? { grants: 5, sessions: 2 } : { grants: 1, sessions: 1 }
 const WALLETS = GRANTS / PER_WALLET.grants
 // A statement on every machine is slow: with 32 at once, statements that wait would exceed the timeout.
@@ -109,7 +114,7 @@ async function measure(): Promise<void> {
   const few = Math.min(GRANTS, 2000)
   await each(few * 2, (index) => refreshOnce(refresh, 1 + (index % few)))
   await measured('refresh, pages touched before', () => refreshOnce(refresh, randomInt(1, few + 1)))
-  await measured('introspection (read a grant)', () => store.grants.readGrant(idOf(anyGrant())))
+  await measured('introspection (read whether a grant is valid)', () => store.grants.readGrantValidity(idOf(anyGrant())))
   await measured('redeem (put a grant, read an epoch)', async () => {
     await store.grants.redeemCode(someGrant(), randomUUID(), NOW)
     await store.wallets.readEpoch(walletOf(anyGrant()))
@@ -157,7 +162,10 @@ async function each(times: number, move: (index: number) => Promise<unknown>): P
   let next = 0
   await Promise.all(
     Array.from({ length: IN_FLIGHT }, async () => {
-      while (next < times) await move(next++)
+      while (next < times) {
+        if (PAUSE > 0) await pause(Math.random() * PAUSE)
+        await move(next++)
+      }
     }),
   )
 }
@@ -178,7 +186,7 @@ let background = { coordinator: 0, workers: 0 }
 /** Processor seconds in each second that the servers need without a statement: their cost is not an operation's. */
 async function measureBackground(): Promise<typeof background> {
   const before = databaseSeconds()
-  await new Promise((resolve) => setTimeout(resolve, IDLE * 1000))
+  await pause(IDLE * 1000)
   const after = databaseSeconds()
   return { coordinator: (after.coordinator - before.coordinator) / IDLE, workers: (after.workers - before.workers) / IDLE }
 }
@@ -189,7 +197,7 @@ async function costOf(sql: Sql, move: (index: number) => Promise<unknown>): Prom
   const took = (performance.now() - began) / 1000
   const { user, system } = process.cpuUsage(node)
   // What was written to the log is told late.
-  await new Promise((resolve) => setTimeout(resolve, 1500))
+  await pause(1500)
   const [after, spent] = [await logOf(sql), databaseSeconds()]
   const elapsed = (performance.now() - began) / 1000
   const costIn = (side: keyof typeof background) => (spent[side] - seconds[side] - background[side] * elapsed) / OPERATIONS
