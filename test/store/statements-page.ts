@@ -71,7 +71,7 @@ export const NAMED: readonly Named[] = [
   { name: 'list a client’s grants that have not ended', is: /FROM grants WHERE client_id = :clientId AND[^]*END\) = 0 AND \(created_at, id\) </, reach: 'every', why: 'an operator’s command' },
   { name: 'list a client’s grants that have ended', is: /FROM grants WHERE client_id = :clientId AND[^]*END\) = 1 AND \(created_at, id\) </, reach: 'every', why: 'the same' },
   { name: 'list grants', is: /FROM grants WHERE id < :afterId ORDER BY id/, reach: 'every', why: 'an operator’s command' },
-  { name: 'list a wallet’s grants that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND \(client_id, created_at, id\) </, reach: 'every', why: BY_WALLET },
+  { name: 'list a wallet’s grants that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND \(client_id, created_at\) <=/, reach: 'every', why: BY_WALLET },
   { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; also in the background after a code exchange, to enforce the limit of grants' },
   { name: 'count a wallet’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE wallet = :wallet AND coalesce/, reach: 'every', why: 'the same, for the console' },
   { name: 'count a client’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND ended_at IS NULL/, reach: 'every', why: 'before an operator deletes a client' },

@@ -48,7 +48,10 @@ const ESTIMATE_ON_CITUS = `
 const listUnended = (place: string) => `
   SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_UNENDED} AND ${place}
   ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`
-const LIST_OF_WALLET = listUnended('(client_id, created_at, id) < (:clientId, :madeAt::bigint, :id)')
+// `(client_id, created_at, id) < …` would be estimated by `client_id` alone: if a wallet has all its grants at one client, PostgreSQL expects no row
+// after the first page, and reads and sorts all of them for each page.
+const LIST_OF_WALLET = listUnended(`(client_id, created_at) <= (:clientId, :madeAt::bigint)
+  AND ((client_id, created_at) < (:clientId, :madeAt::bigint) OR id < :id)`)
 const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
 
 export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {

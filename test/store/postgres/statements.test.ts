@@ -413,6 +413,39 @@ test('On PostgreSQL, listing the grants of a wallet or a client reads its own gr
   }
 })
 
+test('On PostgreSQL, a page of the active grants of a wallet reads a page of rows, also if nearly all grants are those of this wallet at one client', async () => {
+  const fresh = await createPostgresDatabase()
+  const recording = new RecordingConnection(fresh.address, 'given')
+  try {
+    await migratePostgres(fresh.address, NOW)
+    await fresh.sql.unsafe(`
+      INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                          refresh_key_id, rotated_at, attempt_id)
+        SELECT to_char(n, '000000'), 'app', CASE WHEN n % 100 = 0 THEN 'other' || n ELSE 'wallet' END, '[]', '[]', n / 3, n, n, 0, 'k', n, 'a'
+        FROM generate_series(1, 30000) AS n;
+      ANALYZE`)
+    const { grants } = storesOn(recording)
+    const page = { wallet: 'wallet' as `0x${string}`, limit: 50 }
+    await grants.listUnendedGrants(page)
+    const { text, valuesOf } = compile(recording.prepared.at(-1) ?? '', 'given')
+    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+      await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
+      for (const [madeAt, id] of [[9900, ' 029701'] as const, [5000, ' 015001'] as const]) {
+        const rows = await fresh.sql.unsafe(
+          `EXPLAIN (ANALYZE, COSTS OFF) ${text}`,
+          valuesOf({ ...page, clientId: 'app', madeAt, id }),
+        )
+        const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+        expect(plan, `under ${mode}`).toMatch(/Index Scan Backward using grants_by_wallet on grants .* rows=5\d\./)
+        expect(plan, `under ${mode}`).not.toMatch(/Bitmap|-> +Sort/)
+      }
+    }
+  } finally {
+    await recording.close()
+    await fresh.drop()
+  }
+})
+
 test('On PostgreSQL, a thousand refreshes add no row, and at least 950 of them are HOT updates, which write no index', async () => {
   const grant = await newLivingGrant()
   const rows = async () => Number((await database.sql.unsafe('SELECT count(*) AS count FROM grants'))[0]?.count)
