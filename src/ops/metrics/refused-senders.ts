@@ -16,7 +16,7 @@ const SLOTS = 12
 export const SENDERS_AT_MOST = 100
 
 /** `rank` decides which sender makes room: its own count, and the rank of the sender that made room for it. */
-type Counted = RefusedSender & { count: number; rank: number }
+type Counted = RefusedSender & { key: string; count: number; rank: number }
 type Slot = { number: number; senders: Map<string, Counted>; others: number }
 
 export function createRefusedSenders(now: () => number): RefusedSenders {
@@ -42,14 +42,14 @@ export function createRefusedSenders(now: () => number): RefusedSenders {
         return
       }
       const rank = slot.senders.size < SENDERS_AT_MOST ? 0 : makeRoom(slot)
-      slot.senders.set(key, { ...sender, count: 1, rank: rank + 1 })
+      slot.senders.set(key, { ...sender, key, count: 1, rank: rank + 1 })
     },
     read() {
       const from = Math.floor(now() / SLOT) - SLOTS
       const slots = ring.filter((slot): slot is Slot => slot !== undefined && slot.number > from)
       const sums = new Map<string, RefusedSender & { count: number }>()
       for (const { senders } of slots) {
-        for (const [key, { rank: _, ...sender }] of senders)
+        for (const { key, rank: _, ...sender } of senders.values())
           sums.set(key, { ...sender, count: sender.count + (sums.get(key)?.count ?? 0) })
       }
       return {
@@ -65,11 +65,10 @@ export function createRefusedSenders(now: () => number): RefusedSenders {
  * sender of more than one in `SENDERS_AT_MOST` of the refusals always has a place, also if the others come from a million networks.
  */
 function makeRoom(slot: Slot): number {
-  let lowest: [key: string, Counted] | undefined
-  for (const each of slot.senders) if (lowest === undefined || each[1].rank < lowest[1].rank) lowest = each
+  let lowest: Counted | undefined
+  for (const each of slot.senders.values()) if (lowest === undefined || each.rank < lowest.rank) lowest = each
   if (lowest === undefined) return 0
-  const [key, { count, rank }] = lowest
-  slot.senders.delete(key)
-  slot.others += count
-  return rank
+  slot.senders.delete(lowest.key)
+  slot.others += lowest.count
+  return lowest.rank
 }
