@@ -2,7 +2,7 @@
  * Measures what the moves cost on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
- *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker] [--shards 64]] [--by-wallet] [--pause 4]
+ *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker] [--shards 64]] [--by-wallet] [--at-once 32] [--pause 4]
  *
  * With --citus the rows lie on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). The address of the
  * database is the coordinator's, or, with `--via worker`, that of a worker. Statements for one row go straight to the machine of the row.
@@ -40,6 +40,7 @@ const { values } = parseArgs({
     via: { type: 'string', default: 'coordinator' },
     shards: { type: 'string', default: '32' },
     'by-wallet': { type: 'boolean', default: false },
+    'at-once': { type: 'string' },
     pause: { type: 'string', default: '0' },
   },
 })
@@ -47,7 +48,7 @@ const [GRANTS, OPERATIONS, PAUSE] = [Number(values.grants), Number(values.operat
 const PER_WALLET = values['by-wallet'] ? { grants: 5, sessions: 2 } : { grants: 1, sessions: 1 }
 const WALLETS = GRANTS / PER_WALLET.grants
 // A statement on every machine is slow: with 32 at once, statements that wait would exceed the timeout.
-const IN_FLIGHT = values['by-wallet'] ? 4 : 32
+const IN_FLIGHT = Number(values['at-once'] ?? (values['by-wallet'] ? 4 : 32))
 
 // A row has one refresh at a time, as a client has.
 const busy = new Set<number>()
