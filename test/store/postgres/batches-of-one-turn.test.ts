@@ -1,6 +1,15 @@
 /** Which calls share a batch: `statements/batches.ts`. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Batches } from '../../../src/store/postgres/statements/batches.ts'
+
+const batchesThat = (run: (inputs: string[]) => Promise<string[]>, atOnce: number) =>
+  new Batches<string, string>({
+    atOnce: () => atOnce,
+    runAlone: async (input) => (await run([input]))[0],
+    runTogether: run,
+    retriesMissing: () => false,
+    isRolledBack: () => true,
+  })
 
 /** Batches that each end when the test says so. `sent`: the inputs of each batch. */
 function heldBatches(atOnce: number) {
@@ -11,14 +20,7 @@ function heldBatches(atOnce: number) {
       sent.push(inputs)
       ends.push(() => resolve(inputs))
     })
-  const batches = new Batches<string, string>({
-    atOnce: () => atOnce,
-    runAlone: async (input) => (await run([input]))[0],
-    runTogether: run,
-    retriesMissing: () => false,
-    isRolledBack: () => true,
-  })
-  return { batches, sent, end: (index: number) => ends[index]?.() }
+  return { batches: batchesThat(run, atOnce), sent, end: (index: number) => ends[index]?.() }
 }
 const endOfTurn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -47,4 +49,24 @@ test('As many batches run at a time as the options say', async () => {
   await expect.poll(() => sent).toEqual([['a'], ['b'], ['c']])
   for (const index of [0, 2]) end(index)
   expect(await Promise.all(calls)).toEqual(['a', 'b', 'c'])
+})
+
+test('Calls share batches again when a database that was slow for a long time is fast', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  let milliseconds = 300
+  const sizes: number[] = []
+  const batches = batchesThat(async (inputs) => {
+    sizes.push(inputs.length)
+    await endOfTurn()
+    now += milliseconds
+    return inputs
+  }, 1)
+  const callEight = () => Promise.all(Array.from({ length: 8 }, () => batches.add('a')))
+  for (let round = 0; round < 3; round++) await callEight()
+  expect(sizes.at(-1)).toBeLessThan(8)
+  milliseconds = 1
+  for (let round = 0; round < 3; round++) await callEight()
+  expect(sizes.at(-1)).toBe(8)
 })

@@ -6,8 +6,11 @@
 
 /** After this many milliseconds, a running batch no longer counts towards `atOnce`. */
 const SLOW_MS = 20
-/** Rows in a batch. The limit is halved after a batch that took longer than `TOO_LONG_MS`, and then grows by `step` after each batch. */
-const ROWS = { first: 8, most: 64, step: 4 } as const
+/**
+ * Rows in a batch. The limit is halved after a batch that took longer than `TOO_LONG_MS`, and then grows by `step` after each batch. Calls that are
+ * sent alone do not change the limit, so a limit of 1 would remain.
+ */
+const ROWS = { first: 8, least: 2, most: 64, step: 4 } as const
 const TOO_LONG_MS = 250
 
 export type Item<Input, Row> = {
@@ -102,7 +105,7 @@ export class Batches<Input, Row> {
   }
 
   #adapt(took: number): void {
-    this.#limit = took > TOO_LONG_MS ? Math.max(1, this.#limit >> 1) : Math.min(ROWS.most, this.#limit + ROWS.step)
+    this.#limit = took > TOO_LONG_MS ? Math.max(ROWS.least, this.#limit >> 1) : Math.min(ROWS.most, this.#limit + ROWS.step)
   }
 
   #finish(): void {
