@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Limits the garbage that V8 keeps. To be called before requests are handled. `npm run bench` measures the gain
+ * Limits the garbage and the code that V8 keeps. To be called before requests are handled. `npm run bench` measures the gain
  * (docs/evidence/performance.md).
  */
 export function limitGarbage(): void {
