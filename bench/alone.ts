@@ -155,7 +155,7 @@ async function startFloor({ databaseUrl, text, values }: Prepared, cores: string
     DATABASE_URL: databaseUrl,
     STATEMENT: JSON.stringify(statement),
     // The limits that `bin/grantor.js` sets.
-    NODE_OPTIONS: '--max-semi-space-size=6',
+    NODE_OPTIONS: '--max-semi-space-size=8',
     MALLOC_ARENA_MAX: '1',
   }
   const args = [join(import.meta.dirname, 'servers/alone-process.ts')]

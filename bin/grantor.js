@@ -34,7 +34,7 @@ if (Number(installed.split('.')[0]) < NEEDED) {
 // passed sockets, because execve closes both. The units set the limits themselves. The workers of `serve --workers` get the limits of their parent.
 function restartWithLessMemory() {
   const options = `${process.env.NODE_OPTIONS || ''} ${process.execArgv.join(' ')}`
-  const heap = /--max[-_]semi[-_]space[-_]size/.test(options) ? [] : ['--max-semi-space-size=6']
+  const heap = /--max[-_]semi[-_]space[-_]size/.test(options) ? [] : ['--max-semi-space-size=8']
   const malloc = process.env.MALLOC_ARENA_MAX === undefined ? { MALLOC_ARENA_MAX: '1' } : {}
   const isComplete = heap.length === 0 && !('MALLOC_ARENA_MAX' in malloc)
   const hasSockets = process.env.LISTEN_PID === String(process.pid)

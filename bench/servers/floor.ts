@@ -21,7 +21,7 @@ export async function startFloor({ cores, folder, home }: FloorStart): Promise<T
   const env = {
     PORT: String(port),
     // The limits that `bin/grantor.js` sets.
-    ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=6', MALLOC_ARENA_MAX: '1' } : {}),
+    ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '1' } : {}),
   }
   const running = startNode({ args, env, cores, log })
   await once(running.child, 'message')

@@ -49,7 +49,7 @@ function limitsOf(pid = 0) {
   }
 }
 
-const LIMITS = { options: ['--max-semi-space-size=6'], malloc: ['MALLOC_ARENA_MAX=1'] }
+const LIMITS = { options: ['--max-semi-space-size=8'], malloc: ['MALLOC_ARENA_MAX=1'] }
 
 const servers = async (): Promise<Record<string, [argv: string[], printed: string]>> => ({
   serve: [['serve'], 'auth service is ready'],
