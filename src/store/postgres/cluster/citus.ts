@@ -1,6 +1,6 @@
 /** Chooses the server for each statement on Citus, and handles the failure of a machine. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { failureOf, isSilence, isTimeout, NotTogether } from '../connection/errors.ts'
+import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
 import { type Server, type Side, sideOf } from '../connection/server.ts'
 import type { Attempt, ServerGroup } from '../connection/server-group.ts'
 import { SharedRuns } from '../statements/shared-runs.ts'
@@ -32,6 +32,16 @@ const COMMIT_ON_MACHINES_OF_ROWS = `
          THEN ${committedOn('all_nodes')} ELSE ${committedOn('workers')} END AS success`
 
 export const openCluster = (context: ClusterContext): Cluster => new Citus(context)
+
+/** The statements of a batch were not run, and may be run one by one. */
+class NotTogether extends Error {
+  /** `failureOf` reads it: like an error of PostgreSQL after which nothing has happened. */
+  readonly severity = 'ERROR'
+
+  constructor() {
+    super('the rows are not on one machine that is connected')
+  }
+}
 
 /** The running servers: the one of the settings, and those of the machines that are connected directly. */
 type Running = { server: string; machines: Record<string, string> }

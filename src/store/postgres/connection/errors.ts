@@ -32,17 +32,9 @@ export class Unreplicated extends Error {
   }
 }
 
-/** The statements of a batch were not run, and may be run one by one. */
-export class NotTogether extends Error {
-  constructor() {
-    super('the rows are not on one machine that is connected')
-  }
-}
-
 export function failureOf(error: unknown): Failure {
   if (error instanceof NotSent) return 'not_sent'
   if (error instanceof Unreplicated) return 'unreplicated'
-  if (error instanceof NotTogether) return 'defect'
   if (error instanceof StoreUnavailable) return 'exhausted'
   const code = codeOf(error)
   // Only PostgreSQL's own errors have a code of five characters and a severity.
