@@ -27,7 +27,7 @@ import { written } from './values.ts'
 const CONFIRM_EVERY_MS = 20
 /**
  * The number of batches of one statement that run at a time. On a cluster, each machine gets only a part of the rows, so one batch of reads runs at a
- * time on each machine: reads wait for no lock and no disk. Twice as many rows in a batch cost the workers a third less for each row (decision 0073).
+ * time on each machine: reads wait for no commit. Twice as many rows in a batch cost the workers a third less for each row (decision 0073).
  */
 const AT_ONCE = { usual: 2, readsOfMachine: 1 } as const
 
