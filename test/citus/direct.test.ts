@@ -7,6 +7,7 @@ import type { NewGrant } from '../../src/domain/model/request-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
+import { CHECK } from '../../src/store/postgres/cluster/shard-statements.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
@@ -197,6 +198,17 @@ test('After a shard has moved, a node that has not noticed it reads and changes 
   await expect
     .poll(() => serversUsedBy(() => store.grants.readGrantValidity(refreshed.id)), { timeout: 20_000 })
     .toEqual(onlyWorker(1))
+})
+
+test('The check of a batch reads the placements of its own shards only', async () => {
+  const [first] = cluster.workers as [PostgresServer]
+  await using(first.urlOf(database.name), async (sql) => {
+    await sql.unsafe('ANALYZE pg_dist_placement; SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan')
+    await sql.unsafe(`PREPARE check_shards AS ${CHECK.text}`)
+    const plan = await sql.unsafe("EXPLAIN EXECUTE check_shards('{1,2}')")
+    const conditions = plan.map((line) => String(line['QUERY PLAN'])).filter((line) => line.includes('Index Cond'))
+    expect(conditions).toEqual([expect.stringContaining('(shardid = ANY ($1))')])
+  })
 })
 
 /** The statement that moves the shard of a grant from the first worker to the second one. */

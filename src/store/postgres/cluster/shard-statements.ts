@@ -32,11 +32,15 @@ const LOCK = named(`
 // A row version that the statement can see has an `xmax` of 0, or of a transaction that has not ended, or that was rolled back. A transaction that
 // has not ended may be committed on the coordinator, and the new machine may have acknowledged a change. A rolled back transaction is older than
 // every transaction that was running when the statement began.
-const CHECK = named(`
-  SELECT (CASE WHEN count(*) = cardinality($1::bigint[]) THEN 'true' ELSE 'a shard is on another machine' END)::boolean
+//
+// The number of the machine is no condition of WHERE: PostgreSQL would read all placements of the machine, through the index on this number.
+export const CHECK = named(`
+  SELECT (CASE WHEN count(*) FILTER (
+      WHERE placement.groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)
+        AND (placement.xmax = '0' OR age(placement.xmax) > age(pg_snapshot_xmin(pg_current_snapshot())::xid))
+    ) = cardinality($1::bigint[]) THEN 'true' ELSE 'a shard is on another machine' END)::boolean
   FROM pg_catalog.pg_dist_placement AS placement
-  WHERE placement.shardid = ANY ($1) AND placement.groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)
-    AND (placement.xmax = '0' OR age(placement.xmax) > age(pg_snapshot_xmin(pg_current_snapshot())::xid))`)
+  WHERE placement.shardid = ANY ($1)`)
 
 /** A statement for one row. `shardOf` finds the shard of the row in each table; undefined for a table that is not distributed. */
 export type OfRow = { query: Query; key: string; shardOf: (table: string) => Shard | undefined }
