@@ -4,10 +4,10 @@ export interface DecodedToken {
 }
 
 /**
- * What an access token says, for a person to read: decoded, not verified.
+ * The header and the claims of an access token, decoded and not verified, for the demonstration.
  *
- * An app has no business with the inside of an access token (RFC 9068 §6); the API checks it. A token may also be
- * opaque to its client (RFC 6749 §1.4): then there is nothing to show.
+ * An app should not depend on the content of an access token (RFC 9068 §6); the API checks the token. If the token is
+ * opaque to its client (RFC 6749 §1.4), both are empty.
  */
 export function decodeAccessToken(accessToken: string): DecodedToken {
   const [header, claims] = accessToken.split('.')

@@ -1,6 +1,6 @@
 const name = 'demo_app_session'
 
-/** The session id of a Cookie header (RFC 6265 §4.2). Cookies are shared by all ports of a host, hence a name of our own. */
+/** The session id in a Cookie header (RFC 6265 §4.2). All ports of a host share their cookies, so the name is unique to this app. */
 export function readSessionCookie(header: string | undefined): string | undefined {
   for (const pair of header?.split('; ') ?? []) {
     if (pair.startsWith(`${name}=`)) return pair.slice(name.length + 1)
@@ -9,8 +9,8 @@ export function readSessionCookie(header: string | undefined): string | undefine
 }
 
 /**
- * Not for scripts (HttpOnly), not for other sites' forms (SameSite=Lax), though sent along when the authorization
- * service sends the browser back; over https only, where the app has https.
+ * The cookie of a session. Scripts cannot read it (HttpOnly). Forms of other sites do not send it, but the redirect from
+ * the authorization service does (SameSite=Lax). If the app uses https, the cookie is sent over https only.
  */
 export function sessionCookie(id: string, baseUrl: string): string {
   return `${name}=${id}; Path=/; HttpOnly; SameSite=Lax; Max-Age=43200${secure(baseUrl)}`

@@ -2,15 +2,15 @@ import type { CustomFetch } from 'openid-client'
 import type { Field } from './mask.ts'
 import { maskBody, maskField } from './mask.ts'
 
-/** One request and its answer, masked when it is recorded: nothing else of it is kept. */
+/** One request and its response. Secrets are masked when the exchange is recorded, and not kept. */
 export interface Exchange {
   sender: 'this app' | 'your browser'
   method: string
-  /** Without its query. */
+  /** without its query */
   url: string
   headers: Field[]
   parameters: Field[]
-  /** `undefined` when nothing came back. */
+  /** undefined if there was no response */
   answer: Answer | undefined
 }
 
@@ -24,10 +24,10 @@ export interface Answer {
 const sentHeaders = ['authorization', 'content-type', 'accept']
 const answeredHeaders = ['content-type', 'cache-control', 'www-authenticate', 'retry-after']
 
-/** A `fetch` for openid-client that tells what it sent and what came back. */
+/** A `fetch` for openid-client that records each request and its response. */
 export function recordingFetch(record: (exchange: Exchange) => void): CustomFetch {
   return async (url, { method, headers, body, redirect, signal }) => {
-    // What openid-client sends here is always a form.
+    // openid-client sends no other body than a form here.
     const form = body as URLSearchParams | undefined
     const request = { method, headers, redirect, ...(form ? { body: form } : {}), ...(signal ? { signal } : {}) }
     const sent = {
@@ -58,7 +58,7 @@ export function recordingFetch(record: (exchange: Exchange) => void): CustomFetc
   }
 }
 
-/** The two redirects of a sign-in, which the browser made and this app only saw from both ends. */
+/** The authorization request and its response, which the browser carries: this app has the URLs of both redirects, and no message. */
 export function browserExchange(sent: URL, cameBack: URL): Exchange {
   return {
     sender: 'your browser',

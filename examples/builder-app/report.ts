@@ -1,9 +1,9 @@
 import * as client from 'openid-client'
 import type { Exchange } from './exchange.ts'
 
-/** What became of a step, in words for a person, and the message that was exchanged for it. */
+/** The result of a step, in words for a person, and its message. */
 export interface StepReport {
-  /** `refused`: an answer that says no. `trouble`: no usable answer, so nothing is known. */
+  /** `refused`: the response is a refusal. `trouble`: there was no usable response, so the result is unknown. */
   outcome: 'done' | 'refused' | 'trouble'
   words: string
   /** Epoch seconds. */
@@ -19,17 +19,17 @@ const meanings: Record<string, string> = {
   invalid_grant:
     'This code or token does not work any more: it expired, was used before, or was revoked. Sign in again to get a new one.',
   invalid_client: 'The service does not accept this app’s id and secret. Its builder has to check them.',
-  invalid_scope: 'This app asked for more than it may have. Its builder has to check the scopes it asks for.',
+  invalid_scope: 'This app requested more than it may have. Its builder has to check the requested scopes.',
   invalid_request: 'The service did not understand the request. Its builder has to check what this app sends.',
-  invalid_token: 'The API does not take this token any more: it ran out, or it was revoked.',
-  insufficient_scope: 'This token does not allow that call. Its builder has to check the scopes it asks for.',
-  login_required: 'The service needs you to sign in, and was asked not to show a page.',
+  invalid_token: 'The API does not accept this token any more: it expired, or it was revoked.',
+  insufficient_scope: 'This token does not allow that call. The builder of this app has to check the requested scopes.',
+  login_required: 'You have to sign in, but the request did not allow the service to show a page.',
   temporarily_unavailable: 'The service cannot answer at the moment. Nothing is lost: try again shortly.',
 }
 
-const unreachable = 'Nobody answered. Is the service running? Nothing is lost: try again shortly.'
+const unreachable = 'There was no response. Is the service running? Nothing is lost: try again shortly.'
 
-/** Whatever openid-client throws, as an outcome. A defect of this app is thrown on. */
+/** The outcome for an error of openid-client. Any other error is a defect of this app, and is thrown again. */
 export function explainFailure(error: unknown): Failure {
   if (error instanceof client.AuthorizationResponseError) return failure(error.error, error.error_description, 302)
   if (error instanceof client.ResponseBodyError) return failure(error.error, error.error_description, error.status)
@@ -38,7 +38,7 @@ export function explainFailure(error: unknown): Failure {
     const code = challenge?.parameters.error ?? (challenge?.scheme === 'basic' ? 'invalid_client' : 'unauthorized')
     return failure(code, challenge?.parameters.error_description, error.status)
   }
-  // fetch throws a TypeError when nobody answers; a ClientError is an answer that makes no sense, or a timeout.
+  // `fetch` throws a TypeError if there is no response. A ClientError is an invalid response, or a timeout.
   if (error instanceof TypeError || error instanceof client.ClientError) return { outcome: 'trouble', words: unreachable }
   throw error
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { StepReport } from './report.ts'
 
-/** Tokens as the app keeps them: on its server, never in the browser. */
+/** The tokens of a session, which are on the app's server and never in the browser. */
 export interface Tokens {
   accessToken: string
   refreshToken: string | undefined
@@ -10,11 +10,11 @@ export interface Tokens {
   expiresAt: number
 }
 
-/** A sign-in that was sent off and has not come back. */
+/** A sign-in whose browser has not returned yet. */
 export interface Attempt {
   codeVerifier: string
   sent: URL
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   startedAt: number
 }
 
@@ -25,21 +25,21 @@ export interface DemoSession {
   /** By `state`: several tabs may sign in at once. */
   attempts: Map<string, Attempt>
   tokens: Tokens | undefined
-  /** The latest report of each step; the one made last stands last. */
+  /** The latest report of each step, in the order in which they were made. */
   reports: Map<StepName, StepReport>
   /** How often this browser signed in, and how long the latest round trip took, in seconds. */
   signIns: number
   roundTrip: number
   /** Shown once, on the next page. */
   notice: StepReport | undefined
-  /** Steps of one browser run one after the other: two refreshes at once would use one token twice. */
+  /** Settles after the last step. The steps of one browser run one at a time: two refreshes at once would use one token twice. */
   turn: Promise<unknown>
 }
 
 const sessionsKept = 1_000
 const attemptsKept = 5
 
-/** The demo's sessions, in memory and bounded: the oldest gives way. A real app keeps them in a database. */
+/** The sessions of the demo, in bounded memory: a new session replaces the oldest. A real app keeps sessions in a database. */
 export function createSessions() {
   const sessions = new Map<string, DemoSession>()
 
@@ -60,7 +60,7 @@ export function createSessions() {
       return session
     },
     find: (id: string | undefined) => (id === undefined ? undefined : sessions.get(id)),
-    /** A new id for the same session, so that an id planted before a sign-in is worth nothing after it. */
+    /** Gives the session a new id, so that an id that an attacker set before the sign-in gives no access (session fixation). */
     renew(session: DemoSession): void {
       sessions.delete(session.id)
       session.id = randomId()
@@ -74,7 +74,7 @@ function randomId(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Keeps a step's report in place of its earlier one. */
+/** Replaces the earlier report of a step. */
 export function keepReport(session: DemoSession, name: StepName, report: StepReport): void {
   session.reports.delete(name)
   session.reports.set(name, report)
@@ -85,7 +85,7 @@ export function rememberAttempt(session: DemoSession, state: string, attempt: At
   dropOldest(session.attempts, attemptsKept)
 }
 
-/** Maps keep the order of insertion. */
+/** A Map keeps the order of insertion, so its first keys are the oldest. */
 function dropOldest(map: Map<string, unknown>, kept: number): void {
   for (const key of map.keys()) {
     if (map.size <= kept) return

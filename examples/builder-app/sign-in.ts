@@ -8,9 +8,9 @@ import type { Attempt, DemoSession, Tokens } from './sessions.ts'
 import { rememberAttempt } from './sessions.ts'
 
 /**
- * Phase 1, first half: where to send the browser (RFC 6749 §4.1.1).
+ * Phase 1, first half: the URL of the authorization request (RFC 6749 §4.1.1).
  *
- * `state` ties the answer to this browser; the code challenge ties it to this attempt (PKCE, RFC 7636).
+ * `state` binds the response to this browser; the code challenge binds it to this attempt (PKCE, RFC 7636).
  */
 export async function startSignIn(connect: Connection, session: DemoSession, redirectUri: string): Promise<URL> {
   const configuration = await connect(() => {})
@@ -28,7 +28,7 @@ export async function startSignIn(connect: Connection, session: DemoSession, red
   return to
 }
 
-/** The attempt an answer belongs to, taken away: an answer is used once. */
+/** Removes the attempt of this response, and returns it: each response is used once. */
 export function takeAttempt(session: DemoSession | undefined, answer: URL): Attempt | undefined {
   const state = answer.searchParams.get('state') ?? ''
   const attempt = session?.attempts.get(state)
@@ -37,9 +37,9 @@ export function takeAttempt(session: DemoSession | undefined, answer: URL): Atte
 }
 
 /**
- * Phase 1, second half: the browser came back (§4.1.2), and the code in its address is exchanged for tokens (§4.1.3).
+ * Phase 1, second half: the browser has returned (§4.1.2), and the code in the URL is exchanged for tokens (§4.1.3).
  *
- * openid-client checks `state` and `iss` (RFC 9207) before it sends anything.
+ * openid-client checks `state` and `iss` (RFC 9207) before it sends the code.
  */
 export async function finishSignIn(
   connect: Connection,
@@ -60,7 +60,7 @@ export async function finishSignIn(
     session.tokens = readTokens(answer, at)
     session.signIns += 1
     session.roundTrip = (performance.now() - attempt.startedAt) / 1_000
-    // A new grant: what was shown of the one before would only confuse.
+    // The earlier reports are about another grant.
     session.reports.clear()
     session.reports.set('sign-in', {
       outcome: 'done',
@@ -70,7 +70,7 @@ export async function finishSignIn(
     })
     const report: StepReport = {
       outcome: 'done',
-      words: 'The code was good, once. This app now holds two tokens.',
+      words: 'The code was valid, and cannot be used again. This app now has two tokens.',
       at,
       exchange: exchanges[0],
     }

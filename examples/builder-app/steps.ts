@@ -16,10 +16,10 @@ export interface StepDeps {
 type Outcome = Pick<StepReport, 'outcome' | 'words'>
 type Step = (configuration: client.Configuration, tokens: Tokens, session: DemoSession, deps: StepDeps) => Promise<Outcome>
 
-/** The steps a signed-in person can take, in any order and as often as they like. */
+/** The steps that a signed-in user can take, in any order and any number of times. */
 export const steps = { 'call-api': callApi, refresh, introspect, revoke } satisfies Record<string, Step>
 
-/** Runs one step and keeps its report; a failure is a report too. */
+/** Runs one step and keeps its report, also if the step fails. */
 export async function takeStep(name: keyof typeof steps, tokens: Tokens, session: DemoSession, deps: StepDeps): Promise<void> {
   const exchanges: Exchange[] = []
   const outcome = await deps
@@ -29,7 +29,7 @@ export async function takeStep(name: keyof typeof steps, tokens: Tokens, session
   keepReport(session, name, { ...outcome, at: deps.now(), exchange: exchanges[0] })
 }
 
-/** The token is presented to the resource API (RFC 6750 §2.1). */
+/** Presents the access token to the resource API (RFC 6750 §2.1). */
 async function callApi(
   configuration: client.Configuration,
   tokens: Tokens,
@@ -38,11 +38,11 @@ async function callApi(
 ): Promise<Outcome> {
   const response = await client.fetchProtectedResource(configuration, tokens.accessToken, new URL('/me', apiUrl), 'GET')
   if (response.status === 200)
-    return { outcome: 'done', words: 'The API knows whose wallet it was called for, and by which app.' }
-  return { outcome: 'trouble', words: 'The API cannot check the token at the moment, so it lets nobody in. Try again shortly.' }
+    return { outcome: 'done', words: 'The response names the wallet of the token, and the app that called.' }
+  return { outcome: 'trouble', words: 'The API cannot check tokens at the moment, so it refuses every call. Try again shortly.' }
 }
 
-/** Phase 2: new tokens from the refresh token (RFC 6749 §6). */
+/** Phase 2: exchanges the refresh token for new tokens (RFC 6749 §6). */
 async function refresh(
   configuration: client.Configuration,
   tokens: Tokens,
@@ -50,30 +50,30 @@ async function refresh(
   { now }: StepDeps,
 ): Promise<Outcome> {
   const { refreshToken } = tokens
-  if (refreshToken === undefined) return { outcome: 'refused', words: 'This app was given no refresh token.' }
+  if (refreshToken === undefined) return { outcome: 'refused', words: 'This app received no refresh token.' }
   const fresh = readTokens(await client.refreshTokenGrant(configuration, refreshToken), now())
-  // Without a new one the old one stays in use (§6).
+  // If the response has no refresh token, the old one stays valid (§6).
   session.tokens = { ...fresh, refreshToken: fresh.refreshToken ?? refreshToken }
   return {
     outcome: 'done',
     words:
-      'Two new tokens. This app threw the old refresh token away: whoever presents it later is taken for a thief, and everything ends.',
+      'This app has two new tokens, and deleted the old refresh token. If the old one is presented later, it may have been stolen, so the whole permission ends.',
   }
 }
 
-/** Phase 3: what the service says about the access token (RFC 7662 §2). */
+/** Phase 3: introspects the access token (RFC 7662 §2). */
 async function introspect(configuration: client.Configuration, tokens: Tokens): Promise<Outcome> {
   const { active } = await client.tokenIntrospection(configuration, tokens.accessToken, { token_type_hint: 'access_token' })
   return active
     ? { outcome: 'done', words: 'The token is active: it works right now.' }
-    : { outcome: 'refused', words: 'The token is not active. About a token that does not work, the service says nothing more.' }
+    : { outcome: 'refused', words: 'The token is not active. The response contains nothing more about such a token.' }
 }
 
-/** Phase 4: the refresh token is revoked, and with it the whole grant (RFC 7009 §2). */
+/** Phase 4: revokes the refresh token, and with it the whole grant (RFC 7009 §2). */
 async function revoke(configuration: client.Configuration, tokens: Tokens): Promise<Outcome> {
   await client.tokenRevocation(configuration, tokens.refreshToken ?? tokens.accessToken, { token_type_hint: 'refresh_token' })
   return {
     outcome: 'done',
-    words: 'Everything this app was allowed is over. Now try the other steps again: each of them is refused.',
+    words: 'The permission of this app has ended. Now try the other steps again: each of them is refused.',
   }
 }

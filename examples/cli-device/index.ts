@@ -28,12 +28,12 @@ export async function signInOnDevice({ issuer, clientId, scope, print }: DeviceS
   // 1. The endpoints come from the issuer's metadata (RFC 8414). A device that cannot keep a secret has none.
   const config = await client.discovery(new URL(issuer), clientId, undefined, client.None(), { execute: rulesFor(issuer) })
 
-  // 2. Ask for a code (RFC 8628 §3.1). `dpop_jkt` names the key before the wallet signs.
+  // 2. Request a code (RFC 8628 §3.1). `dpop_jkt` names the key before the wallet signs.
   const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair())
   const dpop_jkt = await DPoP.calculateThumbprint()
   const device = await client.initiateDeviceAuthorization(config, { scope, dpop_jkt })
 
-  // 3. Show where the user goes on (§3.3). The user compares the code, also if the QR code contains it (§3.3.1).
+  // 3. Show where the user continues (§3.3). The user compares the code, also if the QR code contains it (§3.3.1).
   const { verification_uri: uri, verification_uri_complete: complete = uri } = device
   for (const line of instructions({ uri, complete, code: device.user_code, minutes: device.expires_in / 60 })) print(line)
 

@@ -5,15 +5,15 @@ import { createProtectedResource, type ResourceError } from 'grantor/resource'
 import { protectMcp } from 'grantor/resource/mcp'
 
 export interface NotesServerOptions {
-  /** The authorization service's address, exactly as it writes `iss`. */
+  /** The issuer: the address of the authorization service, exactly as in `iss`. */
   issuer: string
-  /** Where clients call this server, such as `https://notes.example.com/mcp`; also the `aud` of its tokens. */
+  /** The address of this server, such as `https://notes.example.com/mcp`; also the `aud` of its tokens. */
   resource: string
   /** This server's own credentials at the introspection endpoint (a client made with `clients create --resource-server`). */
   clientId: string
   clientSecret: string
   onRefusal?: (error: ResourceError) => void
-  /** Epoch seconds; the machine's clock when absent. */
+  /** Epoch seconds; the machine's clock if absent. */
   now?: () => number
 }
 
@@ -37,7 +37,7 @@ export function createNotesServer({ clientId, clientSecret, ...options }: NotesS
   })
   const notes = new Map<string, string>()
 
-  /** The SDK makes one server for each request, so the tools know their caller. */
+  /** The SDK makes one server for each request, so the tools of a server have one caller. */
   function buildServer({ authInfo }: McpRequestContext): McpServer {
     const wallet = String(authInfo?.extra?.wallet)
     const server = new McpServer({ name: 'notes', version: '1.0.0' })

@@ -1,17 +1,21 @@
 import { Refusal } from './refusal.ts'
 
-/** Asks the auth service: GET without fields, POST with. Returns what it answers with 200; all else is thrown as a Refusal. */
-export type Ask = (path: string, fields?: Record<string, unknown>) => Promise<unknown>
+/**
+ * Sends one request to the auth service: POST with `fields` as JSON, GET without. Returns the JSON of a response with status 200.
+ *
+ * @throws Refusal for any other response, and if there is no response
+ */
+export type CallAuthService = (path: string, fields?: Record<string, unknown>) => Promise<unknown>
 
-// A contract wallet's signature is checked on its chain, for which the auth service may take some seconds.
+// The auth service may need some seconds for the signature of a contract wallet, which is checked on a chain.
 const TIMEOUT_MS = 20_000
 
-export function connectAuthService(authUrl: string, loginSecret: string): Ask {
-  // RFC 6749 §2.3.1: form-urlencoded before Base64, because a secret may hold `+` and `/`
+export function connectAuthService(authUrl: string, loginSecret: string): CallAuthService {
+  // RFC 6749 §2.3.1: form-urlencoded before Base64, because a secret may contain `+` and `/`
   const credentials = Buffer.from(`login-server:${encodeURIComponent(loginSecret)}`).toString('base64')
   const headers = { authorization: `Basic ${credentials}`, 'content-type': 'application/json' }
 
-  return async function ask(path, fields) {
+  return async function callAuthService(path, fields) {
     let response: Response
     let answer: unknown
     try {
@@ -27,14 +31,14 @@ export function connectAuthService(authUrl: string, loginSecret: string): Ask {
     }
     if (response.status === 200) return answer
     const { error, error_description: description } = (answer ?? {}) as Record<string, unknown>
-    // `invalid_client` speaks of our own secret: the operator's business, and nothing that a person can mend
+    // `invalid_client`: the login secret is wrong. Only the operator can correct it, so the user sees "unavailable".
     if (typeof error !== 'string' || typeof description !== 'string' || error === 'invalid_client')
       throw unavailable(new Error(`the auth service answered ${response.status} ${String(error)}`))
     throw new Refusal(response.status, error, description, response.headers.get('retry-after'))
   }
 }
 
-/** No answer is never "wrong signature", and never a login. */
+/** Without a response the signature is neither right nor wrong: the user must try again. */
 function unavailable(cause: unknown): Refusal {
   return new Refusal(503, 'temporarily_unavailable', 'Sign-in does not answer right now. Try again in a moment.', '5', cause)
 }

@@ -2,15 +2,15 @@ import type { FastifyInstance } from 'fastify'
 import { errorPage, pageHeaders } from './pages.ts'
 import { Refusal } from './refusal.ts'
 
-/** What every request meets: the headers, a look at where a POST comes from, and words for whatever goes wrong. */
+/** Sets the headers of every response, refuses each POST from another site, and responds to errors. */
 export function guard(app: FastifyInstance, ownOrigin: string): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(pageHeaders)
-    // Another site's page must not sign, cancel or vouch in a person's name; only the browser writes Origin.
+    // A page of another site must not sign, cancel or vouch for the user. No page can change the header Origin.
     if (request.method === 'POST' && request.headers.origin !== ownOrigin)
       throw new Refusal(403, 'foreign_origin', 'This request came from another site. Nothing was done.')
   })
-  // JSON alone is left: what no form of any site can send
+  // Only JSON remains, and no form can send JSON.
   app.removeContentTypeParser('text/plain')
 
   app.setErrorHandler(async (error, request, reply) => {
@@ -26,11 +26,11 @@ export function guard(app: FastifyInstance, ownOrigin: string): void {
   })
 }
 
-/** Whatever went wrong, as something to answer. A defect tells the log and nobody else. */
+/** The refusal for an error. The cause of a defect is in the log only. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   const { statusCode: status = 500 } = error as { statusCode?: number }
-  // What Fastify turns away before a route sees it: too large, no JSON, cut off
+  // Fastify refused the request before it reached a route: too large, not JSON, or incomplete.
   if (status < 500) return new Refusal(status, 'invalid_request', 'This request cannot be read.')
   return new Refusal(500, 'server_error', 'Something went wrong on our side. Try again.', null, error)
 }

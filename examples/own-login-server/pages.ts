@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What the auth service says of a challenge. Times in epoch seconds. */
+/** The response of `GET /login/challenge`. Times are epoch seconds. */
 export interface Login {
   purpose: 'app' | 'account' | 'end_everything'
   client_name: string
@@ -26,17 +26,17 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid; padding
 `
 
 export const pageHeaders = {
-  // One script of our own, one style known by its hash, nobody else's anything, and nobody's frame around the button
+  // One script of this server and one style, identified by its hash. No other site may load anything or frame the page.
   'content-security-policy': `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
-  // `same-origin` would cut off wallets that open a window of their own
+  // `same-origin` would break wallets that open a window.
   'cross-origin-opener-policy': 'same-origin-allow-popups',
-  // The address holds a challenge. `no-referrer` would make browsers send `Origin: null`
+  // The address contains a challenge, which other sites must not receive. With `no-referrer`, browsers would send `Origin: null`.
   'referrer-policy': 'same-origin',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 }
 
-/** `wallet` is the one the platform would vouch for. */
+/** The login page. `wallet`: the wallet that the platform would vouch for, if any. */
 export function loginPage(challenge: string, login: Login, wallet: string | undefined): string {
   const name = login.client_name || login.client_host || 'an app on this device'
   const place = login.client_scheme ? `an app on this device that opens ${login.client_scheme}: links` : `at ${login.client_host}`
@@ -97,7 +97,7 @@ ${body}
 `
 }
 
-/** An app chooses its own name: nothing it writes may become markup. */
+/** Escapes text for HTML. An app chooses its name, and the name must not become markup. */
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -1,10 +1,10 @@
-/** Something that is not done, as the page tells it: the auth service's own refusal, passed on as it came, or one of this server's. */
+/** A refused request: the auth service's refusal, forwarded unchanged, or one of this server. The user sees `description`. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
   readonly code: string
   readonly description: string
-  /** Seconds, as the header writes them. */
+  /** The value of the header Retry-After, in seconds; null for none. */
   readonly retryAfter: string | null
 
   constructor(status: number, code: string, description: string, retryAfter: string | null = null, cause?: unknown) {

@@ -1,4 +1,4 @@
-/** The login page's script: finds wallets, gets a signature over the auth service's text, and goes where it says. */
+/** The login page's script: finds wallets, gets a signature over the auth service's text, and follows the redirect of the response. */
 /* oxlint-disable typescript/no-unsafe-argument, typescript/no-unsafe-assignment, typescript/no-unsafe-call */
 /* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-return, typescript/no-misused-promises */
 
@@ -12,8 +12,8 @@ function say(words) {
 
 class Refused extends Error {}
 
-/** POSTs to the login server. What it refuses is thrown in the words it gave. */
-async function ask(path, fields) {
+/** POSTs to the login server. Throws `Refused` with the description of an error response. */
+async function post(path, fields) {
   const response = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -25,7 +25,7 @@ async function ask(path, fields) {
   return answer
 }
 
-/** What is left on; undefined where there is no choice, which means all. */
+/** The scopes that the user left on, separated by spaces; undefined, which means all, if the user has no choice. */
 function chosenScope() {
   const boxes = [...document.querySelectorAll('#scopes input:enabled')]
   return boxes.length > 0
@@ -40,19 +40,19 @@ async function signIn(provider) {
   say('Answer your wallet.')
   const [address] = await provider.request({ method: 'eth_requestAccounts' })
   const chain = Number(await provider.request({ method: 'eth_chainId' }))
-  // personal_sign works on any chain; the text names one that is accepted
+  // personal_sign works on any chain. The text must name an accepted chain.
   const claim = { address, chain_id: allowed.includes(chain) ? chain : allowed[0], scope: chosenScope() }
-  const { message } = await ask('/login/message', claim)
+  const { message } = await post('/login/message', claim)
   at('message').textContent = message
   at('message').hidden = false
   say('Your wallet shows you this text. If it shows anything else, refuse.')
   const hex = Array.from(new TextEncoder().encode(message), (byte) => byte.toString(16).padStart(2, '0')).join('')
   const signature = await provider.request({ method: 'personal_sign', params: [`0x${hex}`, address] })
   say('Checking …')
-  return ask('/login', { ...claim, signature })
+  return post('/login', { ...claim, signature })
 }
 
-/** One attempt at a time. It leads on, or ends with words, and then the next one is free to begin. */
+/** Runs one attempt, with all buttons disabled. After a failure, shows the reason and enables the buttons. */
 async function attempt(run) {
   const buttons = document.querySelectorAll('button')
   for (const button of buttons) button.disabled = true
@@ -76,10 +76,10 @@ function offer(label, provider) {
   at('no-wallet').hidden = true
 }
 
-at('cancel').addEventListener('click', () => attempt(() => ask('/login/cancel')))
-at('vouch')?.addEventListener('click', () => attempt(() => ask('/login/vouch', { chain_id: allowed[0], scope: chosenScope() })))
+at('cancel').addEventListener('click', () => attempt(() => post('/login/cancel')))
+at('vouch')?.addEventListener('click', () => attempt(() => post('/login/vouch', { chain_id: allowed[0], scope: chosenScope() })))
 
-// EIP-6963: each wallet announces itself, some of them late and some of them twice
+// EIP-6963: each wallet announces itself. A wallet may do so late, or twice.
 const announced = new Set()
 addEventListener('eip6963:announceProvider', ({ detail: { info, provider } }) => {
   if (announced.has(info.uuid)) return

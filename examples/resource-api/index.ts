@@ -4,25 +4,25 @@ import { createTokenCheck, ResourceError } from 'grantor/resource'
 import { page, pageHeaders } from './page.ts'
 
 export interface ResourceApiOptions {
-  /** The authorization service's address, exactly as it writes `iss`. */
+  /** The issuer: the address of the authorization service, exactly as in `iss`. */
   issuer: string
-  /** The `aud` a token must have to be meant for this API. */
+  /** The `aud` of tokens for this API. */
   audience: string
-  /** Where apps call this API. With it, tokens that are bound to a key (DPoP, RFC 9449) are taken too. */
+  /** The public origin of this API. If present, tokens that are bound to a key (DPoP, RFC 9449) are accepted too. */
   origin?: string
   /** This API's own credentials at the introspection endpoint (a client made with `clients create --resource-server`). */
   clientId: string
   clientSecret: string
   logger?: FastifyBaseLogger
-  /** Epoch seconds; the machine's clock when absent. */
+  /** Epoch seconds; the machine's clock if absent. */
   now?: () => number
 }
 
 /**
- * The demo resource API, not listening yet.
+ * The demo resource API, which does not listen yet.
  *
- * `GET /me` answers with the wallet it was called for. Every call asks introspection, so a token that was revoked a
- * moment ago is refused now. A token that is bound to a key needs a proof of that key with each call. `GET /` tells a person what this is.
+ * `GET /me` returns the wallet of the token. Every call uses introspection, so a revoked token is refused at once. A
+ * token that is bound to a key needs a proof of that key with each call. `GET /` is a page that explains the API.
  */
 export function createResourceApi({
   issuer,
@@ -43,16 +43,16 @@ export function createResourceApi({
 
   const api = Fastify({
     ...(logger ? { loggerInstance: logger } : {}),
-    // A request's line in a log may hold a token that was put into the query by mistake.
+    // The log line of a request would contain a token that a client put into the query by mistake.
     logController: new LogController({ disableRequestLogging: true }),
   })
 
   api.get('/', async (_request, reply) => await reply.headers(pageHeaders).send(page))
 
   api.get('/me', async (request, reply) => {
-    // Node's own request, because it still shows a header that was sent twice.
+    // Node's request object also has the headers that were sent twice.
     const token = await check(request.raw, { scopes: ['enhancement'] })
-    // What one wallet is told must not be kept for another.
+    // A cache must not return the response for one wallet to another.
     reply.header('cache-control', 'no-store')
     return { wallet: token.wallet, client_id: token.clientId, scope: token.scopes.join(' ') }
   })

@@ -13,7 +13,7 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 0.6
 p, li { color: var(--muted) } strong, code { color: var(--ink) }
 `
 
-/** Says to a person who opens the API in a browser what it is. Nothing in it comes from a request. */
+/** Explains the API to a person who opens it in a browser. No part of the page comes from a request. */
 export const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -28,13 +28,13 @@ export const page = `<!doctype html>
 <p>An API that apps call <strong>on behalf of a wallet</strong>. It has one address of its own:</p>
 <pre>GET /me
 Authorization: Bearer &lt;ACCESS_TOKEN&gt;</pre>
-<p>It answers with the wallet it was called for, the app that called, and what that app may do:</p>
+<p>The response has the wallet of the token, the app that called, and what that app may do:</p>
 <pre>{ "wallet": "0x…", "client_id": "…", "scope": "enhancement" }</pre>
 <ul>
 <li>The token is checked with <code>grantor/resource</code>: signature, issuer, audience, time, scope.</li>
-<li>Every call also asks the authorization service, so a revoked token stops <strong>at once</strong>.</li>
+<li>Every call also uses introspection at the authorization service, so a revoked token is refused <strong>at once</strong>.</li>
 <li>A token that is bound to a key (<code>Authorization: DPoP</code>, RFC 9449) needs a <strong>fresh proof</strong> of that key with each call.</li>
-<li>Without a token, with a bad one, or without the scope it answers 401 or 403, as RFC 6750 says.</li>
+<li>Without a valid token or without the scope, the status is 401 or 403 (RFC 6750).</li>
 </ul>
 </main>
 </body>
@@ -43,7 +43,7 @@ Authorization: Bearer &lt;ACCESS_TOKEN&gt;</pre>
 
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
-  // The one style sheet is named by its hash; nothing else may load, run or frame.
+  // Only the style sheet, identified by its hash, may load. No script may run, and no site may frame the page.
   'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

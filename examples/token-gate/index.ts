@@ -20,7 +20,7 @@ export type TokenGateOptions = {
   scope: string
   /** wallets that get nothing */
   blocked?: readonly string[]
-  /** prints why a question could not be answered; on the standard error if absent */
+  /** prints why a question could not be answered; on standard error if absent */
   print?: (line: string) => void
   /** epoch seconds; the clock of the machine if absent */
   now?: () => number
@@ -32,7 +32,7 @@ type Answer = { answer: 'yes' | 'no' | 'fewer'; scopes?: string[]; reason?: stri
 
 /** Seconds for which an answer counts again. A wallet that sells its token keeps the scope for this time and for the lifetime of an access token. */
 const VALID_FOR = 60
-/** In milliseconds: shorter than the two seconds for which Grantor waits. */
+/** Milliseconds of one call: less than the two seconds for which Grantor waits. */
 const CHAIN_TIMEOUT = 1_500
 const BODY_AT_MOST = 65_536
 
@@ -53,7 +53,7 @@ export function createTokenGate({
         const answer = await decide(data, gate)
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
       } catch (error) {
-        // Grantor then refuses its request with 503. A guess could give access to a wallet without a token.
+        // Without an answer, Grantor refuses its client's request with 503. A guess could give access to a wallet without a token.
         print(error instanceof Error ? error.message : 'unknown error')
         response.writeHead(503).end()
       }

@@ -21,11 +21,11 @@ afterEach(() => app.close())
 
 const get = (url: string, cookie = '') => app.inject({ url, headers: { host: 'localhost:4002', cookie } })
 
-test('A demo app whose authorization service is down says so, and works again when the service does', async () => {
+test('The demo app shows an error while its authorization service does not respond, and works again when the service responds', async () => {
   const failed = await get('/start')
   expect(failed.headers.location).toBe('/')
   const cookie = String(failed.headers['set-cookie']).split(';', 1)[0] ?? ''
-  expect((await get('/', cookie)).body).toMatch(/data-outcome="trouble"[^>]*><b>Trouble.<\/b> Nobody answered/)
+  expect((await get('/', cookie)).body).toMatch(/data-outcome="trouble"[^>]*><b>Failed.<\/b> There was no response/)
 
   const grantor: Grantor = await startGrantor({ ports })
   expect((await get('/start', cookie)).headers.location).toMatch(`${grantor.authUrl}/oauth/authorize?`)

@@ -3,7 +3,7 @@ import type { Field } from '../mask.ts'
 import { Html, html } from './html.ts'
 import { parameterMeanings } from './meanings.ts'
 
-/** One message as it went over the wire: what was sent, what was answered. Opens and closes without script. */
+/** One request and its response. The element opens and closes without script. */
 export function exchangeView({ sender, method, url, headers, parameters, answer }: Exchange, open: boolean): Html {
   return html`<details class="wire"${open && new Html(' open')}>
 <summary><span class="line"><b>${method}</b> ${url}</span> ${statusView(answer)}</summary>
@@ -14,7 +14,7 @@ ${parameterList(parameters)}
 </div>
 <div class="half answered">
 <h4>Answered</h4>
-${answer ? answerView(answer) : html`<p class="empty">Nobody answered.</p>`}
+${answer ? answerView(answer) : html`<p class="empty">There was no response.</p>`}
 </div>
 </details>`
 }

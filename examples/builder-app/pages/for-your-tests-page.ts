@@ -1,4 +1,4 @@
-/** How an app of the reader's own is tested against a real Grantor. */
+/** Explains how the reader tests an app against a real Grantor. */
 import { html } from './html.ts'
 import { layout } from './layout.ts'
 
@@ -8,7 +8,7 @@ export function forYourTestsPage({ baseUrl }: { baseUrl: string }): string {
     tab: '/for-your-tests',
     content: html`<h1>Test your app without a wallet</h1>
 <p class="lead"><code>grantor/testing</code> runs a real Grantor in the process of a test: in memory, on free ports, with wallets whose keys it has. It is no mock:
-what it refuses, the real service refuses too.</p>
+it refuses the same requests as the real service.</p>
 <section aria-labelledby="token">
 <h2 id="token">A token, without a browser</h2>
 <pre class="code" tabindex="0">import { startTestGrantor } from 'grantor/testing'

@@ -1,4 +1,4 @@
-/** Text that is already HTML. Only `html` makes it, so nothing gets into a page without being escaped. */
+/** Text that is HTML. Only `html` makes it, so every value in a page is escaped. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Html {
 
 type Part = Html | string | number | undefined | false | readonly Part[]
 
-/** Escapes every value that is not `Html` itself; lists are joined, `undefined` and `false` are nothing. */
+/** Escapes every value that is not `Html`. Lists are joined; `undefined` and `false` become an empty text. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(strings.map((string, index) => string + render(parts[index])).join(''))
 }

@@ -1,4 +1,4 @@
-/** What `@grantor/connect` shows in an app of the reader's own: the button in each state, the window, and the code for both. */
+/** What `@grantor/connect` shows in the reader's app: the button in each state, the window, and the code for both. */
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
 
@@ -19,8 +19,8 @@ export function inYourAppPage({ issuer, clientId }: { issuer: string; clientId: 
     title: 'In your app · Demo builder app',
     tab: '/in-your-app',
     content: html`<h1>What your own app shows</h1>
-<p class="lead">The package <code>@grantor/connect</code> has the button and the window. It uses the standard flow, so any other client library does the
-same. These pictures are no controls: this demo has no scripts.</p>
+<p class="lead">The package <code>@grantor/connect</code> has the button and the window. It uses the standard flow, so any other client library works
+too. The buttons on this page are pictures: this demo has no scripts.</p>
 <section aria-labelledby="new-app">
 <h2 id="new-app">A new app in two minutes</h2>
 <p>The command makes an app, registers it, and starts Grantor beside it. Its template <code>hono</code> has the window, <code>next</code> has the React

@@ -4,9 +4,9 @@ import { type TabPath, tabsView } from './tabs.ts'
 
 export interface Page {
   title: string
-  /** the tab of the page; a page without one is none of the tabs */
+  /** the tab of the page; absent if the page has no tab */
   tab?: TabPath
-  /** What stands at the right of the top line. */
+  /** shown at the right of the top line */
   aside?: Html | undefined
   content: Html
 }
@@ -30,13 +30,13 @@ ${aside}
 <main>
 ${content}
 </main>
-<footer>Server-rendered, no script. What you see masked here this app keeps on its server, in memory, and forgets when it stops.</footer>
+<footer>Server-rendered, no script. This app keeps the masked values on its server, in memory, until it stops.</footer>
 </body>
 </html>
 `.text
 }
 
-/** A time of day a person can compare with the next one, without a script that knows the time zone. */
+/** A time of day in UTC: without a script, the page cannot use the reader's time zone. `at` is in epoch seconds. */
 export function timeOfDay(at: number): string {
   return `${new Date(at * 1_000).toISOString().slice(11, 19)} UTC`
 }

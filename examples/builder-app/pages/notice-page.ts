@@ -1,7 +1,7 @@
 import { html } from './html.ts'
 import { layout } from './layout.ts'
 
-/** A page for the case that there is nothing else to show: what happened, and one way on. */
+/** A page with a message and one link, for example after an error. */
 export function noticePage(
   title: string,
   words: string,

@@ -11,13 +11,13 @@ export interface StepView {
   text: Html
   action?: Html | undefined
   report?: StepReport | undefined
-  /** Whether the message of this step is the newest, and so open. */
+  /** Whether the message of this step is the newest one, which is open. */
   newest?: boolean
-  /** Stands where the message stands in the other steps. */
+  /** Shown in place of the message. */
   detail?: Html | undefined
 }
 
-/** One step: what it is for, the button, and beside it what went over the wire. */
+/** One step: its purpose, its button, and its message beside them. */
 export function stepView({ name, title, text, action, report, newest = false, detail }: StepView): Html {
   return html`<li class="step${report || detail ? ' taken' : ''}" id="${name}-step">
 <div class="story">
@@ -34,14 +34,14 @@ function outcomeView({ outcome, words, at }: StepReport, id: string): Html {
   return html`<p class="outcome ${outcome}" id="${id}" data-outcome="${outcome}" role="status"><b>${outcomeNames[outcome]}</b> ${words} <time>${timeOfDay(at)}</time></p>`
 }
 
-const outcomeNames = { done: 'Done.', refused: 'No.', trouble: 'Trouble.' }
+const outcomeNames = { done: 'Done.', refused: 'Refused.', trouble: 'Failed.' }
 
-/** What went wrong on the way here, above everything else. */
+/** The error of the last request, at the top of the page. */
 export function noticeView(notice: StepReport | undefined): Html | undefined {
   return notice && html`<div class="notice">${outcomeView(notice, 'notice')}</div>`
 }
 
-/** A form and not a link: it changes something, and only a form of this very page can send it. */
+/** A form and not a link, because it changes something: `guards.ts` accepts a POST from pages of this app only. */
 export function actionForm(id: string, path: string, label: string, look = ''): Html {
   return html`<form method="post" action="${path}"><button class="button ${look}" id="${id}">${label}</button></form>`
 }

@@ -1,4 +1,4 @@
-/** The app's one style sheet. A string, so that the compiled example carries it along. */
+/** The style sheet of the app. A string, so that the compiled example contains it. */
 export const style = `
 :root {
   color-scheme: light dark;
