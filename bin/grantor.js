@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain old JavaScript, so that an old Node can still read it and say what is missing.
+// Plain JavaScript, so that an old version of Node can run this file and print which version is needed.
 import { accessSync, constants, existsSync } from 'fs'
 
 const NEEDED = 24
@@ -49,8 +49,8 @@ function restartWithLessMemory() {
   }
 }
 
-// In a checkout the examples' `grantor/resource` means src: the condition `grantor-source` of the package's exports,
-// which node takes on its command line only, before this file could ask for it.
+// In a checkout, the examples' `grantor/resource` means src, by the condition `grantor-source` of the package's
+// exports. Node accepts conditions on its command line only, so a hook adds the condition.
 function resolveOwnNameToSource() {
   return import('module').then(({ registerHooks }) =>
     registerHooks({

@@ -35,7 +35,7 @@ type Options = {
   packages: string | undefined
 }
 
-/** Resolves to the exit code: 0 done, 1 something failed and nothing is left behind, 2 the command line is wrong. */
+/** Resolves to the exit code: 0 done, 1 failed and the new files are removed, 2 the command line is wrong. */
 export async function main(argv: string[]): Promise<number> {
   try {
     const options = parse(argv)

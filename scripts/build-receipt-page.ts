@@ -1,7 +1,7 @@
 /**
  * Builds docs/verify-receipt.html: one file that checks receipts in a browser, opened from disk, with no network.
  *
- * Script and style go into the page, and their hashes into its policy, so the page runs what it was built with and nothing else.
+ * The page contains its script and its style, and its policy contains their hashes, so the browser runs no other script.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { rolldown } from 'rolldown'
 const root = join(import.meta.dirname, '..')
 const parts = join(root, 'scripts/receipt-page')
 
-/** Where the page lies, checked in: people take it from there. */
+/** The page is committed, so that users can download it from the repository. */
 export const receiptPage = join(root, 'docs/verify-receipt.html')
 
-/** The same bytes from the same sources. */
+/** The same sources always give the same bytes. */
 export async function buildReceiptPage(): Promise<string> {
   const script = await bundle(join(parts, 'page.js'))
   const style = readFileSync(join(parts, 'page.css'), 'utf8')
@@ -48,7 +48,7 @@ async function bundle(input: string): Promise<string> {
   return code
 }
 
-/** What the script contains of others' work: their terms ask for their notice in every copy. */
+/** The libraries in the script. Their licences require their notices in every copy. */
 function licences(packages: string[]): string {
   const notices = packages.map((name) => `${name}\n\n${readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8').trim()}`)
   const text = `The script below contains these packages.\n\n${notices.join('\n\n')}\n`

@@ -1,4 +1,4 @@
-/** docs/reference/errors.md, whole, from the tables of reasons. */
+/** The whole of docs/reference/errors.md, from the tables of reasons. */
 import { endReasons } from '../src/domain/model/records.ts'
 import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../src/oauth/reasons.ts'
 import { resourceReasons } from '../src/resource/resource-reasons.ts'
@@ -87,7 +87,7 @@ const WHERE: Record<Endpoint, string> = {
   admin: 'admin API',
 }
 
-/** The codes of the login API that are not OAuth's. */
+/** The error codes of the login API that OAuth does not define. */
 function ownErrors(): ErrorTable {
   return Object.fromEntries(Object.entries<ErrorRow>(loginErrors).filter(([error]) => !(error in oauthErrors)))
 }

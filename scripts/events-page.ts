@@ -1,4 +1,4 @@
-/** docs/reference/events.md, whole, from the table of audit events. */
+/** The whole of docs/reference/events.md, from the table of audit events. */
 import { auditEvents } from '../src/domain/model/audit-events.ts'
 import { table } from './errors-page.ts'
 

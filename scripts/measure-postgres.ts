@@ -1,21 +1,21 @@
 /**
- * Measures what the moves cost on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
+ * Measures the cost of each operation on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
  *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker] [--shards 64]] [--by-wallet] [--at-once 32] [--pause 4]
  *
- * With --citus the rows lie on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). The address of the
+ * With --citus, the rows are on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). The address of the
  * database is the coordinator's, or, with `--via worker`, that of a worker. Statements for one row go straight to the machine of the row.
  * The processor time that the servers need while idle is measured first, and subtracted.
  *
- * Without --pause, the callers are in step: all results of a batch arrive together, and so do the next operations of its callers. With --pause, each
- * caller waits by chance for up to so many milliseconds before each operation.
+ * Without --pause, the callers are in step: all results of a batch arrive together, and so do the next operations of
+ * its callers. With --pause, each caller waits for a random time of up to so many milliseconds before each operation.
  *
  * With --by-wallet, each wallet has five grants and two sessions, and what finds rows by their wallet is measured: on Citus, grants and sessions on every
  * machine, receipts on one (docs/decisions/0077-a-wallets-rows-together.md).
  *
- * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
- * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
+ * The script starts its own database on loopback, with its files in memory if there is room: the time in which a disk
+ * syncs a commit is not measured. It takes about two minutes and, with a million grants, 3 GB.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -111,7 +111,7 @@ async function measure(): Promise<void> {
   const measured = (name: string, move: (number: number) => Promise<unknown>) => printCost(sql, name, move)
   await sql`CHECKPOINT`
   await measured('refresh, first touch of a page since a checkpoint', () => refreshOnce(refresh, anyGrant()))
-  // All in a small part of the table, again and again, until a checkpoint is long ago.
+  // All rows are in a small part of the table, and each page of it changes before the measurement: no page is then written to the log as a whole.
   const few = Math.min(GRANTS, 2000)
   await each(few * 2, (index) => refreshOnce(refresh, 1 + (index % few)))
   await measured('refresh, pages touched before', () => refreshOnce(refresh, randomInt(1, few + 1)))
@@ -184,7 +184,7 @@ async function printCost(sql: Sql, name: string, move: (index: number) => Promis
 const IDLE = 4
 let background = { coordinator: 0, workers: 0 }
 
-/** Processor seconds in each second that the servers need without a statement: their cost is not an operation's. */
+/** Processor seconds in each second that the servers need without statements, which are not part of the cost of an operation. */
 async function measureBackground(): Promise<typeof background> {
   const before = databaseSeconds()
   await pause(IDLE * 1000)
@@ -197,7 +197,7 @@ async function costOf(sql: Sql, move: (index: number) => Promise<unknown>): Prom
   await each(OPERATIONS, move)
   const took = (performance.now() - began) / 1000
   const { user, system } = process.cpuUsage(node)
-  // What was written to the log is told late.
+  // PostgreSQL updates the counters of the log with a delay.
   await pause(1500)
   const [after, spent] = [await logOf(sql), databaseSeconds()]
   const elapsed = (performance.now() - began) / 1000
@@ -221,13 +221,13 @@ function databaseSeconds(): { coordinator: number; workers: number } {
   return { coordinator: secondsOf(coordinator), workers: workers.reduce((sum, worker) => sum + secondsOf(worker), 0) }
 }
 
-/** Processor seconds of all processes of a server so far, those that clean and write behind included (Linux). */
+/** Processor seconds of all processes of a server so far, including those that clean and write in the background (Linux). */
 function secondsOf(server: PostgresServer): number {
   for (;;) {
     try {
       return presentSecondsOf(server)
     } catch (error) {
-      // A process has ended meanwhile. Its time is then part of the master's.
+      // A process has ended meanwhile. Its time is then part of the main process's time.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   }
@@ -240,7 +240,7 @@ function presentSecondsOf(server: PostgresServer): number {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /, '')
       .split(' ')
-    // Of the master also those of its children that have ended.
+    // For the main process, also the time of its children that have ended.
     const own = pid === String(master) ? [11, 12, 13, 14] : [11, 12]
     return own.reduce((sum, field) => sum + Number(fields[field]), 0)
   })

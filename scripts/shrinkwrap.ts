@@ -20,7 +20,7 @@ type Locked = {
 /** From the path of each package, such as `node_modules/a/node_modules/b`, to the package. The path of the project is empty. */
 export type Lock = { packages: Record<string, Locked>; [member: string]: unknown }
 
-/** What is not needed to install a package: which packages only development needs, addresses of downloads, and who wants money. */
+/** Members that are not needed to install a package: the marks of development dependencies, addresses of downloads, and requests for funding. */
 const LEFT_OUT = new Set(['resolved', 'dev', 'devOptional', 'peer', 'funding'])
 
 export function shrinkwrapOf(lock: Lock): Lock {

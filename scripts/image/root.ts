@@ -83,7 +83,7 @@ function normalizeModes(folder: string): void {
   }
 }
 
-/** Node, and the loader and the libraries, which Debian also keeps executable where the loader needs it. */
+/** Whether the file is an ELF file: Node, the loader or a library. Only these files are executable in the image. */
 function isProgram(path: string): boolean {
   return readFileSync(path).subarray(0, 4).equals(Buffer.from('\x7fELF', 'latin1'))
 }

@@ -1,6 +1,6 @@
 // @ts-check
 
-/** The script of docs/verify-receipt.html: takes a receipt by file, drop or paste, and shows the verdict. It reaches for nothing else. */
+/** The script of docs/verify-receipt.html: reads a receipt from a file, a drop or a paste, and shows the verdict. It sends no request. */
 
 import { checkReceipt } from '../../src/wallet/receipt.ts'
 import { describeVerdict } from '../../src/wallet/receipt-words.ts'
@@ -16,10 +16,10 @@ const slip = find(document, '#shown', HTMLTemplateElement)
 /** In bytes; a receipt has about two thousand. */
 const LONGEST = 1_000_000
 
-/** Only the latest receipt's verdict may be shown, whichever is read first. */
+/** Only the verdict on the latest receipt may be shown, even if an earlier file is read later. */
 let latest = 0
 
-/** @param {string} source where it came from, in words @param {() => Promise<string>} read */
+/** @param {string} source the source of the receipt, in words @param {() => Promise<string>} read */
 async function check(source, read) {
   const own = ++latest
   const text = await read().catch(() => '')
@@ -51,7 +51,7 @@ function lookOf(found) {
 }
 
 /**
- * Words go in as textContent only, so nothing in a receipt is ever markup; and of a receipt that does not hold, nothing goes in at all.
+ * Texts are set as textContent, so no part of a receipt becomes markup. If the receipt is not genuine, no part of it is shown.
  *
  * @param {string} source @param {import('../../src/wallet/receipt.ts').ReceiptVerdict} found @param {unknown} receipt
  */
@@ -70,7 +70,7 @@ function show(source, found, receipt) {
     find(body, '.paper', HTMLElement).textContent = /** @type {{ message: string }} */ (receipt).message
   }
   verdict.replaceChildren(shown)
-  // Heard at once; the rest is there to be read.
+  // A screen reader reads the verdict at once. The user can read the rest later.
   said.textContent = [words.title, ...words.remarks].join(' ')
   verdict.scrollIntoView({ block: 'nearest' })
 }
@@ -90,7 +90,7 @@ function element(tag, text) {
 }
 
 /**
- * What the page always has.
+ * An element that the page always has.
  *
  * @template {Element} T @param {ParentNode} within @param {string} selector @param {new () => T} kind @returns {T}
  */
@@ -103,14 +103,14 @@ function find(within, selector, kind) {
 /** @param {File | null | undefined} chosen */
 function checkFile(chosen) {
   if (!chosen) return
-  // A name is shown as text, and short: it may be anything.
+  // A name may contain anything, so it is shown as text and shortened.
   const name = [...chosen.name.replace(/[\p{Cc}\p{Cf}\p{DI}\u2800]/gu, '')].slice(0, 60).join('')
   void check(`The file ${name}`, () => (chosen.size > LONGEST ? Promise.resolve('') : chosen.text()))
 }
 
 file.addEventListener('change', () => {
   checkFile(file.files?.[0])
-  // So that the same file, changed meanwhile, can be chosen again.
+  // The input is cleared, so that the same file, changed meanwhile, can be chosen again.
   file.value = ''
 })
 
@@ -119,7 +119,7 @@ form.addEventListener('submit', (event) => {
   void check('What you pasted', () => Promise.resolve(pasted.value))
 })
 
-// Pasting is all there is to do, so nobody has to press the button as well.
+// A paste checks the receipt at once, so that the user need not press the button.
 pasted.addEventListener('paste', () => setTimeout(() => form.requestSubmit()))
 
 for (const name of ['dragenter', 'dragover']) {

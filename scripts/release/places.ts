@@ -1,4 +1,4 @@
-/** Where the version of package.json is repeated. `npm version` writes all of these places, and a test compares them. */
+/** The places in which the version of package.json is repeated. `npm version` writes all of these places, and a test compares them. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,4 +1,4 @@
-/** How the files of a release came into being: an in-toto statement with the provenance of SLSA 1.0. The statement itself is not signed. */
+/** How the files of a release were made: an in-toto statement with the provenance of SLSA 1.0. The statement itself is not signed. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
