@@ -45,6 +45,6 @@ export type Admin = {
   trustedProxies: string[]
   /** for the probe of `grantor doctor` */
   loginSecrets: readonly string[]
-  /** if absent, the server speaks plain http behind a proxy */
+  /** if absent, the server uses plain http behind a proxy */
   tls?: ServerOptions | undefined
 }

@@ -17,7 +17,7 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
       openapi: '3.1.0',
       info: {
         title: 'Grantor admin API',
-        // Without the commit, which says nothing about the API.
+        // Without the commit, which does not change the API.
         version: version.split('+', 1).join(),
         description:
           'Everything that the commands do for clients, resources, operators, grants, sessions and keys, and the audit trail. Access tokens are those of the service itself, for this resource.',

@@ -87,7 +87,7 @@ async function readText(response: Response, limit: number): Promise<string> {
   let size = 0
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
-    // SweptKind the loop closes the connection.
+    // Leaving the loop closes the connection.
     if (size > limit) throw new Unavailable('too_long')
     chunks.push(chunk)
   }

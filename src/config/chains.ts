@@ -88,8 +88,8 @@ function faultOfUrl(text: unknown): string | null {
 }
 
 /**
- * One RPC that lies could sign in any caller as any contract wallet. So two RPCs must agree, or the operator accepts a
- * single one explicitly.
+ * A false answer of one RPC could sign in any caller as any contract wallet. So two RPCs must agree, or the operator accepts a single
+ * one explicitly.
  */
 function faultOfUrls(rpc: string[], oneRpc: boolean): string | null {
   const [first, second] = rpc.map((text) => new URL(text)) as [URL, URL | undefined]

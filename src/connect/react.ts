@@ -16,7 +16,7 @@ export type SignIn = {
   /** Opens the window. Call it in the handler of a click. */
   signIn: () => void
   cancel: () => void
-  /** Revokes the tokens, and forgets the user in any case. */
+  /** Revokes the tokens. The user is signed out of the app even if the revocation fails. */
   signOut: () => void
 }
 

@@ -203,7 +203,7 @@ ${form && draftId !== '' && html`<a class="button quiet" id="edit" href="${path}
 
 async function carryOut(console: Console, change: ChangePages, visit: Visit, fields: Fields): Promise<FastifyReply> {
   const { operation } = change
-  // Before the input is checked, so that an operator without the scope learns nothing else.
+  // The scope is checked before the input, so that an operator without the scope gets no other fault.
   requireScope(visit.actor, operation.scope)
   const present = operation.kind === 'change' ? await presentOf(visit, change) : null
   const result = await visit.run(operation, givenBy(change, visit, fields, present))

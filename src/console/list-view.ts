@@ -30,7 +30,7 @@ export function viewOfList({ query }: Visit, { input: members = [] }: Pick<Opera
   }
 }
 
-/** A form that also works without script. With script, the list follows while the operator types. */
+/** A form that also works without script. With script, the list is updated while the operator types. */
 export function listForm({ place, members, entered }: ListView): Html | false {
   const shown = members.filter(({ label }) => label !== undefined)
   if (shown.length === 0) return false

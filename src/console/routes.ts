@@ -51,7 +51,7 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Se
   })
 }
 
-/** A refusal is a page that says why. */
+/** A refusal is a page with the reason. */
 function replyWithPages(server: FastifyInstance, admin: Admin): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error)

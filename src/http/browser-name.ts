@@ -1,6 +1,7 @@
 /**
- * The browser and the system of a request, for the list of sessions of an account and for the page of a cross-device login. The names come
- * from these tables only, so a request cannot choose what a page shows. The headers are untrusted: the names help a user, and decide nothing.
+ * The browser and the system of a request, for the list of sessions of an account and for the page of a cross-device login. The names come from
+ * these tables only, so a request cannot choose what a page shows. The headers are untrusted: the names help a user, and no access depends on
+ * them.
  */
 import type { FastifyRequest } from 'fastify'
 
@@ -19,7 +20,7 @@ const BRANDS: Marks = [
   ['"Chromium"', 'Chromium'],
 ]
 
-/** Products of `User-Agent`. Most browsers also name the browsers that they want to be taken for, so the order counts. */
+/** Products of `User-Agent`. Most browsers also name other browsers, for compatibility, so the order of this table counts. */
 const PRODUCTS: Marks = [
   ['MetaMaskMobile', 'MetaMask'],
   ['EdgA/', 'Edge'],

@@ -139,7 +139,7 @@ function tokenChallenge({ error, description, tokenScheme }: OAuthError): string
   const scope = error === 'insufficient_scope' ? ', scope="openid"' : ''
   const why = `error="${error}", error_description="${description}"${scope}`
   if (tokenScheme === 'DPoP') return `DPoP realm="grantor", ${why}, ${DPOP_ALGS}`
-  // A caller that presents a bound token without a proof must learn what is missing.
+  // The response to a caller that presents a bound token without a proof names what is missing.
   return error === 'invalid_token' ? `${BEARER_CHALLENGE}, ${why}, DPoP ${DPOP_ALGS}` : `${BEARER_CHALLENGE}, ${why}`
 }
 

@@ -82,6 +82,6 @@ export type Service = {
   trustedProxies: string[]
   /** whether the process is stopping, so that readiness ends; if absent, never */
   isStopping?: (() => boolean) | undefined
-  /** TLS options; if absent, the server speaks plain http behind a proxy */
+  /** TLS options; if absent, the server uses plain http behind a proxy */
   tls?: SecureServerOptions | undefined
 }

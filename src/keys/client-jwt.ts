@@ -18,7 +18,7 @@ export type ClaimedJwt = {
   typ: string | null
   alg: string
   kid: string | null
-  /** the key in the header, which proves only itself (RFC 9449 §4.2) */
+  /** the key in the header, which proves only that the caller has this key (RFC 9449 §4.2) */
   jwk: unknown
   claims: Record<string, unknown>
   signed: Buffer

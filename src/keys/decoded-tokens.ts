@@ -1,5 +1,5 @@
 /**
- * The decoded claims of the access tokens that were presented lately, because an API asks about the same token again and again.
+ * The decoded claims of the access tokens that were presented lately, because an API introspects the same token many times.
  *
  * Only tokens that a key of the ring signed are added, so forged tokens cannot fill the cache or evict entries. An
  * entry shows what was issued, not that the token is still valid: expiry, client and grant are checked every time. The
@@ -43,7 +43,7 @@ export class DecodedTokens {
     return claims
   }
 
-  /** Call this only for a token whose signature holds. */
+  /** Call this only for a token whose signature is valid. */
   remember(name: string, claims: AccessTokenClaims): void {
     if (claims.exp > this.#now()) this.#put(name, claims)
   }

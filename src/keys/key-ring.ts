@@ -81,7 +81,7 @@ export class KeyRing {
     this.#doubt = why
   }
 
-  /** The ring holds every stored key. */
+  /** The ring has every stored key. */
   trust(): void {
     this.#doubt = null
   }

@@ -30,7 +30,7 @@ const KEYS_AT_MOST = 20
 /** Members of private and of symmetric keys (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Imports one JWK. If the key cannot be used, the result is a text that says why. */
+/** Imports one JWK. If the key cannot be used, the result is a text with the reason. */
 export function openPublicJwk(jwk: unknown, rules: KeyRules = 'registered'): ClientKey | string {
   if (!isRecord(jwk)) return 'is not a JWK (RFC 7517)'
   const { kid, kty, crv, alg, use, key_ops: operations } = jwk

@@ -65,7 +65,7 @@ export type LoginServerOptions = {
   tracing?: Tracing | undefined
   /** Whether the process is stopping, so that readiness ends; if absent, never. */
   isStopping?: (() => boolean) | undefined
-  /** TLS options; if absent, the server speaks plain http behind a proxy. */
+  /** TLS options; if absent, the server uses plain http behind a proxy. */
   tls?: SecureServerOptions | undefined
 }
 

@@ -10,7 +10,7 @@ const CLIENT_ID_AT_MOST = 300
 // Printable ASCII that a text to sign may contain, without `#`, `@`, quotes, percent signs and brackets except those of IPv6.
 const URL_CLIENT_ID = /^https?:\/\/[A-Za-z0-9.:[\]-]+\/[A-Za-z0-9\-._~!$&()*+,;=:/?]+$/
 
-/** Whether a client id is a URL and not the id of a registered client. Says nothing about the rules for the URL. */
+/** Whether a client id is a URL and not the id of a registered client. Does not check the rules for the URL. */
 export function looksLikeClientIdUrl(clientId: string): boolean {
   return clientId.startsWith('https://') || clientId.startsWith('http://')
 }

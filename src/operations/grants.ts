@@ -1,4 +1,4 @@
-/** Grants of users: reading and ending them. */
+/** Grants of users: reads and ends them. */
 import { Type } from 'typebox'
 import { endOneGrant } from '../domain/consent/end-grants.ts'
 import { countMatching } from '../domain/consent/end-matching.ts'

@@ -72,7 +72,7 @@ export type Service = {
   findName(name: string): Promise<NamedAddress | { kind: 'off' }>
   /** Sends a signed test to a webhook, and waits for the response. On the command line it needs the secret, as `keys` does. */
   testWebhook(webhook: StoredWebhook): Promise<Attempt>
-  /** Signs a browser out, and notifies the apps that want it. */
+  /** Signs a browser out, and notifies the apps that registered a logout URI. */
   endSession(session: Session): Promise<void>
 }
 

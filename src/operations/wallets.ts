@@ -1,4 +1,4 @@
-/** Wallets: finding one by the beginning of its address or by its name, and why one was refused lately. */
+/** Wallets: finds one by the beginning of its address or by its name, and lists its latest refused sign-ins. */
 import { Type } from 'typebox'
 import { walletOf } from './grants.ts'
 import { column, type RecordKind, readPage, type Subject } from './operation.ts'

@@ -44,7 +44,7 @@ export type Reader = Language & {
   look?: Look | undefined
 }
 
-/** `intl`: the locale for dates and numbers, if it is not `tag`. A day is in UTC, because the server does not know the reader's time zone. */
+/** `intl`: the locale for dates and numbers, if it is not `tag`. A day is in UTC, because a request does not contain the reader's time zone. */
 export function defineLanguage(given: Pick<Language, 'tag' | 'name' | 'texts'> & { dir?: 'rtl'; intl?: string }): Language {
   const { tag, name, texts, dir = 'ltr', intl = tag } = given
   let formats: Formats | undefined

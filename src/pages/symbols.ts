@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts'
 
-/** Small line drawings in the colour of the text around them. They repeat what the text says. */
+/** Small line drawings in the colour of the text around them. They repeat the meaning of the text. */
 export type SymbolName = 'stop' | 'wait' | 'info' | 'done' | 'host' | 'device' | 'clock' | 'calendar' | 'tick'
 
 export function symbol(name: SymbolName): Html {

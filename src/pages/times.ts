@@ -2,8 +2,8 @@ import { type Html, html } from './html.ts'
 import type { Language } from './languages.ts'
 
 /**
- * Times in plain words. A day is written in UTC, because the server does not know the reader's time zone. Relative
- * times need no time zone.
+ * Times in plain words. A day is written in UTC, because a request does not contain the reader's time zone. Relative times need no time
+ * zone.
  */
 
 /** "20 December 2026". Epoch seconds. */

@@ -23,9 +23,9 @@ export interface AccessToken {
    * absent for a bearer token.
    */
   keyThumbprint?: string
-  /** `auth_time`, epoch seconds: when the user last signed in (RFC 9068 §2.2.1, RFC 9470 §6.1); absent if the token does not say it. */
+  /** `auth_time`, epoch seconds: when the user last signed in (RFC 9068 §2.2.1, RFC 9470 §6.1); absent if the token does not have the claim. */
   authTime?: number
-  /** `acr`: how the user signed in (RFC 9068 §2.2.1); absent if the token does not say it. */
+  /** `acr`: how the user signed in (RFC 9068 §2.2.1); absent if the token does not have the claim. */
   acr?: string
   /** Every claim as it was signed. */
   claims: Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { ResourceError } from './resource-error.ts'
 
-/** What each challenge of one API says. */
+/** What is the same in each challenge of one API. */
 export interface ChallengeOptions {
   /** the API's name */
   realm: string

@@ -1,6 +1,6 @@
 import type { AccessToken } from './access-token.ts'
 
-/** Forgotten with its request. */
+/** An entry is removed when its request is garbage collected. */
 const tokens = new WeakMap<object, AccessToken>()
 
 /** Keeps the checked token of a request for its handler. */
@@ -11,7 +11,7 @@ export function keepAccessToken(request: object, token: AccessToken): void {
 /**
  * The checked access token of a request.
  *
- * @throws Error if no `requireToken` ran before the handler: a route that someone forgot to protect must not work.
+ * @throws Error if no `requireToken` ran before the handler: a route that is not protected by mistake must not work.
  */
 export function accessTokenOf(request: object): AccessToken {
   const token = tokens.get(request)

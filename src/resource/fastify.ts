@@ -43,7 +43,7 @@ export function serveMetadata(resource: ProtectedResource) {
 export function requireToken(resource: ProtectedResource, needs?: Needs) {
   return async (request: Request, reply: Reply): Promise<unknown> => {
     const { raw, originalUrl: url, method } = request
-    // Node's own request, because it still shows a header that was sent twice.
+    // Node's request object, because it also has the headers that were sent twice.
     const presented = { headers: raw.headers, ...(raw.rawHeaders ? { rawHeaders: raw.rawHeaders } : {}), url, method }
     const admission = await resource.admit(presented, needs)
     if (admission.kind === 'refused') return send(reply, admission.answer)

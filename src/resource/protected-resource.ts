@@ -17,7 +17,7 @@ export interface ProtectedResourceOptions extends Omit<TokenCheckOptions, 'audie
   name?: string
   /** The address of a page for developers, such as `https://api.example.com/docs` (RFC 9728 §2). */
   documentation?: string
-  /** Called with each refusal, for the API's log: `reason` says which check failed. */
+  /** Called with each refusal, for the API's log: `reason` names the check that failed. */
   onRefusal?: (error: ResourceError) => void
 }
 
@@ -135,7 +135,7 @@ function metadataOf(options: ProtectedResourceOptions): ProtectedResourceMetadat
   const { resource, issuer, scopesSupported = options.scopes, name, documentation, header, dpop } = options
   const metadata: ProtectedResourceMetadata = { resource, authorization_servers: [issuer] }
   if (scopesSupported?.length) metadata.scopes_supported = scopesSupported
-  // §2: an empty list says that no method of RFC 6750 is supported.
+  // §2: an empty list means that no method of RFC 6750 is supported.
   const isStandardHeader = header === undefined || header.toLowerCase() === 'authorization'
   metadata.bearer_methods_supported = dpop?.required || !isStandardHeader ? [] : ['header']
   if (name !== undefined) metadata.resource_name = name

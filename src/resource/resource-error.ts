@@ -1,6 +1,6 @@
 import type { ProofReason, ResourceReason, ResourceReasonOf } from './resource-reasons.ts'
 
-/** The codes of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3, and one more for "could not check". */
+/** The codes of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3, and one for a token that could not be checked. */
 type ErrorCode =
   | 'invalid_request'
   | 'invalid_token'
@@ -94,7 +94,7 @@ export const refuse = {
       reason,
     }),
 
-  // One wording for all faults: the log names the failed check, and an attacker must not learn it.
+  // One wording for all faults: only the log names the failed check, because the name would help an attacker.
   invalidToken: (reason: ResourceReasonOf<'invalid_token'>) =>
     new ResourceError({
       status: 401,

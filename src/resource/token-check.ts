@@ -56,8 +56,7 @@ export interface TokenCheckOptions {
  *
  * @param needs.scopes scopes that this call needs in addition to those of the options
  * @param needs.maxAge the largest number of seconds since the sign-in; `needs.acrValues`: the accepted ways of signing in
- * @param needs.htm the method that a DPoP proof must name, if it differs from the request's; `needs.htu` likewise the
- * address
+ * @param needs.htm the method that a DPoP proof must name, if it differs from the request's; `needs.htu`: the address that it must name
  * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` of the response (RFC 6750 §3, RFC 9068 §4)
  */
 export interface TokenCheck {
@@ -75,8 +74,8 @@ export interface TokenCheck {
 export type Needs = Requirements & CalledAs
 
 /**
- * Checks what an operation needs of a token that was already checked: for an API that learns only from the body what
- * the operation needs.
+ * Checks what an operation needs of a token that was already checked: for an API in which the body of the request
+ * determines what the operation needs.
  *
  * @throws ResourceError 403 `insufficient_scope` or 401 `insufficient_user_authentication`
  */

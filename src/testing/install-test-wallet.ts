@@ -28,7 +28,7 @@ export type TestWalletOptions = {
 export type InstalledTestWallet = {
   /** how the wallet answers the next request for a signature */
   answer: WalletAnswer
-  /** the texts that the wallet was asked to sign, in order */
+  /** the texts of all requests for a signature, in order */
   readonly requested: readonly string[]
 }
 

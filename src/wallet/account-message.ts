@@ -36,8 +36,7 @@ const endEverythingStatements: ReadonlyMap<number, string> = new Map([
 /**
  * The text for signing in to the account page.
  *
- * @returns null if this version does not know the template's number: the caller responds with 410, never with "wrong
- * signature".
+ * @returns null if this version does not have the template: the caller responds with 410, never with "wrong signature".
  * @throws RangeError if a field that the service chose does not fit the grammar: a defect.
  */
 export function composeAccountMessage(fields: AccountFields): string | null {

@@ -69,8 +69,8 @@ function composeForApp(fields: ConsentFields): string | null {
 /**
  * Composes the text. The same fields always give the same bytes.
  *
- * @returns null if this version does not know the template's number, or if the template is not for this app or its scopes:
- * the caller responds with 410, never with "wrong signature".
+ * @returns null if this version does not have the template, or if the template is not for this app or its scopes: the caller responds
+ * with 410, never with "wrong signature".
  * @throws RangeError if a field does not fit the grammar: a defect, because registration refuses values that the text
  * cannot contain.
  */
@@ -83,7 +83,7 @@ function composeWebsiteConsent(fields: ConsentFields): string {
   return composeRegistered(fields, `at ${writeHost(fields.clientHost)}`)
 }
 
-/** Throws for a client id that is not a UUID: such a client is not registered, and its text must say so. */
+/** Throws for a client id that is not a UUID: such a client is not registered, and its text must state that. */
 function composeRegistered(fields: ConsentFields, place: string): string {
   const client = `urn:uuid:${checkForm('clientId', fields.clientId, forms.uuid)}`
   return composeConsent(fields, composePlainWords(fields, place), client)
@@ -144,8 +144,8 @@ function composePlainWords(fields: ConsentFields, place: string): string {
 const NO_TRANSFER = 'Signing costs no gas and makes no transfer.'
 
 /**
- * No operator registered the app. Only the host of its metadata document is proved, so the text names this host first. The app chose its
- * name, and the text says so. Null for the id of a registered client.
+ * No operator registered the app. Only the host of its metadata document is proved, so the text names this host
+ * first. The text states that the app chose its name. Null for the id of a registered client.
  */
 function composeMetadataConsent(fields: ConsentFields): string | null {
   const host = publisherOf(fields.clientId)

@@ -8,8 +8,8 @@ import { composeShortConsent, type ShortConsentFields } from './short-consent.ts
 export type ConsentTextFields = ShortConsentFields & Pick<ConsentFields, 'requestId'>
 
 /**
- * @returns null if this version does not know the template's number, or if the template is not for these fields: the caller responds
- * with 410, never with "wrong signature".
+ * @returns null if this version does not have the template, or if the template is not for these fields: the caller responds with 410,
+ * never with "wrong signature".
  * @throws RangeError if a field does not fit the grammar: a defect.
  */
 export function composeConsentText(fields: ConsentTextFields): string | null {

@@ -47,8 +47,8 @@ export type ContractClaim = {
  * Checks with every reader whether the contract at `address` accepts `signature` for `message`: one `eth_call` each,
  * all at once.
  *
- * - `valid`: all readers confirm it. If all readers return the same lie, the lie is believed; therefore a chain should
- *   have two readers of different operators.
+ * - `valid`: all readers confirm it. If all readers return the same wrong answer, it is accepted; therefore a chain
+ *   should have two readers of different operators.
  * - `malformed`: not `0x` and whole bytes in hexadecimal, over 8 kB of text, or a wrapper that does not decode.
  * - `not_proven`: all readers deny it. The wallet refuses, fails or returns anything but the magic value, or the
  *   address has no code of its own.

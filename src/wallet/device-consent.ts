@@ -20,7 +20,7 @@ export type DeviceConsentFields = Omit<ConsentFields, 'clientHost' | 'redirectUr
 }
 
 /**
- * @returns null if this version does not know the template's number.
+ * @returns null if this version does not have the template.
  * @throws RangeError if a field does not fit the grammar: a defect.
  */
 export function composeDeviceConsent(fields: DeviceConsentFields): string | null {

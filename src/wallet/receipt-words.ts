@@ -1,8 +1,7 @@
 /**
  * The verdict on a receipt in plain words, for the command line and for the page that checks a receipt offline.
  *
- * The words repeat only what a wallet signed, which is printable ASCII. For a receipt that does not hold, the words
- * repeat nothing of the receipt.
+ * The words repeat only what a wallet signed, which is printable ASCII. If the receipt is not genuine, the words repeat nothing of it.
  */
 
 import { publisherOf } from './consent-message.ts'
@@ -10,11 +9,11 @@ import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
 
 export type ReceiptWords = {
-  /** One sentence: whether the receipt holds. */
+  /** One sentence: whether the receipt is genuine. */
   title: string
   /** What follows from the verdict, in one or two sentences each. */
   remarks: string[]
-  /** Address, app, permissions and times; empty unless the receipt holds. */
+  /** Address, app, permissions and times; empty unless the receipt is genuine. */
   facts: [name: string, value: string][]
 }
 

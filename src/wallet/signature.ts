@@ -1,7 +1,7 @@
 /**
  * Proof that an ordinary wallet signed a text (`personal_sign`, ERC-191 version 0x45, which ERC-4361 requires).
  *
- * This check calls no chain. If a chain were called first, one lying node could sign in as any address.
+ * This check calls no chain. If a chain were called first, a false answer of one node would sign in any caller as any address.
  */
 
 import { secp256k1 } from '@noble/curves/secp256k1.js'

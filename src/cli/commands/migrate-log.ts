@@ -1,6 +1,6 @@
 /**
- * `grantor migrate --restored --log FILE`: compares a restored or promoted database with the log of the servers, and ends only what the log says
- * ended (docs/decisions/0079-what-a-promotion-lost.md).
+ * `grantor migrate --restored --log FILE`: compares a restored or promoted database with the log of the servers, and
+ * ends only what ended according to the log (docs/decisions/0079-what-a-promotion-lost.md).
  */
 import { createReadStream } from 'node:fs'
 import {

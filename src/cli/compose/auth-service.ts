@@ -92,7 +92,7 @@ export type AuthServiceRuntime = {
   /** absent if no collector is configured; the caller traces the store and the chains */
   tracing?: Tracing | undefined
   isStopping?: (() => boolean) | undefined
-  /** if absent, the server speaks plain http behind a proxy */
+  /** if absent, the server uses plain http behind a proxy */
   tls?: ServerOptions | undefined
   /** certificates of clients to trust in addition to the system's, PEM */
   ca?: string | undefined

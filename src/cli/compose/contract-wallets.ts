@@ -18,7 +18,7 @@ export type ConnectedChains = {
 
 type Connecting = {
   callWith?: CallWith | undefined
-  /** whether the chain is asked before a signature of a key is trusted */
+  /** whether the chain is called before the signature of a key is trusted */
   keyCheck?: boolean | undefined
 }
 

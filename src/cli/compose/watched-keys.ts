@@ -1,4 +1,4 @@
-/** Remembers the keys that a node has read, so that a scrape of the metrics reads nothing from the store. */
+/** Keeps in memory the keys that a node has read, so that a scrape of the metrics reads nothing from the store. */
 import type { KeyStore } from '../../domain/model/operator-store.ts'
 import type { KeyRecord } from '../../keys/key-ring.ts'
 import type { KeyTimes } from '../../ops/metrics/service-metrics.ts'

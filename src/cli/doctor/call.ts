@@ -9,7 +9,7 @@ const CALL_MS = 5_000
 
 export type Answered = { status: number; headers: IncomingHttpHeaders; body: string; localPort: number }
 
-/** Rejects with an error whose code says why there is no answer. */
+/** Rejects with an error whose code names the reason if there is no answer. */
 export function call(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const send = url.startsWith('https:') ? tlsRequest : plainRequest

@@ -1,4 +1,4 @@
-/** The certificates of all URLs, and their versions of TLS, as a client sees them. */
+/** The certificates of all URLs, and their versions of TLS, as a client receives them. */
 import { connect, type PeerCertificate, type SecureContextOptions } from 'node:tls'
 import { printable, reasonOf } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'

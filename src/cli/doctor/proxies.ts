@@ -86,7 +86,7 @@ function isIn(networks: readonly string[], address: string): boolean {
     if (bits === undefined) list.addAddress(network, family)
     else list.addSubnet(network, Number(bits), family)
   }
-  // A listener on :: sees IPv4 clients in this form.
+  // A listener on :: reports the addresses of IPv4 clients in this form.
   const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : ''
   const plain = isIP(mapped) === 4 ? mapped : address
   return isIP(plain) !== 0 && list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')

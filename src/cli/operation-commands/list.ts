@@ -20,7 +20,7 @@ export function listOptions({ subject }: Operation, { stream }: CommandWords): O
   }
 }
 
-/** How many records are wanted. */
+/** The number of records to print. */
 export function limitFrom({ subject }: Operation, { stream }: CommandWords, { limit: text, all }: Given): number {
   if (!stream) return Number.POSITIVE_INFINITY
   if (all && text !== undefined) throw new UsageError('--limit and --all contradict each other; give one of them')

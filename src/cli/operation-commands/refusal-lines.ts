@@ -9,7 +9,7 @@ export function commandErrorOf(error: unknown): unknown {
   const { code, message, faults, missing } = error
   if (missing) return new CommandError(missingLine(missing.subject, missing.id))
   if (code !== 'invalid_request') return new CommandError(asLine(message))
-  // The general sentence says nothing that the faults do not say.
+  // The faults are more precise than the general sentence.
   if (message === HAS_FAULTS) return new UsageError(faults.map(asLine))
   return new UsageError([asLine(message), ...faults.map((fault) => `- ${fault}`)])
 }

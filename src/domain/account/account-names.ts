@@ -4,7 +4,7 @@
  * Other servers are called only for accounts that have signed in. No request waits longer than 300 milliseconds: the account is then shown
  * without a name, and the answer is kept for the next request.
  *
- * A name decides nothing: sessions, grants and `sub` belong to the address (ERC-4361).
+ * A name has no effect: sessions, grants and `sub` belong to the address (ERC-4361).
  */
 import type { Address } from '../../wallet/address.ts'
 import type { AccountName, AccountNames, NameAnswer, SignedInAccount } from '../model/deps.ts'

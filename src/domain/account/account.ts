@@ -56,7 +56,7 @@ type Cursor = { wallet: Address } & (
 const CURSOR = sealedFormat<Cursor>('accountCursor')
 
 /**
- * What the session may see. A vouched session sees no receipts. `page` is a cursor of an earlier page; any other text returns the first
+ * The account page for a session. A vouched session gets no receipts. `page` is a cursor of an earlier page; any other text returns the first
  * page.
  */
 export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<ConnectedAccount> {

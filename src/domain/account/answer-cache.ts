@@ -1,4 +1,4 @@
-/** Answers of other servers, in bounded memory, each for as long as the answer says. Concurrent look-ups of one key share one answer. */
+/** Answers of other servers, in bounded memory, each for the time that the answer gives. Concurrent look-ups of one key share one answer. */
 
 export type Answer<Value> = {
   value: Value

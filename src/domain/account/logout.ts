@@ -106,7 +106,10 @@ export type LogoutAnswer =
   | { kind: 'stayed' }
   | { kind: 'broken' | 'expired' }
 
-/** Applies the user's decision, only in the session that saw the question. If that session has ended meanwhile, nothing more must end. */
+/**
+ * Applies the user's decision, only in the session to which the question was shown. If that session has ended meanwhile, nothing more must
+ * end.
+ */
 export async function answerLogout(
   deps: Deps,
   sealed: string,

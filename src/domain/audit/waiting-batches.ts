@@ -67,7 +67,7 @@ export class WaitingBatches {
   #rowOf({ lines, ...batch }: AuditBatch): WaitingBatch {
     const unsure = this.#unsure
     if (unsure?.writer === batch.writer && unsure.number === batch.number) return unsure
-    // The row of the other batch may exist, and may not.
+    // It is unknown whether the row of the other batch was stored, so a new series begins.
     if (unsure) [this.#series, this.#position, this.#previous] = [randomUUID(), 1, NO_LINE]
     const place = { series: this.#series, position: this.#position, previous: this.#previous }
     const row = { ...place, ...batch, size: lines.length, lines: JSON.stringify(lines) }

@@ -176,7 +176,7 @@ class DeliveryRun {
     const at = now()
     if (this.#failingSince === null) note('webhook_failing', this.#webhook, why)
     const failingSince = this.#failingSince ?? at
-    // 410: the receiver wants no more messages.
+    // 410 (Standard Webhooks): the receiver accepts no more messages.
     const isGivenUp = why === 'status_410' || at - failingSince >= GIVEN_UP_AFTER
     const wait = Math.min(Math.max(Math.floor((at - failingSince) / 2), RETRY.least), RETRY.most)
     const progress = { cursor: this.#cursor, failingSince, nextAt: at + wait, pausedAt: isGivenUp ? at : null }

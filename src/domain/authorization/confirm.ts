@@ -36,7 +36,10 @@ export function sealConfirmation(deps: Deps, client: Client, request: Authorizat
   return CONFIRMATION.seal(deps.keys, { request, sessionHash: hash, expiresAt, shownUnder: client.consent })
 }
 
-/** Continues the sealed request, only in the session that saw the page, so that another site cannot confirm for the user (RFC 6749 §10.12). */
+/**
+ * Continues the sealed request, only in the session to which the page was shown, so that another site cannot confirm for the user (RFC 6749
+ * §10.12).
+ */
 export async function confirm(
   deps: Deps,
   sealed: string,

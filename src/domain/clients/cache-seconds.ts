@@ -2,7 +2,7 @@
 
 type Bounds = { atLeast: number; atMost: number; usual: number }
 
-/** Seconds from `Cache-Control` less `Age`; `usual` if the response does not say. `no-store` and `no-cache` give the lower bound. */
+/** Seconds from `Cache-Control` less `Age`; `usual` if the response gives no time. `no-store` and `no-cache` give the lower bound. */
 export function cacheSeconds(headers: Readonly<Record<string, string | undefined>>, { atLeast, atMost, usual }: Bounds): number {
   const directives = (headers['cache-control'] ?? '')
     .toLowerCase()

@@ -18,7 +18,7 @@ import { readClientName } from './client-name.ts'
 export type MetadataFault = Extract<ReasonOf<'invalid_client'>, `metadata_${string}`>
 export type MemberFault = Extract<MetadataFault, ReasonOf<'invalid_client_metadata'> | ReasonOf<'invalid_redirect_uri'>>
 
-/** What the document says about the client. Scopes and resources are not in it: the operator decides about them. */
+/** The metadata in the document. Scopes and resources are not part of the document: the operator decides about them. */
 export type ClientMetadata = Pick<Client, 'name' | 'type' | 'redirectUris' | 'authMethod' | 'grantTypes' | 'jwks' | 'jwksUri'>
 
 const REDIRECT_URIS_AT_MOST = 20
@@ -65,7 +65,7 @@ export function readMembers(document: Record<string, unknown>, rules: MetadataRu
 type Allowance = Pick<Client, 'scopes' | 'defaultScopes' | 'resources'>
 const allowances = new WeakMap<OpenResources, Allowance>()
 
-/** What a client that no operator registered may request: to know who the user is, and the scopes of the resources that are open to its kind. */
+/** What a client that no operator registered may request: the identity of the user, and the scopes of the resources that are open to its kind. */
 export function allowanceWith(open: OpenResources): Allowance {
   const known = allowances.get(open)
   if (known) return known

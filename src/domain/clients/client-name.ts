@@ -41,7 +41,7 @@ export function readClientName(name: unknown, ownHost: string | null): string | 
   return wordsOf(visible).every(isAcceptable) ? visible : null
 }
 
-/** The words as a reader sees them, with `.` for everything that looks like a full stop. */
+/** The words with `.` for everything that looks like a full stop. */
 function wordsOf(name: string): string[] {
   const plain = name.replace(NARROW_SPACES, '').normalize('NFKC').toLowerCase()
   const dotted = plain.replace(DASHES, '-').replace(LIKE_A_FULL_STOP, '.')

@@ -157,7 +157,7 @@ function readAnswer(answer: ClientAnswer, rules: KeyRules): OpenJwkSet | string 
   return (json.kind === 'parsed' && openJwkSet(json.value, rules)) || 'not_a_key_set'
 }
 
-/** What the keys of a set say about the JWT. Without a set, one signature is checked all the same, so that the response time is the same. */
+/** Checks the JWT with the keys of a set. Without a set, one signature is checked too, so that the response time is the same. */
 export function verdictOf(set: OpenJwkSet | null, jwt: ClaimedJwt): KeyVerdict {
   const { keys, unusable } = set ?? { keys: [], unusable: [] }
   if (clientJwtHolds(jwt, keys)) return 'holds'

@@ -2,7 +2,8 @@
  * The entries of the feed: 16 bytes each, and the group of readers that may see the entry. Entries that may be forgotten at the same time are
  * in one block, so that no entry needs a time of its own, and forgetting is one step.
  *
- * An entry takes 26 to 52 bytes of memory, in arrays that the collector does not walk. A `Map` with a key for each entry takes four times as much.
+ * An entry takes 26 to 52 bytes of memory, in arrays that the garbage collector does not traverse. A `Map` with a key
+ * for each entry takes four times as much.
  */
 
 /** Bytes. A UUID, or the first half of a SHA-256. */

@@ -55,7 +55,7 @@ const STALE_AFTER = 2500
 /** Reads of the store that a reader can miss and still continue from its cursor. */
 const TICKS_AT_MOST = 240
 const LOGGED_AT_MOST = 50_000
-/** Reads of the store after the last reader. Then the node forgets the feed. */
+/** Reads of the store after the last reader has left. Then the node discards the feed. */
 const IDLE_AT_MOST = 120
 /** Milliseconds. Another node's clock may differ by this much, so a reader that comes from there gets these endings again. */
 const OTHER_NODE = 2000
@@ -327,7 +327,7 @@ export class EndingFeed {
     }
   }
 
-  /** Forgets old entries. Throws if the feed still has more entries than it may have. */
+  /** Removes old entries. Throws if the feed still has more entries than it may have. */
   #refuseIfTooLarge(at: number): void {
     if (!this.#state) return
     for (const entries of Object.values(this.#state.kinds)) entries.forget(at)
@@ -382,7 +382,10 @@ export class EndingFeed {
     state.messages.clear()
   }
 
-  /** Takes the readers that can read something new from the list; all of them after every second read, as a sign of life. */
+  /**
+   * Takes from the list the readers for which there is a new entry. After every second read takes all readers, so that each gets a message
+   * once a second.
+   */
   #waitingFor(state: State, { added }: Tick): Waiting[] {
     const keys = signingKeyIds(this.#parts.keys).join(' ')
     const isForAll = this.#reads % 2 === 0 || keys !== state.keys

@@ -2,8 +2,8 @@
  * A circuit breaker. After some calls in a row without a response, no call is made for some seconds, so that requests fail at once
  * and do not wait for the timeout. Then one call tries again, alone.
  *
- * A response with a wrong content is no such call. It costs no waiting, and a caller whose questions alone get a wrong answer must not stop the
- * questions of others.
+ * A response with a wrong content does not count: it causes no wait, and one caller whose questions get wrong answers
+ * must not stop the questions of others.
  */
 const LOST_AT_MOST = 5
 /** seconds */

@@ -74,7 +74,7 @@ type CompleteRequest = {
   browserKey: string | null
   /** the id of the session that the browser already has */
   sessionId: string | null
-  /** the names of the browser and of its system, as the request says */
+  /** the names of the browser and of its system, from the request */
   browser: string
 }
 

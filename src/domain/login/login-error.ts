@@ -1,6 +1,6 @@
 import { type LoginErrorCode, type LoginReasonOf, loginErrors } from '../../oauth/reasons.ts'
 
-/** An error code with a reason of this code. */
+/** An error code with one of its reasons. */
 type Arguments = { [Code in LoginErrorCode]: [error: Code, reason: LoginReasonOf<Code>] }[LoginErrorCode]
 
 /** An error for the login server. The login server gets the code, and the log gets the reason. Neither contains why a signature failed. */

@@ -1,9 +1,9 @@
 /**
  * Checks whether a signature proves an address: a signature by the key of the address, or one that the contract at the address accepts.
  *
- * The key is checked first, without calling the chain, unless the operator wants to know whether the account has switched its key off. A
- * contract is accepted only on the home chain, which the text must name (ERC-4361), and only if the address has never signed with its key:
- * that key still works, whatever code the address points to today (EIP-7702).
+ * The key is checked first, without calling the chain, unless the operator has turned on the check whether the account has switched its key off.
+ * A contract is accepted only on the home chain, which the text must name (ERC-4361), and only if the address has never signed with its key: that
+ * key still works, whatever code the address points to today (EIP-7702).
  */
 import { walletUnavailable } from '../../oauth/oauth-error.ts'
 import type { Address } from '../../wallet/address.ts'

@@ -37,7 +37,7 @@ export type Comparison = {
   firstUnreadable: string | null
   /** lines that the audit trail lacks */
   missing: number
-  /** what was active although the log says that it ended */
+  /** what was active although the log has a line of its end */
   revived: { grants: number; sessions: number; receipts: number; tokens: number }
   /** the lines of acts that operators must repeat */
   acts: string[]
@@ -169,7 +169,7 @@ class Comparing {
     this.#ends = ends
   }
 
-  /** Compares one line. Returns whether an operator must repeat what the line says. */
+  /** Compares one line. Returns whether an operator must repeat the act of the line. */
   async mustRepeat(line: LoggedLine, known: Known): Promise<boolean> {
     const effect = effectOf(line)
     switch (effect) {

@@ -1,7 +1,7 @@
 import { looksLikeClientIdUrl, looksLikeDynamicClientId } from '../../oauth/client-id-url.ts'
 import type { Client, ClientKind } from './records.ts'
 
-/** How the service knows the client. The form of the client id shows it. */
+/** The kind of a client, from the form of its id. */
 export function clientKindOf({ id }: Pick<Client, 'id'>): ClientKind {
   if (looksLikeClientIdUrl(id)) return 'metadata'
   return looksLikeDynamicClientId(id) ? 'dynamic' : 'registered'

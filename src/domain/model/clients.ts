@@ -30,7 +30,7 @@ export type Clients = {
   whyUnknown(clientId: string): UnknownReason
   /** Whether scripts of this origin may read the token endpoint's responses. */
   isPublicOrigin(origin: string): Promise<boolean>
-  /** Forgets the clients with these ids, which have changed. */
+  /** Removes the clients with these ids, which have changed, from memory. */
   forget(changed: Changed): void
 }
 

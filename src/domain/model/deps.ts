@@ -137,7 +137,7 @@ export type Deps = {
   hook: Hook | null
   /** epoch seconds */
   now: () => number
-  /** Notes a poll of a device (RFC 8628 §3.5). True if its previous poll was less than `interval` seconds ago, as far as this process knows. */
+  /** Notes a poll of a device (RFC 8628 §3.5). True if this process received its previous poll less than `interval` seconds ago. */
   devicePolls: { isTooSoon(requestId: string, interval: number): boolean }
   /** Registers a new grant, session or receipt for the next check of the bounds on one wallet (`bounds.ts`). */
   bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void; noteReceipt(receipt: Receipt): void }

@@ -92,8 +92,7 @@ export type Client = {
 }
 
 /**
- * How the service knows a client: from its registration in the store, from the metadata document at its client id, or from dynamic
- * registration (RFC 7591).
+ * The source of a client's metadata: the registration in the store, the metadata document at the client id, or dynamic registration (RFC 7591).
  */
 export const CLIENT_KINDS = ['registered', 'metadata', 'dynamic'] as const
 export type ClientKind = (typeof CLIENT_KINDS)[number]

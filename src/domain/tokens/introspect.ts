@@ -14,7 +14,7 @@ import type { Client } from '../model/records.ts'
 import { findFaultOfToken } from './grant-of-token.ts'
 
 /**
- * RFC 7662 §2.2: exactly these members. `aud` is present only if a resource server asks, `cnf` only if the token is bound to a key, and
+ * RFC 7662 §2.2: exactly these members. `aud` is present only if the caller is a resource server, `cnf` only if the token is bound to a key, and
  * `act` only if the token was issued in exchange for another one (RFC 8693 §4.1).
  */
 export type ActiveToken = {

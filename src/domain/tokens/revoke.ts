@@ -4,8 +4,8 @@
  * A refresh token of any generation ends its grant with all access tokens. An access token is revoked alone. §2.2: "invalid tokens do
  * not cause an error response", so the only error is for a valid token of another client.
  *
- * A revocation that is repeated writes nothing. It is only counted, and one line of the audit trail a minute has the number: a client that
- * repeats one dead token must not fill the database.
+ * A revocation that is repeated writes nothing. It is only counted, and one line of the audit trail a minute has the
+ * number: a client that repeats the revocation of one token must not fill the database.
  */
 import { randomUUID } from 'node:crypto'
 import { openAccessToken } from '../../keys/access-token.ts'

@@ -1,8 +1,8 @@
 /**
  * `/login/cross-device`: the page that a QR code of the login page opens on the device with the wallet.
  *
- * The page shows the letters that the other browser shows, the app, and from what kind of place the other browser asks, because an attacker
- * may have sent the link or shown the QR code (as at RFC 8628 §5.4). A cross-device login begins only with the form of this page.
+ * The page shows the letters that the other browser shows, the app, and the kind of place of the other browser, because an attacker may
+ * have sent the link or shown the QR code (as at RFC 8628 §5.4). A cross-device login begins only with the form of this page.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {

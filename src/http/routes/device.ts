@@ -1,7 +1,7 @@
 /**
  * `/device` (RFC 8628 §3.3): the user enters the code of a device, or arrives with the code in the URL, compares it, and goes on to sign.
  *
- * The page shows which client asks, for what, and from what kind of place, because an attacker may have sent the code (§5.4). So a login
+ * The page shows the client, its request, and the kind of place of the device, because an attacker may have sent the code (§5.4). So a login
  * for a device begins only with a form of this page.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

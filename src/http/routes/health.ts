@@ -18,7 +18,7 @@ export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Serv
   let checked = { at: Number.NEGATIVE_INFINITY, problem: Promise.resolve<string | null>(null) }
 
   async function problem(): Promise<string | null> {
-    // Not cached: a load balancer must learn this before the listener closes.
+    // Not cached: a load balancer must get this response before the listener closes.
     if (isStopping?.()) return 'stopping'
     // Concurrent probes share one check.
     if (Math.abs(deps.now() - checked.at) >= KEPT_FOR) checked = { at: deps.now(), problem: checkReadiness() }

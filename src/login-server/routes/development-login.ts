@@ -13,9 +13,8 @@ import { onlyMethods } from './only-methods.ts'
 type Needs = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
 
 /**
- * `POST /login/development`: the user entered an address; a page asks for approval. These are plain forms with stable
- * ids, for users and tools without a wallet. The approval is posted to `/login/development-wallet`, a refusal to
- * `/login/deny`.
+ * `POST /login/development`: the user entered an address; a page requests the approval. These are plain forms with stable ids, for
+ * users and tools without a wallet. The approval is posted to `/login/development-wallet`, a refusal to `/login/deny`.
  */
 export function addDevelopmentLoginRoute(server: FastifyInstance, { authService, now, developmentWallet }: Needs): void {
   const { accounts } = developmentWallet

@@ -12,9 +12,9 @@ import { onlyMethods } from './only-methods.ts'
 /** Accounts whose keys are public, and a function that signs with them: for development, under `grantor start` only. */
 export type DevelopmentWallet = {
   accounts: { address: string; label: string }[]
-  /** Whether any other address can sign in too, without proof: for users without a wallet. */
+  /** Whether any other address can sign in too, without proof: for developers without a wallet. */
   sign(address: string, message: string): Promise<string>
-  /** Whether any other address signs in too, unproven: for those who have no wallet at hand. */
+  /** Whether any other address can sign in too, without proof: for developers without a wallet. */
   takesAnyAddress?: boolean
 }
 

@@ -5,8 +5,8 @@ import { onlyMethods } from './only-methods.ts'
 /**
  * `/health/live` and `/health/ready`: the process responds. `/health/ready` fails once the process is stopping.
  *
- * Readiness does not depend on the auth service: if this server were taken out of rotation with the auth service, users
- * would see no page that asks them to try again.
+ * Readiness does not depend on the auth service: if this server were taken out of rotation with the auth service,
+ * users would get no page with the advice to try again.
  */
 export function addHealthRoutes(server: FastifyInstance, { isStopping }: { isStopping?: (() => boolean) | undefined }): void {
   server.get('/health/live', (_request, reply) => sendJson(reply, { status: 'ok' }))

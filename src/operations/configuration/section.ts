@@ -110,7 +110,7 @@ export type Kind<R extends object> = {
   faults(after: R, before: R | null, parts: PlanParts): Promise<string[]> | string[]
   /** of the records of the entries together with the others of the store, which `prune` removes after all other changes */
   faultsOfAll?(named: readonly R[], others: readonly R[], parts: PlanParts): string[]
-  /** what the plan says besides the changed members */
+  /** what the plan shows besides the changed members */
   effects?(step: Step<R>, parts: PlanParts): Promise<Partial<PlannedChange>> | Partial<PlannedChange>
   /** the members of a record in the export, if they are not those of the table */
   exported?(members: Members, record: R, store: Store): Promise<Members>

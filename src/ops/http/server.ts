@@ -22,7 +22,7 @@ export type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyRep
 
 type HttpServerParts = {
   logger: FastifyBaseLogger
-  /** if absent, the server speaks plain http behind a proxy */
+  /** if absent, the server uses plain http behind a proxy */
   tls?: ServerOptions | undefined
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]

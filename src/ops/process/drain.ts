@@ -11,10 +11,9 @@ export type Drain = {
 }
 
 /**
- * A server must not close a connection on which a load balancer is about to send a request: the balancer could not know
- * whether the request was carried out, and would fail it. So during the drain only a response with `Connection: close`
- * (RFC 9112 §9.6) closes a connection. Connections that are still open and idle after the drain belong to clients that
- * had time to notice and will send nothing more.
+ * A server must not close a connection on which a load balancer is about to send a request: the balancer could not determine whether the request
+ * was carried out, and would fail it. So during the drain only a response with `Connection: close` (RFC 9112 §9.6) closes a connection.
+ * Connections that are still open and idle after the drain belong to clients that had time to notice and will send nothing more.
  */
 export function createDrain(seconds: number): Drain {
   let begun = false

@@ -4,7 +4,7 @@ import { layout, slip } from '../layout.ts'
 import { type Account, accountLabel } from '../parts.ts'
 import { appTitle, fill } from '../words.ts'
 
-/** Asks, with one button, whether to sign out of this browser, because an app or a link requests it. */
+/** The question whether to sign out of this browser, with one button, if an app or a link requests it. */
 export type SignOut = Account & {
   /** Path of the same origin that the form posts to. */
   action: string

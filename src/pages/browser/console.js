@@ -1,7 +1,7 @@
 /*
- * A page that shows live numbers or a job refreshes its main part every few seconds, while the page is visible. Without script a
- * <meta http-equiv="refresh"> in <noscript> does the same. Values that are often copied get a button. A list follows its search form while
- * the operator types; without script the form has a button.
+ * A page that shows live numbers or a job refreshes its main part every few seconds, while the page is visible. Without script a <meta
+ * http-equiv="refresh"> in <noscript> does the same. Values that are often copied get a button. A list is updated while the operator types in its
+ * search form; without script the form has a button.
  */
 const main = /** @type {HTMLElement} */ (document.querySelector('main'))
 

@@ -41,7 +41,7 @@ const view = {
     const moved = at('review').hidden
     show('review')
     speak([], [])
-    // From the top the user sees what the app may do, and the buttons
+    // The top of the page shows what the app may do, and the buttons
     if (moved) at('review-title').focus({ preventScroll: true })
     if (moved) scrollTo(0, 0)
   },

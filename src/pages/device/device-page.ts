@@ -8,7 +8,7 @@ import { symbol } from '../symbols.ts'
 import type { Texts } from '../texts/english.ts'
 import { appTitle, fill, fillPlain } from '../words.ts'
 
-/** Asks for the code of a device (RFC 8628 §3.3). A plain form, so that it works in every browser. */
+/** The form for the code of a device (RFC 8628 §3.3). A plain form works in every browser. */
 export function deviceCodePage({ action, isWrong = false }: { action: string; isWrong?: boolean }, reader: Reader): string {
   const words = reader.texts.device
   return layout({

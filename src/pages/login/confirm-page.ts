@@ -5,7 +5,7 @@ import { layout, slip } from '../layout.ts'
 import { type Account, accountLabel, appHeading, permissions, type Scope } from '../parts.ts'
 import { appTitle, fill, fillPlain, hostnameOf } from '../words.ts'
 
-/** Asks the signed-in user, with one button, whether an app may continue (OpenID Connect Core §3.1.2.1, RFC 8252 §8.6). */
+/** The question to the signed-in user whether an app may continue, with one button (OpenID Connect Core §3.1.2.1, RFC 8252 §8.6). */
 export type Confirm = ClientPlace &
   Account & {
     /** Path or URL of the same origin that the form posts to. */

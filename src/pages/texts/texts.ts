@@ -3,8 +3,8 @@ import { OWN_DESCRIPTIONS } from '../../oauth/own-descriptions.ts'
 /**
  * Every text on the pages, ready for translation.
  *
- * `{app}`, `{host}`, `{wallet}`, `{account}`, `{wait}` … are placeholders that `fill` (words.ts) replaces. An error
- * text says what happened, that nothing is lost if nothing is, and what to do next.
+ * `{app}`, `{host}`, `{wallet}`, `{account}`, `{wait}` … are placeholders that `fill` (words.ts) replaces. The text
+ * of an error has three parts: what happened, that nothing is lost (if that is true), and what to do next.
  */
 export const texts = {
   promise: 'Nobody here will ever ask for your recovery phrase or your private key.',

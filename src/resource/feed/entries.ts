@@ -1,5 +1,5 @@
 /**
- * Sets of entries of 16 bytes. An entry takes 20 to 30 bytes of memory, in arrays that the garbage collector does not walk. A `Set` of texts
+ * Sets of entries of 16 bytes. An entry takes 20 to 30 bytes of memory, in arrays that the garbage collector does not traverse. A `Set` of texts
  * takes about 90 (`npm run bench -- feed`).
  */
 

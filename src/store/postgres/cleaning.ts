@@ -42,7 +42,7 @@ function sweeping(connection: Connection, table: SweptTable): (of: Parameters<Cl
   }
 }
 
-// The present moment, computed from the row that is inserted: Citus does not allow a clock in ON CONFLICT.
+// The present time, computed from the row that is inserted: Citus does not allow a clock in ON CONFLICT.
 const ASKED_AT = '(excluded.expires_at - :lifetime::bigint)'
 
 export function createCleaning(connection: Connection): CleaningStore {

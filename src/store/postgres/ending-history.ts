@@ -11,7 +11,7 @@
  */
 import { LATE_BY_AT_MOST } from '../../domain/model/request-store.ts'
 
-/** One look at a server. The scan that follows sees every transaction that the look sees. */
+/** One look at a server. Every transaction that is visible to the look is visible to the scan that follows. */
 export type Look = {
   /** epoch seconds, read before `next` */
   at: number
@@ -56,7 +56,7 @@ export function knownAfter({ marks, xmax, running }: History): { seen: number; o
   return { seen: (marks.at(-1)?.at ?? 0) - 1, oldest: running[0] ?? xmax }
 }
 
-/** The first transaction that the previous look did not see, and that this look sees. */
+/** The first transaction that was not visible to the previous look, and that is visible to this one. */
 function firstFinished({ xmax, running }: History, look: Look): number | null {
   const isFinished = (id: number) => id < look.xmax && !look.running.includes(id)
   let next = xmax

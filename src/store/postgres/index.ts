@@ -153,7 +153,7 @@ export async function otherVersionsOnPostgres(address: PostgresAddress): Promise
   return rows.map(({ other }) => other)
 }
 
-/** Uses a server without the retries of a running service: an operator wants to see an error at once. */
+/** Uses a server without the retries of a running service, so that an operator sees an error at once. */
 async function using<Result>(
   address: PostgresAddress,
   purpose: Purpose,

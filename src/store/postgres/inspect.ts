@@ -56,7 +56,7 @@ export async function inspectPostgres(address: PostgresAddress): Promise<Inspect
   return [...servers, ...machines.filter((machine) => !isNamed(machine))]
 }
 
-/** One server, and the other machines of its cluster as this server sees them. */
+/** One server, and the other machines of its cluster according to this server. */
 async function inspectServer(
   address: PostgresAddress,
   at: { host: string; port: number },

@@ -1,4 +1,4 @@
-/** The redemption of a code on PostgreSQL: insert a reserved row, read the epoch and the session, then claim the row; the claim decides. */
+/** The redemption of a code on PostgreSQL: insert a reserved row, read the epoch and the session, then claim the row. One claim succeeds. */
 
 import type { EndReason } from '../../domain/model/records.ts'
 import {
@@ -108,7 +108,7 @@ function prepareRedemption(connection: Connection) {
   return { insert, claim, end: preparingEnd(connection), read: preparingRead(connection) }
 }
 
-/** Returns a function that says whether the wallet or the session of a code ended after the code was issued. */
+/** Returns a function from a code to whether its wallet or its session ended after the code was issued. */
 function checkingEndings(connection: Connection): (grant: NewGrant) => Promise<RedemptionRefusal | null> {
   const { readEpoch } = createWalletStore(connection)
   const session = connection.prepareBatched<SessionState>({

@@ -38,7 +38,7 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
   }
 }
 
-/** Returns a function that says whether the wallet or the session of a code ended after the code was issued. */
+/** Returns a function from a code to whether its wallet or its session ended after the code was issued. */
 function checkingEndings(connection: Connection): (grant: NewGrant) => RedemptionRefusal | null {
   const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
   const session = connection.prepareWrite('SELECT ended_at, replaced_by FROM sessions WHERE hash = ?')
