@@ -307,7 +307,7 @@ test('GrantorWorkersEnd fires if workers are killed, and GrantorDown if the whol
 })
 
 // These faults take a cluster, or an outage of minutes. The metrics are those of the product, on a listener of its own.
-test('GrantorAuditLinesLost, GrantorAuditHeadOld, GrantorFeedBehind and GrantorDatabaseMachineAway fire if their metrics say so', async ({
+test('GrantorAuditLinesLost, GrantorAuditHeadOld, GrantorFeedBehind and GrantorDatabaseMachineAway fire on their metrics', async ({
   service,
   prometheus,
 }) => {

@@ -43,7 +43,7 @@ describe('The help of the command line', () => {
     expect(err).toContain('clients create')
   })
 
-  test('The name of a group of commands, such as clients, lists the commands of this group', async () => {
+  test('The name of a group of commands, such as clients, prints the commands of this group', async () => {
     expect(await run(['clients'])).toMatchObject({ exit: 2, err: expect.stringContaining('rotate-secret') })
     const help = await run(['clients', '--help'])
     expect(help.exit).toBe(0)

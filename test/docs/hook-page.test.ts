@@ -22,7 +22,7 @@ import { testWallet } from '../support/wallet.ts'
 const BLOCKS = blocksOf('operating/hook.md')
 const textOf = (mark: string) => BLOCKS.find((block) => block.mark === mark)?.text ?? expect.fail(`no block ${mark}`)
 
-test('This file has each block of the page', () => {
+test('Each block of docs/operating/hook.md is tested in this file', () => {
   expect(BLOCKS.map(({ mark }) => mark)).toEqual(['settings', 'helm', 'compose', 'question', 'answers', 'hook.mjs', 'hook.py'])
 })
 

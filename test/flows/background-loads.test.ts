@@ -55,12 +55,12 @@ async function openApp(body: string): Promise<void> {
   await page.goto(`${appUrl}/`)
 }
 
-test('An image gets no code', async () => {
+test('An image whose address is an authorization request gets no code', async () => {
   await openApp(`<img src="${authorizeUrl().replaceAll('&', '&amp;')}">`)
   await expect.poll(reasons).toEqual(['subresource_load'])
 })
 
-test('A script that calls fetch gets no code', async () => {
+test('A script that fetches an authorization request gets no code', async () => {
   await openApp('')
   await page.evaluate((url) => fetch(url, { mode: 'no-cors', credentials: 'include' }), authorizeUrl())
   await expect.poll(reasons).toEqual(['subresource_load'])

@@ -180,7 +180,7 @@ test("The account page is 503 and ends nothing while the wallet's signature cann
 })
 
 describe('The session and the consent of a signature that is no longer valid', () => {
-  test("They end when the check fails: the app's next request leads to the login, not to a code that cannot be redeemed", async () => {
+  test("If the check of a contract wallet's signature fails, its session and its consent end: the app's next request leads to the login, not to a code that cannot be redeemed", async () => {
     const connected = await home.connect(wallet)
     await removeAlice()
     await connected.walk.exchange(home.client, await nextCode(connected))

@@ -69,7 +69,7 @@ test.each([
   },
 )
 
-test('No verdict is given if no RPC is named, or if one of two RPCs does not respond or lies', async () => {
+test('No verdict is given if no RPC is named, or if one of two RPCs does not respond or gives another answer', async () => {
   const wallet = await home.undeployedWalletOf(bob)
   const { body } = await download(await home.connect(wallet), wallet)
   const verdictOf = async (...rpcs: string[]) => {
@@ -83,7 +83,7 @@ test('No verdict is given if no RPC is named, or if one of two RPCs does not res
   }
 })
 
-test('A receipt with a changed text or another signature is not accepted, whatever the chain says', async () => {
+test('A receipt with a changed text or another signature is not accepted, whatever the chain returns', async () => {
   const wallet = await home.walletOf(alice)
   const receipt = (await download(await home.connect(wallet), wallet)).json()
   const message = (receipt.message as string).replace('MyApp', 'Another')
@@ -93,7 +93,7 @@ test('A receipt with a changed text or another signature is not accepted, whatev
   }
 })
 
-test('A receipt is no longer accepted after its owner was removed: the check shows what the wallet says today', async () => {
+test('A receipt is no longer accepted after its owner was removed: each check calls the contract of the wallet', async () => {
   const wallet = await home.changeableWalletOf(alice)
   const { body } = await download(await home.connect(wallet), wallet)
   expect((await verify(body, home.chain.url)).exit).toBe(0)

@@ -44,17 +44,23 @@ async function expectUnavailable(): Promise<void> {
 }
 
 describe('If both RPCs fail, the owner and a forger both get 503 with Retry-After, and the challenge works later', () => {
-  test.each(UNHELPFUL)('Both RPCs at fault: %s', async (fault) => {
-    home.setFaults(fault)
-    expect(await isDoneWithin(6_000, expectUnavailable())).toBe(true)
-  })
+  test.each(UNHELPFUL)(
+    'While both RPCs fail (%s), the owner and a forger both get 503 with Retry-After, and the challenge works later',
+    async (fault) => {
+      home.setFaults(fault)
+      expect(await isDoneWithin(6_000, expectUnavailable())).toBe(true)
+    },
+  )
 })
 
 describe('If one RPC fails beside one that works, the result is the same', () => {
-  test.each(UNHELPFUL)('One RPC at fault: %s', async (fault) => {
-    home.beside.setFault(fault)
-    await expectUnavailable()
-  })
+  test.each(UNHELPFUL)(
+    'While one of two RPCs fails (%s), the owner and a forger both get 503 with Retry-After, and the challenge works later',
+    async (fault) => {
+      home.beside.setFault(fault)
+      await expectUnavailable()
+    },
+  )
 })
 
 describe('One RPC lies beside an honest one', () => {

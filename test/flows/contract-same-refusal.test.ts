@@ -46,18 +46,21 @@ const SIGNATURES: Record<string, string | undefined> = {
 describe.each(Object.entries(SIGNATURES))(
   'A signature %s gets the same response for an address that signed in before',
   (_, signature) => {
-    test('Same response while the chain responds', async () => {
+    test('An invalid signature gets the same response for an address that signed in before, while the chain responds', async () => {
       const before = await observe(never, signature)
       expect(before.status).toBeOneOf([400, 401])
       expect(await observe(seen, signature)).toEqual(before)
     })
 
-    test.each(['429', 'cut', 'deny', 'other_chain'] as const)('Same response while the RPCs are at fault: %s', async (fault) => {
-      home.setFaults(fault)
-      expect(await observe(seen, signature)).toEqual(await observe(never, signature))
-    })
+    test.each(['429', 'cut', 'deny', 'other_chain'] as const)(
+      'An invalid signature gets the same response for an address that signed in before, while the RPCs fail: %s',
+      async (fault) => {
+        home.setFaults(fault)
+        expect(await observe(seen, signature)).toEqual(await observe(never, signature))
+      },
+    )
 
-    test('Same response beyond the limit of checks', async () => {
+    test('An invalid signature gets the same response for an address that signed in before, beyond the limit of checks', async () => {
       for (let time = 0; time < WALLET_CHECKS; time++) {
         await observe(seen, signature, '198.51.100.2')
         await observe(never, signature, '198.51.100.2')

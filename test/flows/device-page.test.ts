@@ -76,7 +76,7 @@ test('A wrong code shows the form again and says what to do', async () => {
   expect(await page.getByLabel('Code').evaluate((each) => each.matches('[aria-invalid="true"]:focus'))).toBe(true)
 })
 
-test('A person who did not start a device stops the request, and the device is told so', async () => {
+test('A person who did not start a device stops the request, and the device gets access_denied', async () => {
   await page.goto(device.verification_uri_complete)
   await page.getByText('Somebody sent you this code or this link?').waitFor()
   await page.getByRole('button', { name: 'Give no access', exact: true }).click()
@@ -84,7 +84,7 @@ test('A person who did not start a device stops the request, and the device is t
   expectRefusal(await poll(walk, client, device), 'access_denied')
 })
 
-test('A person declines on the login page, and the device is told so', async () => {
+test('A person declines on the login page, and the device gets access_denied', async () => {
   await page.goto(device.verification_uri_complete)
   await page.getByRole('button', { name: 'The codes match' }).click()
   await page.getByRole('button', { name: 'Cancel and give no access' }).click()

@@ -169,7 +169,7 @@ test('Without script the code and the link are shown too', async () => {
   expect(await page.getByRole('button', { name: 'Copy the link' }).count()).toBe(0)
 })
 
-test('A login without an app cannot continue on a phone: its page has no such panel', async () => {
+test('A login without an app cannot continue on a phone: its page has no panel for a phone', async () => {
   await page.goto(`${grantor.authUrl}/account`)
   await page.getByText('There is no wallet in this browser').waitFor()
   expect(await page.locator('#phone').count()).toBe(0)

@@ -109,7 +109,7 @@ test.each(['light', 'dark'] as const)(
   },
 )
 
-test.each(FIXED)('The pages of that comparison have such an element: %s', async (selector) => {
+test.each(FIXED)('The pages whose style is compared under every accent colour have this element: %s', async (selector) => {
   const look = defineLook({})
   const found: number[] = []
   for (const body of pagesWith(look)) {

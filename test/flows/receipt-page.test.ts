@@ -55,7 +55,7 @@ const facts = async () => {
 }
 
 describe('The page for receipts, opened from disk without a network', () => {
-  test('The page says who allowed what to which app until when, for a receipt that is chosen as a file', async () => {
+  test('The page shows who allowed what to which app until when, for a receipt that is chosen as a file', async () => {
     await choose(receiptOf())
     await expectTitle('This receipt holds.')
     expect(await facts()).toEqual({

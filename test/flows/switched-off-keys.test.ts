@@ -60,7 +60,7 @@ test('The home chain decides, even if the text names another allowed chain', asy
 })
 
 test.for(['hang', '429', 'other_chain', 'malformed'] as const)(
-  'While the chain cannot be asked (%s), the response is 503 with Retry-After, and the same challenge works later',
+  'While the chain cannot be called (%s), the response is 503 with Retry-After, and the same challenge works later',
   async (fault, { home }) => {
     home.setFaults(fault)
     const attempt = await home.prove(wallet)

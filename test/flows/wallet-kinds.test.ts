@@ -113,7 +113,7 @@ test('The table of docs/guides/wallets.md is the table of these tests', () => {
   expect(rows.slice(0, KINDS.length)).toEqual(KINDS.map(({ row }) => `| ${row.join(' | ')} |`))
 })
 
-test.for(accepted)('This wallet signs in on the login page: $row.0', async (kind, { home, page, examples }) => {
+test.for(accepted)('A wallet of this kind signs in on the login page: $row.0', async (kind, { home, page, examples }) => {
   const { wallet } = examples(kind)
   await installWallet(page, wallet)
   await openLogin(page, home.grantor, home.client)
@@ -122,38 +122,44 @@ test.for(accepted)('This wallet signs in on the login page: $row.0', async (kind
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test.for(accepted)('This wallet opens the account page: $row.0', async (kind, { home, page, examples }) => {
+test.for(accepted)('A wallet of this kind opens the account page: $row.0', async (kind, { home, page, examples }) => {
   const { wallet } = examples(kind)
   expect(await openAccount(page, home.grantor, wallet)).toHaveLength(1)
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Your connected apps')
 })
 
-test.for(accepted)('The app of this wallet refreshes, until the owner is replaced: $row.0', async (kind, { home, examples }) => {
-  const { wallet, deploy, replaceOwner } = examples(kind)
-  const { client } = home
-  const connected = await home.connect(wallet)
-  const first = await connected.walk.refresh(client, connected.tokens.refresh_token)
-  expect(first.status).toBe(200)
-  await deploy?.()
-  const second = await connected.walk.refresh(client, String(first.json().refresh_token))
-  expect(second.status).toBe(200)
-  if (replaceOwner === undefined) return
-  await replaceOwner()
-  const third = await connected.walk.refresh(client, String(second.json().refresh_token))
-  expect([third.status, third.json().error]).toEqual([400, 'invalid_grant'])
-  expect(await home.grantOf(connected)).toMatchObject({ endReason: 'wallet_changed' })
-})
+test.for(accepted)(
+  'An app of a wallet of this kind refreshes, until the owner is replaced: $row.0',
+  async (kind, { home, examples }) => {
+    const { wallet, deploy, replaceOwner } = examples(kind)
+    const { client } = home
+    const connected = await home.connect(wallet)
+    const first = await connected.walk.refresh(client, connected.tokens.refresh_token)
+    expect(first.status).toBe(200)
+    await deploy?.()
+    const second = await connected.walk.refresh(client, String(first.json().refresh_token))
+    expect(second.status).toBe(200)
+    if (replaceOwner === undefined) return
+    await replaceOwner()
+    const third = await connected.walk.refresh(client, String(second.json().refresh_token))
+    expect([third.status, third.json().error]).toEqual([400, 'invalid_grant'])
+    expect(await home.grantOf(connected)).toMatchObject({ endReason: 'wallet_changed' })
+  },
+)
 
-test.for(refused)('This signature signs in nowhere: $row.0', async (kind, { home, page, examples }) => {
-  const { wallet } = examples(kind)
-  await installWallet(page, wallet)
-  for (const open of [() => openLogin(page, home.grantor, home.client), () => page.goto(`${home.grantor.authUrl}/account`)]) {
-    await open()
-    await page.locator('.wallet').click()
-    await page.locator('#sign').click()
-    expect(await wordsIn(page, 'problem')).toContain('That signature did not come from')
-  }
-})
+test.for(refused)(
+  'A signature of this kind is refused on the login page and on the account page: $row.0',
+  async (kind, { home, page, examples }) => {
+    const { wallet } = examples(kind)
+    await installWallet(page, wallet)
+    for (const open of [() => openLogin(page, home.grantor, home.client), () => page.goto(`${home.grantor.authUrl}/account`)]) {
+      await open()
+      await page.locator('.wallet').click()
+      await page.locator('#sign').click()
+      expect(await wordsIn(page, 'problem')).toContain('That signature did not come from')
+    }
+  },
+)
 
 function walletOfSafe(chain: TestChain, { address }: Safe, ...owners: Owner[]): TestWallet {
   return { address, sign: (message) => signForSafe(message, address, chain.chainId, owners) }

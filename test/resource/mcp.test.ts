@@ -119,7 +119,7 @@ function resultOf(text: string): { content?: { text: string }[] } {
 describe.each([
   ['2.x', startModern],
   ['1.x', startLegacy],
-] as const)('a server of the SDK %s', (_version, start) => {
+] as const)('A server of the SDK %s', (_version, start) => {
   let url: string
   let close: () => Promise<void>
   beforeAll(async () => {
@@ -127,7 +127,7 @@ describe.each([
   })
   afterAll(() => close())
 
-  test('serves the metadata document at the path of RFC 9728 §3.1', async () => {
+  test('An MCP server serves the metadata document at the path of RFC 9728 §3.1', async () => {
     const answer = await fetch(`${url}${METADATA}`)
     expect([answer.status, await answer.json()]).toEqual([200, resource.metadata])
   })
@@ -143,7 +143,7 @@ describe.each([
     ['that host name and its origin', { host: 'evil.example:4004', origin: 'http://evil.example:4004' }, 'foreign_host'],
     ['another address of this machine', { host: '127.0.0.2' }, 'foreign_host'],
   ])(
-    'refuses a call with %s with 403 and without a challenge, although its token is valid (MCP, Security Warning)',
+    'An MCP server refuses a call with %s with 403 and without a challenge, although its token is valid (MCP, Security Warning)',
     async (_, headers, reason) => {
       reasons.length = 0
       for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
@@ -160,16 +160,16 @@ describe.each([
     ['from an origin of the list', { origin: 'https://inspector.example' }],
     ['to the host of the resource', { host: 'api.example.com' }],
     ['to the host of the resource with a port', { host: 'API.example.com:443' }],
-  ])('accepts a call %s', async (_, headers) => {
+  ])('An MCP server accepts a call %s', async (_, headers) => {
     expect((await callFrom(url, headers)).status).toBe(200)
   })
 
-  test('serves the metadata document to every origin (RFC 9728 §3.1)', async () => {
+  test('An MCP server serves the metadata document to every origin (RFC 9728 §3.1)', async () => {
     const answer = await send(url, { path: METADATA, headers: { origin: 'https://evil.example', host: 'evil.example' } })
     expect(answer.status).toBe(200)
   })
 
-  test('answers a call without a token with 401 and the challenge of RFC 9728 §5.1', async () => {
+  test('A call of an MCP server without a token gets 401 and the challenge of RFC 9728 §5.1', async () => {
     const answer = await fetch(`${url}/mcp`, { method: 'POST', body: '{}' })
     expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
       401,
@@ -177,39 +177,39 @@ describe.each([
     ])
   })
 
-  test('gives the tool the wallet, the client, the scopes, the resource and the token of the call', async () => {
+  test('An MCP tool receives the wallet, the client, the scopes, the resource and the token of the call', async () => {
     const { token, text } = await post(url, called('whoami'))
     const authInfo = JSON.parse(resultOf(text).content?.[0]?.text ?? '{}') as AuthInfo
     expect(authInfo).toMatchObject({ token, clientId, scopes: ['read'], resource: RESOURCE, extra: { wallet } })
     expect(authInfo.expiresAt).toBe(issuer.clock.now + 600)
   })
 
-  test('answers a tool call without the scope of the tool with 403 and the scopes that the call needs (RFC 6750 §3.1)', async () => {
+  test('A call of an MCP tool without the scope of the tool gets 403 and the scopes that the call needs (RFC 6750 §3.1)', async () => {
     const { answer, challenge } = await post(url, called('both'))
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([403, 'no-store'])
     expect(challenge).toMatch(/error="insufficient_scope".*scope="write admin"/)
     expect((await post(url, called('both'), { scope: 'read write admin' })).answer.status).toBe(200)
   })
 
-  test('answers a tool call after an old sign-in with 401 and max_age (RFC 9470 §3)', async () => {
+  test('A call of an MCP tool after an old sign-in gets 401 and max_age (RFC 9470 §3)', async () => {
     const { answer, challenge } = await post(url, called('pay'), { auth_time: issuer.clock.now - 61 })
     expect([answer.status, challenge]).toEqual([401, expect.stringContaining('max_age="60"')])
     expect((await post(url, called('pay'), { auth_time: issuer.clock.now - 60 })).answer.status).toBe(200)
   })
 
-  test('needs for a batch of messages what each of its messages needs', async () => {
+  test('A batch of MCP messages needs the scopes of each of its messages', async () => {
     expect((await post(url, [called('whoami'), called('write', 2)])).answer.status).toBe(403)
     expect((await post(url, [called('whoami'), called('whoami', 2)])).answer.status).not.toBe(403)
   })
 
-  test('checks the same member that it executes, if a message names two tools', async () => {
+  test('If an MCP message names two tools, the tool that is checked is the one that is executed', async () => {
     const twice =
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"},"params":{"name":"write","arguments":{}}}'
     expect((await post(url, twice)).answer.status).toBe(403)
   })
 
   test.each(['constructor', '__proto__', 'toString', 7, null, ['write'], { name: 'write' }])(
-    'a tool of the name %j needs no scope of its own',
+    'An MCP tool of the name %j needs no scope of its own',
     async (name) => {
       const { answer } = await post(url, called(name))
       expect(answer.status).toBeLessThan(500)
@@ -218,7 +218,7 @@ describe.each([
   )
 
   test.each(['null', '7', '"tools/call"', '[null]', '{"method":"tools/call"}', '{"method":"tools/call","params":null}', '[]'])(
-    'a message that is no call, %s, is left to the SDK',
+    'An MCP message that is not a call, %s, is passed to the SDK',
     async (body) => {
       const { answer } = await post(url, body)
       expect(answer.status).toBeLessThan(500)
@@ -226,11 +226,11 @@ describe.each([
     },
   )
 
-  test('a message that is not JSON is refused with 400', async () => {
+  test('An MCP message that is not JSON gets 400', async () => {
     expect((await post(url, '{"jsonrpc":')).answer.status).toBe(400)
   })
 
-  test('a message of another media type is refused, and its tool is not called', async () => {
+  test('An MCP message of another media type is refused, and its tool is not called', async () => {
     const headers = { 'content-type': 'text/plain; a=application/json' }
     const { answer, text } = await post(url, called('write'), {}, headers)
     expect([403, 415]).toContain(answer.status)
@@ -239,7 +239,7 @@ describe.each([
 })
 
 describe('protectMcp', () => {
-  test('serves the MCP server at the path of its resource only', async () => {
+  test('protectMcp serves the MCP server at the path of its resource only', async () => {
     const { url, close } = await startModern()
     for (const path of ['/', '/mcp/', '/mcp2', '/.well-known/oauth-authorization-server'])
       expect((await fetch(`${url}${path}`)).status).toBe(404)
@@ -247,14 +247,14 @@ describe('protectMcp', () => {
     await close()
   })
 
-  test('refuses a message of more than 4 MiB with 413', async () => {
+  test('protectMcp refuses a message of more than 4 MiB with 413', async () => {
     const { url, close } = await startModern()
     const { answer } = await post(url, `"${'a'.repeat(4 * 1024 * 1024)}"`)
     expect(answer.status).toBe(413)
     await close()
   })
 
-  test('answers a call without a token before it reads the body', async () => {
+  test('protectMcp refuses a call without a token before it reads the body', async () => {
     const { url, close } = await startModern()
     const status = await new Promise((resolve, reject) => {
       const sending = httpRequest(`${url}/mcp`, { method: 'POST', headers: { 'content-type': 'application/json' } })
@@ -265,7 +265,7 @@ describe('protectMcp', () => {
     await close()
   })
 
-  test('answers a call whose proof of the bound key is missing with both challenges (RFC 9449 §7.2)', async () => {
+  test('A call of an MCP server whose proof of the bound key is missing gets both challenges (RFC 9449 §7.2)', async () => {
     const bound = createProtectedResource({ issuer: issuer.url, resource: RESOURCE, dpop: { origin: 'https://api.example.com' } })
     const handler = { fetch: async () => new Response('reached') }
     const answer = await protectMcp(bound, handler).fetch(new Request(RESOURCE, { method: 'POST' }))
@@ -274,13 +274,13 @@ describe('protectMcp', () => {
 })
 
 describe('the check of Origin and Host', () => {
-  test('uses the address of a request of the Fetch standard that has no header Host', async () => {
+  test('The check of Host uses the address of a request of the Fetch standard that has no header Host', async () => {
     const guarded = protectMcp(resource, { fetch: async () => new Response('reached') })
     expect((await guarded.fetch(new Request(RESOURCE))).status).toBe(401)
     expect((await guarded.fetch(new Request(RESOURCE.replace('api.example.com', 'evil.example')))).status).toBe(403)
   })
 
-  test('reads the host name of an HTTP/2 request, which has no header Host', async () => {
+  test('The check of Host reads the host name of an HTTP/2 request, which has no header Host', async () => {
     const check = refuseForeignCallers(resource)
     const server = createHttp2Server((request, response) =>
       check(request as unknown as IncomingMessage, response as unknown as ServerResponse, () => response.end('reached')),
@@ -304,14 +304,14 @@ describe('the check of Origin and Host', () => {
     { hosts: ['api.example.com:443'] },
     { hosts: ['API.example.com'] },
     { hosts: [''] },
-  ])('throws if the setting %j cannot match anything', (needs) => {
+  ])('protectMcp and requireToken throw if the setting %j cannot match anything', (needs) => {
     expect(() => protectMcp(resource, { fetch: async () => new Response() }, needs)).toThrow(TypeError)
     expect(() => requireToken(resource, needs)).toThrow(TypeError)
   })
 })
 
 describe('the middleware for 1.x', () => {
-  test('answers 415 if nothing has parsed the body: the transport would parse one that was not checked', async () => {
+  test('The middleware for the MCP SDK 1.x responds with 415 if nothing has parsed the body: the transport would parse a body that was not checked', async () => {
     const pass = (_request: unknown, _response: unknown, next: () => void) => next()
     const asExpress4 = (request: Parsed, _response: unknown, next: () => void) => {
       request.body = {}
@@ -332,14 +332,14 @@ describe('the verifier for requireBearerAuth of the SDK 1.x', () => {
     return requireBearerAuth({ verifier, requiredScopes: ['read'], resourceMetadataUrl: resource.metadataUrl })
   }
 
-  test('lets a valid token in, and the tool reads who calls', async () => {
+  test('The verifier for requireBearerAuth accepts a valid token, and the tool reads the caller', async () => {
     const { url, close } = await startLegacy(guard())
     const { text } = await post(url, called('whoami'))
     expect(JSON.parse(resultOf(text).content?.[0]?.text ?? '{}')).toMatchObject({ clientId, extra: { wallet } })
     await close()
   })
 
-  test('refuses a call from a foreign page if refuseForeignCallers runs before it', async () => {
+  test('requireBearerAuth refuses a call from a foreign page if refuseForeignCallers runs before it', async () => {
     const [first, second] = [refuseForeignCallers(resource, { hosts: ['127.0.0.1'] }), guard()]
     const { url, close } = await startLegacy([first, second])
     expect((await callFrom(url, { origin: 'https://evil.example' })).status).toBe(403)
@@ -348,7 +348,7 @@ describe('the verifier for requireBearerAuth of the SDK 1.x', () => {
     await close()
   })
 
-  test('refuses a token of another resource with the SDK’s own 401, and the log gets the reason', async () => {
+  test('The verifier for requireBearerAuth refuses a token of another resource with the SDK’s own 401, and the log gets the reason', async () => {
     const { url, close } = await startLegacy(guard())
     const { answer, challenge } = await post(url, called('whoami'), { aud: 'https://api.example.com/other' })
     expect([answer.status, challenge]).toEqual([401, expect.stringContaining(`resource_metadata="${resource.metadataUrl}"`)])
@@ -356,7 +356,7 @@ describe('the verifier for requireBearerAuth of the SDK 1.x', () => {
     await close()
   })
 
-  test('a token that could not be checked is not reported as bad', async () => {
+  test('The verifier for requireBearerAuth does not report a token as bad if it could not be checked', async () => {
     const down = createProtectedResource({ issuer: 'http://127.0.0.1:1', resource: RESOURCE })
     const { verifyAccessToken } = createTokenVerifier(down, () => new InvalidTokenError('bad'))
     await expect(verifyAccessToken(await issuer.sign({ aud: RESOURCE }))).rejects.toMatchObject({ status: 503 })

@@ -17,7 +17,7 @@ const resourceWith = (options: Partial<ProtectedResourceOptions> = {}) =>
 
 const signed = (claims: Record<string, unknown> = {}) => issuer.sign({ aud: RESOURCE, ...claims })
 
-test('the metadata document names the resource and its authorization server, and has no empty member (RFC 9728 §2, §3.2)', () => {
+test('The metadata document names the resource and its authorization server, and has no empty member (RFC 9728 §2, §3.2)', () => {
   expect(resourceWith().metadata).toEqual({
     resource: RESOURCE,
     authorization_servers: [issuer.url],
@@ -25,7 +25,7 @@ test('the metadata document names the resource and its authorization server, and
   })
 })
 
-test('the metadata document has the scopes, the name and the documentation of the resource (RFC 9728 §2)', () => {
+test('The metadata document has the scopes, the name and the documentation of the resource (RFC 9728 §2)', () => {
   const about = { scopesSupported: ['notes.read', 'notes.write'], name: 'Notes', documentation: 'https://example.com/docs' }
   expect(resourceWith(about).metadata).toMatchObject({
     scopes_supported: ['notes.read', 'notes.write'],
@@ -35,7 +35,7 @@ test('the metadata document has the scopes, the name and the documentation of th
   expect(resourceWith({ scopes: ['notes.read'] }).metadata.scopes_supported).toEqual(['notes.read'])
 })
 
-test('the metadata document says which DPoP proofs are accepted, and whether they are required (RFC 9728 §2)', () => {
+test('The metadata document names the algorithms of DPoP proofs, and whether proofs are required (RFC 9728 §2)', () => {
   const algorithms = ['ES256', 'PS256', 'EdDSA']
   const origin = 'https://api.example.com'
   const optional = resourceWith({ dpop: { origin } }).metadata
@@ -48,7 +48,7 @@ test('the metadata document says which DPoP proofs are accepted, and whether the
   })
 })
 
-test('a resource that reads a header of its own supports no method of RFC 6750 (RFC 9728 §2)', () => {
+test('A resource that reads a header of its own supports no method of RFC 6750 (RFC 9728 §2)', () => {
   expect(resourceWith({ header: 'x-access-token' }).metadata.bearer_methods_supported).toEqual([])
 })
 
@@ -58,7 +58,7 @@ test.each([
   ['https://api.example.com/mcp', '/.well-known/oauth-protected-resource/mcp'],
   ['https://api.example.com/a/b/', '/.well-known/oauth-protected-resource/a/b/'],
   ['http://127.0.0.1:4004/mcp', '/.well-known/oauth-protected-resource/mcp'],
-])('the metadata of %s are at %s: the well-known path is inserted between host and path (RFC 9728 §3.1)', (resource, path) => {
+])('The metadata of %s are at %s: the well-known path is inserted between host and path (RFC 9728 §3.1)', (resource, path) => {
   const made = resourceWith({ resource })
   expect([made.metadataPath, made.metadataUrl]).toEqual([path, `${new URL(resource).origin}${path}`])
   // §3.3: the document's `resource` is the identifier itself
@@ -75,7 +75,7 @@ test.each([
   expect(() => resourceWith({ resource })).toThrow(TypeError)
 })
 
-test('the document is JSON, is answered to GET and HEAD at its own path only, and any origin may read it (RFC 9728 §3.2)', () => {
+test('The metadata document is JSON, is returned for GET and HEAD at its own path only, and any origin may read it (RFC 9728 §3.2)', () => {
   const { answerMetadata, metadata } = resourceWith()
   const found = answerMetadata({ method: 'GET', url: `${METADATA}?a=b` })
   expect(found).toMatchObject({
@@ -92,7 +92,7 @@ test('the document is JSON, is answered to GET and HEAD at its own path only, an
   expect(answerMetadata({ method: 'GET', url: '/.well-known/oauth-protected-resource/mcp/' })).toBeUndefined()
 })
 
-test('a call without credentials is answered with the address of the metadata and the scopes, and no error (RFC 9728 §5.1, RFC 6750 §3, §3.1)', async () => {
+test('A call without credentials is answered with the address of the metadata and the scopes, and no error (RFC 9728 §5.1, RFC 6750 §3, §3.1)', async () => {
   const error = await refusal(resourceWith({ scopes: ['notes.read'] }).check({ headers: {} }, { scopes: ['notes.write'] }))
   expect(error.wwwAuthenticate).toBe(
     `Bearer realm="${RESOURCE}", scope="notes.read notes.write", resource_metadata="${METADATA}"`,
@@ -100,7 +100,7 @@ test('a call without credentials is answered with the address of the metadata an
   expect([error.status, error.scope]).toEqual([401, 'notes.read notes.write'])
 })
 
-test('a token of another resource is refused with the address of the metadata (RFC 9728 §5.1, RFC 8707 §3)', async () => {
+test('A token of another resource is refused with the address of the metadata (RFC 9728 §5.1, RFC 8707 §3)', async () => {
   const error = await refusal(resourceWith().check(bearer(await issuer.sign({ aud: 'https://api.example.com/other' }))))
   expect([error.status, error.reason]).toEqual([401, 'claim_aud'])
   expect(error.wwwAuthenticate).toMatch(
@@ -108,14 +108,14 @@ test('a token of another resource is refused with the address of the metadata (R
   )
 })
 
-test('a token without a scope is refused with exactly the scopes that the call needs, for the step-up (RFC 6750 §3.1)', async () => {
+test('A token without a scope is refused with exactly the scopes that the call needs, for the step-up (RFC 6750 §3.1)', async () => {
   const call = bearer(await signed({ scope: 'notes.read profile' }))
   const error = await refusal(resourceWith({ scopes: ['notes.read'] }).check(call, { scopes: ['notes.write', 'notes.read'] }))
   expect([error.status, error.error, error.scope]).toEqual([403, 'insufficient_scope', 'notes.read notes.write'])
   expect(error.wwwAuthenticate).toContain(`scope="notes.read notes.write", resource_metadata="${METADATA}"`)
 })
 
-test('both challenges of an API that accepts bound tokens have the address of the metadata (RFC 9728 §5.1, RFC 9449 §7.2)', async () => {
+test('Both challenges of an API that accepts bound tokens have the address of the metadata (RFC 9728 §5.1, RFC 9449 §7.2)', async () => {
   const both = resourceWith({ dpop: { origin: 'https://api.example.com' } })
   expect((await refusal(both.check({ headers: {} }, { scopes: ['a'] }))).wwwAuthenticate).toBe(
     `Bearer realm="${RESOURCE}", scope="a", resource_metadata="${METADATA}", ` +
@@ -123,12 +123,12 @@ test('both challenges of an API that accepts bound tokens have the address of th
   )
 })
 
-test('without metadata the challenges have no resource_metadata', async () => {
+test('Without metadata the challenges have no resource_metadata', async () => {
   const check = createTokenCheck({ issuer: issuer.url, audience: RESOURCE })
   expect((await refusal(check({ headers: {} }))).wwwAuthenticate).toBe(`Bearer realm="${RESOURCE}"`)
 })
 
-test('a response that refuses has the error as JSON, and the log gets the reason, which the caller does not', async () => {
+test('A refusal has the error as JSON, and only the log gets the reason', async () => {
   const reasons: string[] = []
   const resource = resourceWith({ onRefusal: ({ reason }) => reasons.push(reason) })
   const admission = await resource.admit(bearer(await signed({ exp: 1 })))
@@ -144,7 +144,7 @@ test('a response that refuses has the error as JSON, and the log gets the reason
   expect(reasons).toEqual(['expired'])
 })
 
-test('a fault that is no refusal is thrown on: it must not look like one', async () => {
+test('An error that is not a refusal is thrown again: it must not look like a refusal', async () => {
   const failing = resourceWith({
     fetch: () => {
       throw new Error('the network of the test')
@@ -155,6 +155,6 @@ test('a fault that is no refusal is thrown on: it must not look like one', async
   expect(() => failing.answerRefusal(new RangeError('a bug'))).toThrow(RangeError)
 })
 
-test('a valid token of the resource is admitted', async () => {
+test('A valid token of the resource is admitted', async () => {
   await expect(resourceWith().admit(bearer(await signed()))).resolves.toMatchObject({ kind: 'admitted', token: { wallet } })
 })

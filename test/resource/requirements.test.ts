@@ -21,7 +21,7 @@ async function call(claims: Record<string, unknown>, needs: Requirements, option
   return resourceWith(options).check(bearer(await issuer.sign({ aud: RESOURCE, ...claims })), needs)
 }
 
-test('a checked token has the time and the kind of the sign-in, if the token says them (RFC 9068 §2.2.1)', async () => {
+test('A checked token has the time and the kind of the sign-in, if the token has these claims (RFC 9068 §2.2.1)', async () => {
   const at = issuer.clock.now - 5
   await expect(call({ auth_time: at, acr: SIGNATURE }, {})).resolves.toMatchObject({ authTime: at, acr: SIGNATURE })
   const token = await call({}, {})
@@ -32,11 +32,11 @@ test.each([
   [60, 60],
   [0, 0],
   [59, 60],
-])('a sign-in %d seconds ago is recent enough for max_age %d (RFC 9470 §3)', async (age, maxAge) => {
+])('A sign-in %d seconds ago is recent enough for max_age %d (RFC 9470 §3)', async (age, maxAge) => {
   await expect(call({ auth_time: issuer.clock.now - age }, { maxAge })).resolves.toBeDefined()
 })
 
-test('an older sign-in is refused with 401 insufficient_user_authentication and max_age (RFC 9470 §3)', async () => {
+test('An older sign-in is refused with 401 insufficient_user_authentication and max_age (RFC 9470 §3)', async () => {
   const error = await refusal(call({ auth_time: issuer.clock.now - 61 }, { maxAge: 60 }))
   expect([error.status, error.error, error.reason]).toEqual([401, 'insufficient_user_authentication', 'authentication_too_old'])
   expect(error.wwwAuthenticate).toBe(
@@ -45,22 +45,22 @@ test('an older sign-in is refused with 401 insufficient_user_authentication and 
   )
 })
 
-test('the clock tolerance of the API counts for the age of the sign-in too', async () => {
+test('The clock tolerance of the API counts for the age of the sign-in too', async () => {
   const claims = { auth_time: issuer.clock.now - 65 }
   await expect(call(claims, { maxAge: 60 }, { clockTolerance: 5 })).resolves.toBeDefined()
   expect((await refusal(call(claims, { maxAge: 60 }, { clockTolerance: 4 }))).reason).toBe('authentication_too_old')
 })
 
-test('a token that does not say when the user signed in is refused if max_age is needed (RFC 9470 §6.1)', async () => {
+test('A token without auth_time is refused if max_age is needed (RFC 9470 §6.1)', async () => {
   expect((await refusal(call({}, { maxAge: 60 }))).reason).toBe('authentication_time_unknown')
 })
 
-test('a token with one of the accepted values of acr is let in (RFC 9470 §3)', async () => {
+test('A token with one of the accepted values of acr is accepted (RFC 9470 §3)', async () => {
   await expect(call({ acr: VOUCHED }, { acrValues: [SIGNATURE, VOUCHED] })).resolves.toMatchObject({ acr: VOUCHED })
 })
 
 test.each([VOUCHED, undefined, 'urn:grantor:acr:signature2'])(
-  'a token with the acr %s is refused with the accepted values in their order (RFC 9470 §3)',
+  'A token with the acr %s is refused with the accepted values in their order (RFC 9470 §3)',
   async (acr) => {
     const error = await refusal(call({ acr }, { acrValues: [SIGNATURE, 'urn:example:other'] }))
     expect([error.status, error.error, error.reason]).toEqual([401, 'insufficient_user_authentication', 'acr_unmet'])
@@ -69,7 +69,7 @@ test.each([VOUCHED, undefined, 'urn:grantor:acr:signature2'])(
   },
 )
 
-test('a challenge for another sign-in has the scopes too, so one authorization request is enough (RFC 9470 §3)', async () => {
+test('A challenge for another sign-in has the scopes too, so one authorization request is enough (RFC 9470 §3)', async () => {
   const error = await refusal(call({ scope: 'read' }, { scopes: ['transfer'], maxAge: 60, acrValues: [SIGNATURE] }))
   expect(error.error).toBe('insufficient_user_authentication')
   expect(error.wwwAuthenticate).toContain(`scope="transfer", max_age="60", acr_values="${SIGNATURE}"`)
@@ -79,12 +79,12 @@ test.each([
   ['auth_time', '1'],
   ['auth_time', null],
   ['acr', 1],
-])('a token whose %s is %j is malformed (RFC 9068 §2.2.1)', async (claim, value) => {
+])('A token whose %s is %j is malformed (RFC 9068 §2.2.1)', async (claim, value) => {
   const error = await refusal(call({ [claim]: value }, {}))
   expect([error.error, error.reason]).toEqual(['invalid_token', `claim_${claim}`])
 })
 
-test('an operation that is known only after the body can need more of a checked token (RFC 6750 §3.1, RFC 9470 §3)', async () => {
+test('An operation that the body names can need more of a checked token (RFC 6750 §3.1, RFC 9470 §3)', async () => {
   const resource = resourceWith({ scopes: ['read'] })
   const token = await resource.check(
     bearer(await issuer.sign({ aud: RESOURCE, scope: 'read', auth_time: issuer.clock.now - 10 })),

@@ -74,7 +74,7 @@ const introspect = async ({ issuer, clients: [client] }: Facts, token: unknown) 
 }
 
 describe('The control endpoint', () => {
-  test('It repeats the printed facts, and the environment of a real service does not change them', async ({
+  test('The control endpoint repeats the printed facts, and the environment of a real service does not change them', async ({
     issuer: { facts },
   }) => {
     expect(await control(facts, 'GET', '/test')).toEqual({ status: 200, json: facts })
@@ -83,7 +83,9 @@ describe('The control endpoint', () => {
     expect(facts.wallets).toHaveLength(3)
   })
 
-  test('It gives a token, which is active until the test moves the clock past its end', async ({ issuer: { facts } }) => {
+  test('The control endpoint gives a token, which is active until the test moves the clock past its end', async ({
+    issuer: { facts },
+  }) => {
     const { status, json } = await control(facts, 'POST', '/test/token', { wallet: facts.wallets[1], scope: 'notes.read' })
     expect([status, json]).toEqual([200, expect.objectContaining({ token_type: 'Bearer', expires_in: 300, scope: 'notes.read' })])
     const before = (await (await introspect(facts, json?.access_token)).json()) as object
@@ -92,7 +94,7 @@ describe('The control endpoint', () => {
     expect(await (await introspect(facts, json?.access_token)).json()).toEqual({ active: false })
   })
 
-  test('It orders faults and removes them', async ({ issuer: { facts } }) => {
+  test('The control endpoint orders faults and removes them', async ({ issuer: { facts } }) => {
     const status = async () => (await introspect(facts, 'x')).status
     expect((await control(facts, 'POST', '/test/faults', { endpoint: 'introspect', status: 503, times: 2 })).status).toBe(204)
     expect([await status(), await status(), await status()]).toEqual([503, 503, 200])
@@ -136,7 +138,7 @@ describe('The control endpoint', () => {
 })
 
 describe('The command', () => {
-  test('It prints the addresses and the credentials, and a signal ends it with 0', async () => {
+  test('grantor test-issuer prints the addresses and the credentials, and a signal ends it with 0', async () => {
     const [first = 0] = await freePorts(1)
     const running = launchHere(['test-issuer', '--port', String(first)])
     await running.printed('Ctrl-C stops it')
@@ -150,7 +152,7 @@ describe('The command', () => {
     expect(running.err()).toBe('')
   })
 
-  test('It reads clients and resources from the file of grantor apply', async () => {
+  test('grantor test-issuer reads clients and resources from the file of grantor apply', async () => {
     const file = join(newFolder(), 'grantor.yaml')
     writeFileSync(
       file,

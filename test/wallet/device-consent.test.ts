@@ -29,7 +29,7 @@ function compose(more: Partial<DeviceConsentFields> = {}): string {
 }
 
 describe('The text with which a wallet gives access to a device', () => {
-  test('It names the app, the end, the code, the scopes and the client, to the letter', () => {
+  test('The text that gives access to a device names the app, the end, the code, the scopes and the client, to the letter', () => {
     expect(compose()).toBe(`login.example.com wants you to sign in with your Ethereum account:
 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
 

@@ -74,6 +74,6 @@ test.each([
   ['no blank line', `--${BOUNDARY}\r\nContent-Disposition: form-data; name="a"\r\n${END}`, TYPE],
   ['too many parts', part('name="a"', 'b').repeat(101) + END, TYPE],
   ['nothing', '', TYPE],
-])('A body that is no such form is refused: %s', (_, body, type) => {
+])('A body that is not a form with a file (RFC 7578) is refused: %s', (_, body, type) => {
   expect(parseMultipart(Buffer.from(body), type)).toBeNull()
 })

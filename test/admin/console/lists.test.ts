@@ -77,7 +77,9 @@ test('A column sorts the list, a second click turns the order around, and pages 
   await expect.poll(() => page.locator('#count').textContent()).toBe('0 clients')
 })
 
-test('The same works without script: the form has a button, and every link is an address', async ({ crowded: grantor }) => {
+test('Without script a list of the console can be searched, sorted and paged: the form has a button, and every link is an address', async ({
+  crowded: grantor,
+}) => {
   const browser = new ConsoleBrowser(grantor, OTHER)
   await browser.signIn()
   const { body } = await browser.get('/console/clients?search=App+0999&sort=created_at&order=descending&type=confidential')

@@ -121,7 +121,7 @@ Plan: 0 to create, 1 to change, 0 to delete, 2 unchanged.`)
     expect(await clients()).toEqual([])
   })
 
-  test('apply asks once, and any answer but yes changes nothing', async () => {
+  test('apply waits for one confirmation, and any answer but yes changes nothing', async () => {
     const asked: string[] = []
     const answer = async (question: string) => (asked.push(question), 'y')
     expect(await applyAsked(FILE, answer)).toMatchObject({ exit: 1, err: 'grantor: nothing was changed\n' })

@@ -423,7 +423,7 @@ describe('The check of the hook', () => {
       .filter(({ check }) => check === 'hook')
       .map(({ verdict, found, remedy }) => [verdict, found, remedy])
 
-  test('Asks a question about an unknown wallet, and one with a wrong signature, which the hook refuses', async () => {
+  test('grantor doctor sends the hook a question about an unknown wallet, and one with a wrong signature, which the hook refuses', async () => {
     const hook = await startHook({ answer: 'no' })
     onTestFinished(hook.close)
     expect(await checked(hook.environment)).toEqual([

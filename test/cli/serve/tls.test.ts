@@ -51,7 +51,7 @@ function get(url: string, ca: string, headers: Record<string, string> = {}): Pro
   })
 }
 
-test('The command serve speaks https, sets Secure __Host- cookies, and loads a renewed certificate on SIGHUP', async () => {
+test('The command serve uses https, sets Secure __Host- cookies, and loads a renewed certificate on SIGHUP', async () => {
   const { folder, url, env } = await settingsOfServe()
   const { out } = await run(
     ['clients', 'create', '--name', 'A', '--redirect-uri', 'https://app.example.com/cb', '--json'],
@@ -80,7 +80,7 @@ test('The command serve speaks https, sets Secure __Host- cookies, and loads a r
   expect((await ended).code).toBe(0)
 })
 
-test('The command start speaks https under the name of --host, and its login page has the form to sign in', async () => {
+test('The command start uses https under the name of --host, and its login page has the form to sign in', async () => {
   const folder = newFolder()
   const port = await sixInARow()
   const server = launchForTest(['start', '--ports', String(port), '--data', join(folder, 'data'), '--host', '127.0.0.1'], {
@@ -105,7 +105,7 @@ test.each(['example.com', 'localhost.example.com', 'a b', 'user@localhost', '192
   },
 )
 
-test('The command serve --workers speaks https in every worker, and on SIGHUP each worker loads a renewed certificate', async () => {
+test('The command serve --workers uses https in every worker, and on SIGHUP each worker loads a renewed certificate', async () => {
   const { folder, url, env } = await settingsOfServe({ GRANTOR_DRAIN_SECONDS: '0' })
   const server = launchForTest(['serve', '--workers', '2'], env)
   await server.printed('auth service is ready')

@@ -33,7 +33,7 @@ test('A new exchange names the readers that see more, and a removed exchange tak
   expect(visibility.sees(C, group)).toBe(false)
 })
 
-test('Beyond 4,096 combinations of resources, everyone sees the endings of further combinations', () => {
+test('Beyond 4,096 combinations of resources, every reader gets the endings of further combinations', () => {
   const visibility = new Visibility()
   const groups = Array.from({ length: 4100 }, (_, index) => visibility.groupOf([A, `https://${index}.example/`]))
   expect(groups.filter((group) => group === EVERYONE)).toHaveLength(4)

@@ -183,7 +183,7 @@ test('A job is noted before it is stored as done, so the end of the process in b
   expect(done).toMatchObject([{ id: job.id, grantsEnded: GRANTS }])
 })
 
-test('The same job is not started twice while it is under way', async () => {
+test('A job that is under way is not started a second time', async () => {
   const [store] = await openTwoNodes()
   const job = { kind: 'end_grants_of_client', clientId: randomUUID(), startedBy: someWallet() } as const
   const first = await startedJob(store, job)

@@ -95,7 +95,7 @@ const asResource = (uri: string, scopes: readonly string[]): Resource => ({
 })
 
 describe('The longest text of a client', () => {
-  test('It has every scope at every resource, with a key, and is the text on another screen if this is longer', () => {
+  test('The longest text of a client has every scope at every resource and a key, and is the text on another screen if this is longer', () => {
     const client = registered({ scopes: ['read', 'write'], resources: ['https://files.example.com/'] })
     const request = { scopes: ['read', 'write'], resources: ['https://files.example.com/', SETTINGS.defaultResource] }
     const [redirectUri = ''] = client.redirectUris

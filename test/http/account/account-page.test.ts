@@ -90,7 +90,7 @@ describe('The account page without a session', () => {
   })
 
   test.each(['/account/apps/end', '/account/sessions/end', '/account/sessions/end-others', '/account/sign-out'])(
-    'A form post to %s without a session ends nothing: the response is 401 and asks for a login',
+    'A form post to %s without a session ends nothing: the response is 401 with a page that leads to the login',
     async (path) => {
       await app.walk.signIn(requestOf(app.client))
       const before = await app.grantor.rows()

@@ -55,7 +55,7 @@ test('Ending everything for a wallet with very many grants leads to a page that 
   expect((await walk.browse({ path: `${path}x` })).status).toBe(404)
 })
 
-test('A grant that the user allows while such an ending is under way stays valid', async () => {
+test('A grant that the user allows while a job ends the earlier grants of the wallet stays valid', async () => {
   await endEverything(new Walk(grantor))
   const walk = new Walk(grantor)
   const { code } = await walk.signIn(requestOf(app.client))

@@ -67,7 +67,7 @@ const clientToken = async (app: App, client: TestClient): Promise<string> =>
   tokensOf(await app.walk.token(client, { grant_type: 'client_credentials' })).access_token
 
 describe.each(ENGINES)('On %s', (engine) => {
-  test('A client that revokes dead tokens again and again causes one line a minute, which has the number, and no write to their rows', async () => {
+  test('A client that revokes ended tokens repeatedly causes one line a minute, which has the number, and no write to their rows', async () => {
     const { app, written } = await startOn(engine)
     const service = await machine(app)
     const [first, second] = [await app.freshTokens(), await app.freshTokens()]

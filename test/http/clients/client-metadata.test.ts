@@ -122,7 +122,7 @@ test('A redirect URI that was withdrawn from the document is refused when the ca
   expect(host.requests).toHaveLength(2)
 })
 
-test('Grants survive a day in which the document cannot be fetched, and a refresh after that day is asked to wait', async () => {
+test('Grants stay valid for a day in which the document cannot be fetched, and a refresh after that day gets 503', async () => {
   const { code } = await walk.signIn(request())
   let tokens = tokensOf(await walk.exchange(client(), code, { code_verifier: CODE_VERIFIER }))
   host.answer = (_, response) => void response.destroy()

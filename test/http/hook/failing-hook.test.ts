@@ -175,7 +175,7 @@ test('A hook that hangs, or whose answer drips, ends with the timeout of the ope
   }
 })
 
-test('A hook on this machine may speak plain http, a hook with TLS needs a valid certificate, and a dead port is 503', async () => {
+test('A hook on this machine may use plain http, a hook with TLS needs a valid certificate, and a closed port is 503', async () => {
   const yes = (_: unknown, response: ServerResponse) => answerWith(response, { answer: 'yes' })
   const secure = await aClientHost(yes, { tls: true })
   const plain = await aClientHost(yes)

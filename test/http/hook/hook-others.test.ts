@@ -31,7 +31,7 @@ test('A contract wallet needs both: the yes of the hook, and its present owner',
   expect(await home.grantOf(connected)).toMatchObject({ endReason: 'wallet_changed' })
 })
 
-test('Simultaneous refreshes on two nodes get one refresh token, and each node asks once', async () => {
+test('Simultaneous refreshes on two nodes get one refresh token, and each node calls the hook once', async () => {
   const { hook, environment } = await aHook()
   const first = await startGrantor({ environment })
   const second = await startGrantor({ environment, databasePath: first.databasePath, clock: first.clock })

@@ -79,7 +79,7 @@ describe('A login that a wallet on another device signs', () => {
     expect(outcomeOf(await phone.authorize(requestOf(app.client)))).toBe('login')
   })
 
-  test('The status of the login tells the browser that the other device has signed', async () => {
+  test('The status of the login shows the browser that the other device has signed', async () => {
     expect(offer.signed).toBe(false)
     await sign(phone)
     expect((await desktop.describe(challenge)).json().cross_device).toEqual({ ...offer, signed: true })
@@ -100,7 +100,7 @@ describe('A login that a wallet on another device signs', () => {
 })
 
 describe('A phone whose camera opens another browser than that of the wallet app', () => {
-  test('gets a link to the same letters, and the wallet app signs for the same browser', async () => {
+  test('A phone whose camera opens another browser gets a link to the same letters, and the wallet app signs for the same browser', async () => {
     const there = (await phone.describe(await beginOn(phone))).json()
     const walletApp = new Walk(app.grantor, testWallet(2))
     const page = await scan(walletApp, String(there.resume_url))
@@ -111,7 +111,7 @@ describe('A phone whose camera opens another browser than that of the wallet app
     expect(parameterOf(movingTo(await goOn()), 'state')).toBe('of-the-desktop')
   })
 
-  test('learns that the wallet app has signed, before and after the first browser has continued', async () => {
+  test('A phone whose camera opens another browser shows that the wallet app has signed, before and after the first browser has continued', async () => {
     const there = await beginOn(phone)
     await sign(new Walk(app.grantor, testWallet(2)))
     expect(errorOf(await phone.describe(there))).toEqual([409, 'signed_on_other_device'])
@@ -151,7 +151,7 @@ describe('Attacks on a cross-device login', () => {
     expect(await goOn().then(seen)).toEqual([409, 'not_signed_yet'])
   })
 
-  test('If two phones with two wallets race, the first signature counts and the second is told that the code was used', async () => {
+  test('If two phones with two wallets race, the first signature counts and the second gets 409', async () => {
     const other = new Walk(app.grantor, testWallet(2))
     const [mine, theirs] = [await phone.prove(await beginOn(phone)), await other.prove(await beginOn(other))]
     const answers = await Promise.all([phone.complete(mine), other.complete(theirs)])

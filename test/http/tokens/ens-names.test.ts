@@ -360,7 +360,7 @@ describe('The picture of a name (ENSIP-12)', () => {
     expect(await digest(pictureUrl(grantor, address))).toBe(computed(address))
   })
 
-  test('A picture that another service signed, or that no service signed, is computed, and nobody is called', async ({
+  test('A picture that another service signed, or that no service signed, is computed, and no other server is called', async ({
     grantor,
     chain,
     host,

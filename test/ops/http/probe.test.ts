@@ -34,7 +34,7 @@ test.each([
   ['A probe of two days ago', probeFor(SECRET, ORIGIN, NOW - 2 * 86_400)],
   ['A probe with another time than its MAC', probeFor(SECRET, ORIGIN, NOW).replace(/^\d+/, String(NOW + 1))],
   ['A long text', 'x'.repeat(10_000)],
-])('%s gets 404 and learns nothing', async (_what, probe) => {
+])('%s gets 404 and no fact about the server', async (_what, probe) => {
   const answer = await ask(probe)
   expect([answer.statusCode, answer.json()]).toEqual([404, { error: 'not_found' }])
 })

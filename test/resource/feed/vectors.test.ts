@@ -20,7 +20,7 @@ test('The test vectors are those of docs/reference', async () => {
   )
 })
 
-test.each(vectors.cases)('$name', async ({ steps }) => {
+test.each(vectors.cases)('The reader decides as in the test vector: $name', async ({ steps }) => {
   const state = new FeedState()
   let connection: FeedConnection = { sentAt: 0 }
   for (const step of steps) {
