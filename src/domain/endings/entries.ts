@@ -91,9 +91,12 @@ export class Entries {
     return [...this.#blocks.values()]
   }
 
-  /** Adds the entry unless it is there. Null if it was there. */
-  add(entry: Buffer, { forgetAt, group }: { forgetAt: number; group: number }): Place | null {
-    for (const block of this.#blocks.values()) if (block.has(entry)) return null
+  /** Adds the entry unless it is there, in a block that stays until `neededUntil`. Null if it was there. */
+  add(
+    entry: Buffer,
+    { forgetAt, group, neededUntil = 0 }: { forgetAt: number; group: number; neededUntil?: number },
+  ): Place | null {
+    for (const block of this.#blocks.values()) if (block.forgetAt >= neededUntil && block.has(entry)) return null
     let block = this.#blocks.get(forgetAt)
     if (!block) this.#blocks.set(forgetAt, (block = new Block(forgetAt)))
     block.add(entry, group)

@@ -343,7 +343,9 @@ export class EndingFeed {
     const forgetAt = Math.ceil((ending.at + this.#parts.settings.lifetimes.longest.accessToken + SLACK) / BLOCK) * BLOCK
     if (forgetAt < at) return
     const group = 'resources' in ending ? state.visibility.groupOf(this.#resourcesOf(ending.resources)) : EVERYONE
-    const place = state.kinds[kind].add(entryOf(ending), { forgetAt, group })
+    // A client can be enabled and disabled again. Tokens from in between are valid for longer than the first entry is kept.
+    const neededUntil = kind === 'clients' ? forgetAt : 0
+    const place = state.kinds[kind].add(entryOf(ending), { forgetAt, group, neededUntil })
     if (!place) return
     state.pending.push({ kind, ...place })
     state.delay = Math.max(0, at - ending.at)

@@ -23,6 +23,13 @@ describe('The entries of the feed in memory', () => {
     expect(entries.add(entry('a'), { forgetAt: 660, group: 1 })).toBe(null)
   })
 
+  test('An entry that is needed until a later time is added again, once', () => {
+    const entries = new Entries()
+    entries.add(entry('a'), { forgetAt: 600, group: 1 })
+    expect(entries.add(entry('a'), { forgetAt: 660, group: 1, neededUntil: 660 })).not.toBe(null)
+    expect(entries.add(entry('a'), { forgetAt: 660, group: 1, neededUntil: 660 })).toBe(null)
+  })
+
   test('Entries are forgotten after their time, and not at their time', () => {
     const entries = new Entries()
     entries.add(entry('a'), { forgetAt: 600, group: 1 })

@@ -87,6 +87,26 @@ describe('A reader that continues at another node', () => {
   })
 })
 
+test('The entry of a client that is disabled a second time is kept for as long as tokens that were issued before can be valid', async () => {
+  const hash = Buffer.from(entryOfText('client'), 'hex').toString('base64url')
+  const added: Ending[] = []
+  const endings: FeedParts['store']['endings'] = {
+    readEndings: async () => ({ endings: added.splice(0), place: { instance: 'test' }, hasMore: false }),
+  }
+  const { nodes, pass, now } = await startNodes([0], {
+    store: { endings, clients: { listClients: async () => [] } as unknown as FeedParts['store']['clients'] },
+  })
+  const [node] = nodes as [Node]
+  added.push({ kind: 'client', hash, at: now() })
+  const { cursor } = await node.readAfter(null)
+  pass(LIFETIMES.longest.accessToken)
+  added.push({ kind: 'client', hash, at: now() })
+  await node.tick()
+  expect(entriesOf((await node.readAfter(cursor)).messages, 'clients')).toEqual([entryOfText('client')])
+  pass(LIFETIMES.longest.accessToken)
+  expect(entriesOf((await node.readAfter(null)).messages, 'clients')).toEqual([entryOfText('client')])
+})
+
 describe('The bounds of the feed', () => {
   test('A feed with more than a million endings is not given to readers until enough of them are forgotten, and both are noted once', async () => {
     const ending = (index: number): Ending => ({ kind: 'client_token', hash: hashOf(index), at: now() })
