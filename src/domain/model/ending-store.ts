@@ -11,7 +11,7 @@ export type Ending =
   | { kind: 'token'; jti: string; resources: string[]; at: number }
   /** A token without a grant was revoked; `hash` is `hashOfUse` of the client id and the `jti`. */
   | { kind: 'client_token'; hash: string; at: number }
-  /** A client was disabled or deleted, or may no longer have tokens of its own; `hash` is `hashOfClient`. */
+  /** The client was disabled, deleted or changed as `endsTokens` says; `hash` is `hashOfClient`. */
   | { kind: 'client'; hash: string; at: number }
 
 /** The end of a read. Only the store that returned the place reads the place. */
@@ -48,10 +48,22 @@ export function hashOfClient(clientId: string): string {
   return createHash('sha256').update(clientId).digest('base64url')
 }
 
-/** Whether a change of a client makes tokens of the client inactive: it is disabled, or may no longer have tokens of its own. */
+/**
+ * Whether readers of the feed must introspect the tokens of the client after a change: it is disabled, or may no longer have tokens of its own,
+ * or may no longer exchange tokens for a resource. After the latter, a node that starts does not know which readers the exchanged tokens concern.
+ */
 export function endsTokens(before: Client, after: Client): boolean {
   return (
     (before.disabledAt === null && after.disabledAt !== null) ||
-    (hasTokensWithoutUser(before.grantTypes) && !hasTokensWithoutUser(after.grantTypes))
+    (hasTokensWithoutUser(before.grantTypes) && !hasTokensWithoutUser(after.grantTypes)) ||
+    hasFewerExchanges(before, after)
+  )
+}
+
+function hasFewerExchanges(before: Client, after: Client): boolean {
+  const isOfAnother = before.resourceServer !== after.resourceServer
+  return (
+    before.resourceServer !== null &&
+    before.exchangeResources.some((uri) => isOfAnother || !after.exchangeResources.includes(uri))
   )
 }

@@ -108,21 +108,26 @@ for (const engine of ENGINES) {
       )
     })
 
-    test('A client that was disabled, deleted, or lost its own tokens is in the feed as a client', async ({ app, api }) => {
+    test('A client that was disabled, deleted, or lost its own tokens or an exchange is in the feed as a client', async ({
+      app,
+      api,
+    }) => {
       const { grantor } = app
       const disabled = await grantor.createClient()
       const deleted = await grantor.createClient()
       const changed = await grantor.createClient({ grantTypes: ['client_credentials'], redirectUris: [] })
+      const server = await grantor.createClient({ redirectUris: [], resourceServer: PAYMENTS, exchangeResources: [API] })
       await grantor.renewFeed()
       const { cursor } = await readFeed(grantor, api)
 
       await grantor.store.clients.changeClient(disabled.id, (each) => ({ ...each, disabledAt: grantor.clock.now() }))
       await grantor.store.clients.deleteClient(deleted.id)
       await grantor.store.clients.changeClient(changed.id, (each) => ({ ...each, grantTypes: ['authorization_code'] }))
+      await grantor.store.clients.changeClient(server.id, (each) => ({ ...each, exchangeResources: [] }))
       await grantor.renewFeed()
       const { messages } = await readFeed(grantor, api, { cursor })
       expect(entriesOf(messages, 'clients').toSorted()).toEqual(
-        [disabled, deleted, changed].map(({ id }) => entryOfText(id)).toSorted(),
+        [disabled, deleted, changed, server].map(({ id }) => entryOfText(id)).toSorted(),
       )
     })
 

@@ -38,6 +38,10 @@ const revocation = ({ id: grantId, clientId }: NewGrant, jti: string) => ({
   at: NOW,
 })
 const WITHOUT_USER: Partial<Client> = { grantTypes: ['client_credentials'] }
+const EXCHANGING: Partial<Client> = {
+  resourceServer: 'https://mcp.example.com/',
+  exchangeResources: ['https://api.example.com/'],
+}
 
 /** The ways in which tokens become inactive. Each returns the keys of the endings that it caused. */
 const ENDINGS: Record<string, (store: Store) => Promise<string[]>> = {
@@ -90,6 +94,12 @@ const ENDINGS: Record<string, (store: Store) => Promise<string[]>> = {
   },
   async 'a client that may no longer have tokens of its own'(store) {
     return changed(store, WITHOUT_USER, (client) => ({ ...client, grantTypes: ['authorization_code'] }))
+  },
+  async 'a client that may no longer exchange tokens for a resource'(store) {
+    return changed(store, EXCHANGING, (client) => ({ ...client, exchangeResources: [] }))
+  },
+  async 'a client that exchanges the tokens of another resource'(store) {
+    return changed(store, EXCHANGING, (client) => ({ ...client, resourceServer: 'https://other.example.com/' }))
   },
   async 'a client that was disabled with its logo'(store) {
     const client = someClient()
@@ -179,6 +189,7 @@ export function endingOrderContract(subject: Subject): void {
     await store.clients.insertClient(client)
     await store.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' }))
     await store.clients.changeClient(client.id, () => ({ ...client, grantTypes: ['client_credentials', 'refresh_token'] }))
+    await store.clients.changeClient(client.id, (present) => ({ ...present, ...EXCHANGING }))
     expect(await store.clients.deleteClient(randomUUID())).toBe('unknown')
     const grant = await livingGrant(store)
     await store.grants.rotateRefreshToken(rotationOf(grant, 0, { at: NOW }))
