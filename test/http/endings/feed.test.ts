@@ -184,7 +184,8 @@ for (const engine of ENGINES) {
       const reading = setInterval(() => void grantor.renewFeed(), 20)
       const seen: string[] = []
       let empty = 0
-      while (seen.length === 0 || empty === 0) {
+      // The snapshot has the endings of earlier tests.
+      while (!seen.includes(entryOfUuid(claimsOf(access_token).grant_id)) || empty === 0) {
         const { value } = await events.next()
         const entries = entriesOf([value])
         seen.push(...entries)
