@@ -60,8 +60,8 @@ export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
 /** The budgets of fetches for clients that are not registered. */
 export function fetchCounts(limits: RateLimit<Limited>): FetchCounts {
   return {
-    byNetwork: (network) => limits.count('client_fetches', network),
-    byHost: (host) => limits.count('host_fetches', host),
+    byNetwork: (key) => limits.count('client_fetches', key),
+    byHost: (key) => limits.count('host_fetches', key),
   }
 }
 

@@ -12,7 +12,7 @@ import type { ClientKeyCheck, KeyVerdict } from '../model/clients.ts'
 import type { FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { type KeyFetches, PublishedKeys, verdictOf } from './published-keys.ts'
-import { type FetchCounts, requireFetchBudget } from './unregistered-budgets.ts'
+import { type CountedFetch, type FetchCounts, requireFetchBudget } from './unregistered-budgets.ts'
 
 /** Key sets of clients that are not registered. */
 const UNREGISTERED_SETS_AT_MOST = 1_000
@@ -32,7 +32,7 @@ export class ClientKeys implements ClientKeyCheck {
   constructor({ fetch, counts, now }: ClientKeysOptions) {
     // The operator chose these addresses, so a caller causes no more than one fetch a minute for each registered client.
     const requireNothing = (): void => undefined
-    const requireBudget = (network: string, uri: string): void => requireFetchBudget(counts, network, uri)
+    const requireBudget = (fetched: CountedFetch): void => requireFetchBudget(counts, fetched)
     this.#registered = new PublishedKeys({
       fetch: { first: fetch.registered, again: fetch.registered },
       rules: 'registered',

@@ -104,8 +104,10 @@ export class MetadataClients {
     if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FETCHED_AGAIN_AFTER) return null
     const fetching = this.#underWay.get(clientId)
     if (fetching) return fetching
-    if (network !== null) requireFetchBudget(this.#options.counts, network, clientId)
-    const started = this.#fetch(clientId).finally(() => this.#underWay.delete(clientId))
+    const isAgain = this.lastGood(clientId) !== null
+    if (network !== null)
+      requireFetchBudget(this.#options.counts, { url: clientId, network, inMemory: isAgain ? 'document' : null })
+    const started = this.#fetch(clientId, isAgain).finally(() => this.#underWay.delete(clientId))
     this.#underWay.set(clientId, started)
     return started
   }
@@ -121,10 +123,9 @@ export class MetadataClients {
     }
   }
 
-  async #fetch(clientId: string): Promise<Client | null> {
+  async #fetch(clientId: string, isAgain: boolean): Promise<Client | null> {
     const { first, again } = this.#options.fetch
-    const fetch = this.lastGood(clientId) === null ? first : again
-    const answer = await fetch({ url: clientId })
+    const answer = await (isAgain ? again : first)({ url: clientId })
     // No request was sent, so this is no failure of the document.
     if (answer.kind === 'unavailable' && answer.why === 'busy') throw tooManyClientCalls()
     const metadata = readAnswer(clientId, answer)

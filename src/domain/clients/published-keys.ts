@@ -10,6 +10,7 @@ import { clientKeysUnavailable, OAuthError, tooManyClientCalls } from '../../oau
 import { parseJson } from '../../oauth/parse-json.ts'
 import type { KeyVerdict } from '../model/clients.ts'
 import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
+import type { CountedFetch } from './unregistered-budgets.ts'
 
 /** Seconds in which fetched keys are used without another fetch. */
 const FRESH_FOR = 300
@@ -28,7 +29,7 @@ export type PublishedKeysOptions = {
   fetch: KeyFetches
   rules: KeyRules
   /** throws if a caller of this network may not cause a fetch of this address now */
-  requireBudget: (network: string, uri: string) => void
+  requireBudget: (fetched: CountedFetch) => void
   /**
    * key sets in memory, of at most 20 keys each, and as many addresses without keys; without a bound, sets are kept until nothing in them
    * can be used any more
@@ -69,7 +70,7 @@ export class PublishedKeys {
     const published = this.#use(uri)
     if (this.#age(published.fetchedAt) < FRESH_FOR && verdictOf(published.set, jwt) === 'holds') return 'holds'
     const refusal = await this.#renew(published, network)
-    const isUsable = this.#age(published.fetchedAt) < KEPT_FOR
+    const isUsable = this.#isInMemory(published)
     const verdict = isUsable ? verdictOf(published.set, jwt) : 'none'
     if (verdict === 'holds') return verdict
     if (refusal) throw refusal
@@ -82,7 +83,8 @@ export class PublishedKeys {
     if (published.underWay) return published.underWay
     if (this.#age(published.triedAt) < FETCHED_EVERY) return null
     try {
-      this.#options.requireBudget(network, published.uri)
+      const inMemory = this.#isInMemory(published) ? 'keys' : null
+      this.#options.requireBudget({ url: published.uri, network, inMemory })
     } catch (error) {
       if (error instanceof OAuthError) return error
       throw error
@@ -97,7 +99,7 @@ export class PublishedKeys {
   async #fetch(published: Published): Promise<OAuthError | null> {
     const { fetch, rules, now } = this.#options
     const { triedAt } = published
-    const send = this.#age(published.fetchedAt) < KEPT_FOR ? fetch.again : fetch.first
+    const send = this.#isInMemory(published) ? fetch.again : fetch.first
     published.triedAt = now()
     const answer = await send({ url: published.uri })
     if (answer.kind === 'unavailable' && answer.why === 'busy') {
@@ -137,6 +139,11 @@ export class PublishedKeys {
       if (!isOver && among.size <= setsAtMost) break
       among.delete(uri)
     }
+  }
+
+  /** Whether the keys can be used if newer keys cannot be fetched. */
+  #isInMemory({ fetchedAt }: Published): boolean {
+    return this.#age(fetchedAt) < KEPT_FOR
   }
 
   #mapOf({ set }: Published): Map<string, Published> {

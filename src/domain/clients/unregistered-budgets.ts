@@ -8,14 +8,22 @@ import type { Deps } from '../model/deps.ts'
 
 type Verdict = { allowed: true } | { allowed: false; retryAfter: number }
 
-/** Each counts one fetch; `retryAfter` in seconds. */
-export type FetchCounts = { byNetwork(network: string): Verdict; byHost(host: string): Verdict }
+/** Each counts one fetch under a key; `retryAfter` in seconds. */
+export type FetchCounts = { byNetwork(key: string): Verdict; byHost(key: string): Verdict }
 
-/** Counts a fetch of `url` that a caller in `network` causes. Throws if the network or the host has no fetch left. */
-export function requireFetchBudget(counts: FetchCounts, network: string, url: string): void {
-  const ofNetwork = counts.byNetwork(network)
+/** `inMemory`: what a copy of is in memory; null for an address that is new. */
+export type CountedFetch = { url: string; network: string; inMemory: 'document' | 'keys' | null }
+
+/**
+ * Counts a fetch that a caller in `network` causes. Throws if the network or the host has no fetch left. Fetches of what is in memory are counted
+ * apart: otherwise callers of a few networks could name unknown addresses of a host until no client of this host can be used. A caller can also
+ * name any number of addresses of one key set, so documents and keys are counted apart.
+ */
+export function requireFetchBudget(counts: FetchCounts, { url, network, inMemory }: CountedFetch): void {
+  const kind = inMemory === null ? '' : `${inMemory} `
+  const ofNetwork = counts.byNetwork(`${kind}${network}`)
   if (!ofNetwork.allowed) throw tooManyClientFetches(ofNetwork.retryAfter)
-  const ofHost = counts.byHost(new URL(url).hostname)
+  const ofHost = counts.byHost(`${kind}${new URL(url).hostname}`)
   if (!ofHost.allowed) throw hostFetchedTooOften(ofHost.retryAfter)
 }
 

@@ -1,12 +1,15 @@
 /** The metadata documents in memory: their number and their size are bounded, and those in use stay. */
 import { expect, test } from 'vitest'
 import { MetadataClients } from '../../../src/domain/clients/metadata-clients.ts'
+import type { FetchCounts } from '../../../src/domain/clients/unregistered-budgets.ts'
 import type { FetchFromClient } from '../../../src/domain/model/deps.ts'
 
 const idOf = (index: number) => `https://agent-${index}.example/client.json`
 
+const UNLIMITED: FetchCounts = { byNetwork: () => ({ allowed: true }), byHost: () => ({ allowed: true }) }
+
 /** Every URL has a document. `fetched` has the URLs in their order, and `again` those of them that were fetched by `fetch.again`. */
-function open(more: Record<string, unknown> = {}) {
+function open(more: Record<string, unknown> = {}, counts: FetchCounts = UNLIMITED) {
   const fetched: string[] = []
   const again: string[] = []
   const clock = { now: 1_800_000_000 }
@@ -18,7 +21,7 @@ function open(more: Record<string, unknown> = {}) {
   const clients = new MetadataClients({
     policy: { allowLoopback: false, isHostAllowed: () => true },
     resources: { openTo: () => ({ resources: [], scopes: [], hasScope: () => false }) },
-    counts: { byNetwork: () => ({ allowed: true }), byHost: () => ({ allowed: true }) },
+    counts,
     now: () => clock.now,
     fetch: {
       first: fetch,
@@ -70,4 +73,22 @@ test('A document of which a copy is in memory is fetched again by calls of its o
   await load(1)
   expect(fetched).toEqual([idOf(0), idOf(0), idOf(1)])
   expect(again).toEqual([idOf(0)])
+})
+
+test('The fetches of new client ids use up no fetch of a document of which a copy is in memory, of the network or of the host', async () => {
+  const used = new Map<string, number>()
+  const count = (key: string) => {
+    used.set(key, (used.get(key) ?? 0) + 1)
+    return (used.get(key) ?? 0) > 2 ? ({ allowed: false, retryAfter: 60 } as const) : ({ allowed: true } as const)
+  }
+  const { clients, clock } = open(
+    {},
+    { byNetwork: (network) => count(`network ${network}`), byHost: (host) => count(`host ${host}`) },
+  )
+  const load = (name: string, network: string) => clients.load(`https://agent.example/${name}`, network)
+  await load('client.json', '192.0.2.1')
+  await load('new', '192.0.2.2')
+  clock.now += 3600
+  await expect(load('newer', '192.0.2.3')).rejects.toMatchObject({ reason: 'host_fetches' })
+  expect(await load('client.json', '192.0.2.3')).not.toBeNull()
 })
