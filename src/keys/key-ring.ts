@@ -39,6 +39,8 @@ type KeyOf<Kind extends KeyKind> = Kind extends SigningKind ? SigningKey : Secre
 
 /** Seconds between storing a key and using it, unless the store is new. */
 export const ANNOUNCED_FOR = 60
+/** Seconds. A read that fails begins a few seconds before its failure is known. */
+const RECENT_FOR = 50
 
 /** The kind of the keys that sign in an algorithm if access tokens are signed in another algorithm. */
 export const SIGNING_KINDS = {
@@ -50,8 +52,8 @@ export const SIGNING_KINDS = {
 export class KeyRing {
   #keys: OpenKey[] = []
   #byId = new Map<string, OpenKey>()
-  /** Why the ring may lack a stored key; null if the ring is complete. */
-  #doubt: Error | null = null
+  /** Why the ring may lack a stored key, and since when, in epoch seconds; null if the ring is complete. */
+  #doubt: { why: Error; since: number } | null = null
   readonly #now: () => number
   /** access tokens that these keys signed; cleared when one of the keys is gone */
   readonly known = new KnownTokens()
@@ -78,12 +80,20 @@ export class KeyRing {
 
   /** The stored keys could not be read. Until `trust` is called, a look-up of an unknown id throws this error. */
   doubt(why: Error): void {
-    this.#doubt = why
+    this.#doubt = { why, since: this.#doubt?.since ?? this.#now() }
   }
 
   /** The ring has every stored key. */
   trust(): void {
     this.#doubt = null
+  }
+
+  /**
+   * Throws if the stored keys, with which a node reads changed clients, could not be read for almost a minute: for a response that needs nothing else of
+   * the store. The feed of endings keeps the entry of a disabled client for a minute more than its tokens are valid.
+   */
+  requireRecent(): void {
+    if (this.#doubt && Math.abs(this.#now() - this.#doubt.since) > RECENT_FOR) throw this.#doubt.why
   }
 
   /** The key that signs or seals now: the youngest key that has started. */
@@ -98,7 +108,7 @@ export class KeyRing {
   /** The key with this id, or undefined for a forgery. */
   opener<Kind extends KeyKind>(kind: Kind, id: string): KeyOf<Kind> | undefined {
     const key = this.#byId.get(`${kind}:${id}`) as KeyOf<Kind> | undefined
-    if (!key && this.#doubt) throw this.#doubt
+    if (!key && this.#doubt) throw this.#doubt.why
     return key
   }
 

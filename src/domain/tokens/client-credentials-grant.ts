@@ -28,6 +28,8 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
   if (!client.grantTypes.includes('client_credentials')) throw unauthorizedClient('grant_type_not_registered')
   const aud = readResource(deps, client, request.resources)
   const scope = readScopes(deps, client, aud, request).join(' ')
+  // The client is in memory, and another node may have disabled it.
+  deps.keys.requireRecent()
   if (request.proof) await spendProof(deps, request.proof, client.id)
   const binding = bindingOf(request.proof)
   const at = deps.now()

@@ -183,6 +183,21 @@ describe('The validity of a client credentials token', () => {
     expect(await isActive(access_token, apiServer)).toBe(true)
   })
 
+  test('A node that could not read the store for more than 50 seconds gives no client credentials token, because the client may be disabled', async () => {
+    const { grantor, walk } = await startApp()
+    const own = await grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
+    const request = () => walk.token(own, { grant_type: 'client_credentials' })
+    tokensOf(await request())
+    await grantor.store.close()
+    await expect(grantor.noticeChanges()).rejects.toThrow()
+    grantor.clock.advance(50)
+    await expect(grantor.noticeChanges()).rejects.toThrow()
+    tokensOf(await request())
+    grantor.clock.advance(1)
+    expectRefusal(await request(), 'temporarily_unavailable')
+    await grantor.close()
+  })
+
   test('Introspection and revocation of a client credentials token are 503 if the store cannot be read', async () => {
     const node = await startApp()
     const own = await node.grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
