@@ -27,7 +27,10 @@ export type NewJob = Pick<Job, 'clientId' | 'startedBy' | 'matching'> & {
   kind: 'end_grants_of_client' | 'delete_client' | 'end_matching_grants'
 }
 
-/** Stores a job. A job of the same kind for the same client that is under way is returned instead. Null if too many are under way. */
+/**
+ * Stores a job. A job of the same kind for the same client that is under way is returned instead, and is carried out once more: it may have passed
+ * the grants of the meantime. Null if too many are under way.
+ */
 export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: number): Promise<Job | null> {
   const added: Job = { ...job, ofWallet: null, id: randomUUID(), createdAt: at, grantsEnded: 0, doneAt: null }
   let result: Job | null = null
@@ -36,8 +39,13 @@ export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: n
     doneAt === null && kind === job.kind && clientId === job.clientId && JSON.stringify(matching) === JSON.stringify(job.matching)
   await lists.changeList(list, (jobs) => {
     const present = jobs.find(isSame)
-    result = present ?? (isFull(list, jobs) ? null : added)
-    return result === added ? [...withoutOldest(jobs), added] : jobs
+    if (!present) {
+      result = isFull(list, jobs) ? null : added
+      return result ? [...withoutOldest(jobs), added] : jobs
+    }
+    const again = { ...present, startedAgain: (present.startedAgain ?? 0) + 1 }
+    result = again
+    return jobs.map((each) => (each === present ? again : each))
   })
   return result
 }
@@ -146,8 +154,8 @@ export function createJobWorker(list: ListName, work: Work): (stopping?: AbortSi
     }
     const left = await noteProgress(work, list, { job, grants: ended - noted.grants })
     if (!goesOn || left?.doneAt !== null) return goesOn
-    // The job was extended meanwhile. The next run goes on.
-    if (left.ofWallet?.epoch !== job.ofWallet?.epoch) return true
+    // The job was extended or started again meanwhile. The next run goes on.
+    if (!isAsBefore(left, job)) return true
     await note(left)
     await noteDone(work, list, job)
     return true
@@ -206,9 +214,13 @@ async function noteProgress(
   return jobs.find((job) => job.id === id)
 }
 
-/** A job that was extended meanwhile is not done. */
-async function noteDone({ store: { lists }, now }: Work, list: ListName, { id, ofWallet }: Job): Promise<void> {
-  const isDone = (job: Job): boolean => job.id === id && job.ofWallet?.epoch === ofWallet?.epoch
+function isAsBefore(job: Job, before: Job): boolean {
+  return job.ofWallet?.epoch === before.ofWallet?.epoch && job.startedAgain === before.startedAgain
+}
+
+/** A job that was extended or started again meanwhile is not done. */
+async function noteDone({ store: { lists }, now }: Work, list: ListName, before: Job): Promise<void> {
+  const isDone = (job: Job): boolean => job.id === before.id && isAsBefore(job, before)
   await lists.changeList(list, (present) => present.map((job) => (isDone(job) ? { ...job, doneAt: job.doneAt ?? now() } : job)))
 }
 

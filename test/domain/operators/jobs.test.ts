@@ -40,6 +40,29 @@ test('A job ends all grants of a client, reports how many, and is done', async (
   expect(await store.clients.readClient(client.id)).toEqual(client)
 })
 
+test('A job that is started again while its work ends also ends the grants of the meantime', async () => {
+  const [store] = await openTwoNodes()
+  const { client, startedBy } = await clientWithGrants(store)
+  const start = () => startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
+  const { id } = await start()
+  let noted = 0
+  const work = createJobWorker('jobs', {
+    store,
+    announceEnded: () => {},
+    now: () => NOW,
+    async note() {
+      if (noted++ > 0) return
+      await livingGrant(store, { clientId: client.id })
+      expect((await start()).id).toBe(id)
+    },
+    pause: async () => {},
+  })
+  await work()
+  await work()
+  expect(await readJob(store, id)).toMatchObject({ grantsEnded: GRANTS + 1, doneAt: NOW })
+  expect(await store.grants.countUnendedGrants({ clientId: client.id }, 1000)).toBe(0)
+})
+
 test('A job that deletes a client ends its grants first', async () => {
   const [store] = await openTwoNodes()
   const { client, grants, startedBy } = await clientWithGrants(store)
@@ -187,7 +210,8 @@ test('A job that is under way is not started a second time', async () => {
   const [store] = await openTwoNodes()
   const job = { kind: 'end_grants_of_client', clientId: randomUUID(), startedBy: someWallet() } as const
   const first = await startedJob(store, job)
-  expect(await addJob(store, { ...job, startedBy: someWallet() }, NOW + 1)).toEqual(first)
+  expect(await addJob(store, { ...job, startedBy: someWallet() }, NOW + 1)).toEqual({ ...first, startedAgain: 1 })
+  expect(await readJob(store, first.id)).toEqual({ ...first, startedAgain: 1 })
 })
 
 test('At most twenty jobs are under way, and of those that are done only the newest are kept', async () => {
