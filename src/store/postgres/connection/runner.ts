@@ -2,10 +2,10 @@
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { PostgresAddress, Purpose } from '../address.ts'
 import type { Cluster, Route } from '../cluster/cluster.ts'
+import { Queue } from '../statements/queue.ts'
 import type { Statement } from '../statements/statement.ts'
 import { failureOf, toStoreError } from './errors.ts'
 import { loadCluster } from './load-cluster.ts'
-import { RowQueues } from './row-queues.ts'
 import type { Server, Session } from './server.ts'
 import { type Attempt, PATIENCE_MS, ServerGroup } from './server-group.ts'
 
@@ -14,10 +14,11 @@ const STATEMENTS_AT_MOST = 10_000
 export class Runner {
   readonly #address: PostgresAddress
   readonly #group: ServerGroup
-  readonly #rows = new RowQueues()
+  /** the rows that are being changed */
+  readonly #rows = new Map<string, Queue>()
   #cluster: Cluster | null = null
   #statements = 0
-  #closing: Promise<unknown> | null = null
+  #closing: Promise<void> | null = null
   #whenIdle: (() => void) | null = null
 
   /** Sends nothing. The first statement searches for a server. */
@@ -61,12 +62,26 @@ export class Runner {
     this.#statements++
     try {
       const deadline = performance.now() + PATIENCE_MS
-      return kind === 'read' || key === undefined ? await task(deadline) : await this.#rows.run(key, () => task(deadline))
+      return kind === 'read' || key === undefined ? await task(deadline) : await this.#runForRow(key, () => task(deadline))
     } catch (error) {
       throw toStoreError(error)
     } finally {
       this.#statements--
       if (this.#statements === 0) this.#whenIdle?.()
+    }
+  }
+
+  /**
+   * Runs one change of a row at a time. If another transaction has locked the row, the row occupies one connection of this process, however
+   * many requests need the row.
+   */
+  async #runForRow<Result>(row: string, task: () => Promise<Result>): Promise<Result> {
+    const queue = this.#rows.get(row) ?? new Queue(1)
+    this.#rows.set(row, queue)
+    try {
+      return await queue.run(task)
+    } finally {
+      if (queue.isIdle) this.#rows.delete(row)
     }
   }
 
@@ -112,9 +127,9 @@ export class Runner {
   }
 
   /** Refuses new statements, waits for the statements that are waiting or running, and closes the connections. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closing ??= this.#close()
-    await this.#closing
+    return this.#closing
   }
 
   async #close(): Promise<void> {

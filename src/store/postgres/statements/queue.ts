@@ -13,6 +13,10 @@ export class Queue {
     this.#limit = limit
   }
 
+  get isIdle(): boolean {
+    return this.#holders === 0
+  }
+
   async run<Result>(task: () => Promise<Result>): Promise<Result> {
     await this.enter()
     try {
