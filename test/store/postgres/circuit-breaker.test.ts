@@ -1,95 +1,94 @@
 /** When statements for a server that does not work are refused: `connection/circuit-breaker.ts`. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { CircuitBreaker } from '../../../src/store/postgres/connection/circuit-breaker.ts'
+import { type BreakerOptions, CircuitBreaker } from '../../../src/store/postgres/connection/circuit-breaker.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-const succeed = () => Promise.resolve('done')
+class Failure extends Error {}
+const isFailure = (error: unknown) => error instanceof Failure
 
-/** Starts a task that runs until `end` is called. */
-function startTask(breaker: CircuitBreaker): { end: () => void; ended: Promise<string> } {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  return { end: () => resolve('ended'), ended: breaker.run(() => promise) }
+function createBreaker(options: BreakerOptions = {}) {
+  const breaker = new CircuitBreaker(options)
+  return {
+    breaker,
+    succeed: () => breaker.run(() => Promise.resolve('done'), isFailure),
+    fail: (error: Error = new Failure()) => breaker.run(() => Promise.reject(error), isFailure).catch(() => undefined),
+    /** Starts a task that runs until `end` is called. */
+    start() {
+      const { promise, resolve } = Promise.withResolvers<string>()
+      return { end: () => resolve('ended'), ended: breaker.run(() => promise, isFailure) }
+    },
+  }
 }
 
-test('A breaker that opens after two seconds of failures stays closed if there was a success in between', () => {
-  const breaker = new CircuitBreaker({ opensAfterMs: 2000 })
-  breaker.failed()
+test('A breaker that opens after two seconds of failures stays closed if there was a success in between', async () => {
+  const { breaker, succeed, fail } = createBreaker({ opensAfterMs: 2000 })
+  await fail()
   vi.advanceTimersByTime(1999)
-  breaker.failed()
-  expect(breaker.state).toBe('closed')
-  breaker.succeeded()
+  await fail()
+  expect(breaker.isClosed).toBe(true)
+  await succeed()
   vi.advanceTimersByTime(1000)
-  breaker.failed()
+  await fail()
   vi.advanceTimersByTime(1999)
-  breaker.failed()
-  expect(breaker.state).toBe('closed')
+  await fail()
+  expect(breaker.isClosed).toBe(true)
   vi.advanceTimersByTime(1)
-  breaker.failed()
-  expect(breaker.state).toBe('half-open')
+  await fail()
+  expect(breaker.isClosed).toBe(false)
 })
 
-test('A breaker that opens after three failures stays closed if there was a success in between', () => {
-  const breaker = new CircuitBreaker({ opensAfter: 3 })
-  for (const outcome of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) breaker[outcome]()
-  expect(breaker.state).toBe('closed')
-  breaker.failed()
-  expect(breaker.state).toBe('half-open')
+test('A breaker that opens after three failures stays closed if there was a success in between', async () => {
+  const { breaker, succeed, fail } = createBreaker({ opensAfter: 3 })
+  for (const run of [fail, fail, succeed, fail, fail]) await run()
+  expect(breaker.isClosed).toBe(true)
+  await fail()
+  expect(breaker.isClosed).toBe(false)
 })
 
-test('A half-open breaker runs one task, and refuses other tasks without running them until that task has ended', async () => {
-  const breaker = new CircuitBreaker({})
-  breaker.failed()
-  const trial = startTask(breaker)
-  expect(breaker.state).toBe('open')
-  const other = vi.fn(succeed)
-  await expect(breaker.run(other)).rejects.toBeInstanceOf(StoreUnavailable)
+test('An error that is not a failure of the server neither opens nor closes a breaker, and rejects the task', async () => {
+  const { breaker, fail } = createBreaker()
+  const error = new Error('of the statement')
+  await fail(error)
+  expect(breaker.isClosed).toBe(true)
+  await fail()
+  await expect(breaker.run(() => Promise.reject(error), isFailure)).rejects.toBe(error)
+  expect(breaker.isClosed).toBe(false)
+})
+
+test('An open breaker runs one task, and refuses other tasks without running them until that task has ended', async () => {
+  const { breaker, fail, start } = createBreaker()
+  await fail()
+  const trial = start()
+  const other = vi.fn(() => Promise.resolve('done'))
+  await expect(breaker.run(other, isFailure)).rejects.toBeInstanceOf(StoreUnavailable)
   expect(other).not.toHaveBeenCalled()
   trial.end()
   await trial.ended
-  expect(breaker.state).toBe('half-open')
-  expect(await breaker.run(other)).toBe('done')
+  expect(await breaker.run(other, isFailure)).toBe('done')
 })
 
 test('Tasks that were running when a breaker opened end before the first trial', async () => {
-  const breaker = new CircuitBreaker({})
-  const earlier = startTask(breaker)
-  breaker.failed()
-  await expect(breaker.run(succeed)).rejects.toBeInstanceOf(StoreUnavailable)
+  const { succeed, fail, start } = createBreaker({ opensAfter: 2 })
+  await fail()
+  const earlier = start()
+  await fail()
+  await expect(succeed()).rejects.toBeInstanceOf(StoreUnavailable)
   earlier.end()
   await earlier.ended
-  expect(await breaker.run(succeed)).toBe('done')
+  expect(await succeed()).toBe('done')
 })
 
 test('A success closes a breaker, also if other tasks are running', async () => {
-  const breaker = new CircuitBreaker({})
-  breaker.failed()
-  const trial = startTask(breaker)
-  breaker.succeeded()
-  expect(breaker.state).toBe('closed')
-  expect(await breaker.run(succeed)).toBe('done')
-  trial.end()
-  await trial.ended
-})
-
-test('The pause of an open breaker doubles with each failure up to a limit, and is short again after a success', () => {
-  const breaker = new CircuitBreaker({ pauseMs: { first: 50, most: 150 } })
-  const pauses = Array.from({ length: 4 }, () => {
-    breaker.failed()
-    expect(breaker.state).toBe('open')
-    const pause = breaker.pauseLeft
-    vi.advanceTimersByTime(Math.ceil(pause))
-    expect(breaker.state).toBe('half-open')
-    return pause
-  })
-  // Up to half of each pause is left out at random, so that nodes do not search in step.
-  for (const [index, most] of [50, 100, 150, 150].entries()) {
-    expect(pauses[index]).toBeGreaterThanOrEqual(most / 2)
-    expect(pauses[index]).toBeLessThanOrEqual(most)
-  }
-  breaker.succeeded()
-  breaker.failed()
-  expect(breaker.pauseLeft).toBeLessThanOrEqual(50)
+  const { breaker, succeed, fail, start } = createBreaker()
+  const [earlier, late] = [start(), start()]
+  await fail()
+  earlier.end()
+  await earlier.ended
+  expect(breaker.isClosed).toBe(true)
+  expect(await succeed()).toBe('done')
+  late.end()
+  await late.ended
 })

@@ -1,8 +1,10 @@
 /** Servers, and proxies in front of them, that close a connection without an error at the worst time. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { NotSent } from '../../../src/store/postgres/connection/errors.ts'
+import { ServerGroup } from '../../../src/store/postgres/connection/server-group.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
@@ -45,6 +47,25 @@ test.each<[string, (socket: Socket) => void, string]>([
     expect(connections).toBeLessThan(5)
   },
 )
+
+test('Searches at the same time share their connections, and after a failed search there is a pause without connections', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let connections = 0
+  const hangingUp = await listen((socket) => {
+    connections++
+    socket.end()
+  })
+  const group = new ServerGroup({ ...addressOf('postgres://nobody@127.0.0.1/nothing'), servers: at(hangingUp) })
+  const search = () => group.find().catch((error: unknown) => error)
+  expect(await Promise.all([search(), search(), search()])).toEqual(Array(3).fill(expect.any(NotSent)))
+  expect(connections).toBe(1)
+  expect(await search()).toBeInstanceOf(NotSent)
+  expect(connections, 'in the pause').toBe(1)
+  vi.advanceTimersByTime(400)
+  expect(await search()).toBeInstanceOf(NotSent)
+  expect(connections, 'after the pause').toBe(2)
+})
 
 test('Through a proxy that closes every seventh connection as a statement is sent, every refresh takes effect exactly once', async () => {
   const database = await newPostgresDatabase()

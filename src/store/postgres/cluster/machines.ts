@@ -50,23 +50,12 @@ class Machine {
   }
 
   get isAway(): boolean {
-    return this.#breaker.state !== 'closed'
+    return !this.#breaker.isClosed
   }
 
   /** `isOfMachine`: whether an error of the attempt is a failure of the machine. */
   run<Result>(side: Side, attempt: () => Promise<Result>, isOfMachine: (error: unknown) => boolean): Promise<Result> {
-    return this.#breaker.run(() =>
-      this.#queues[side].run(async () => {
-        try {
-          const result = await attempt()
-          this.#breaker.succeeded()
-          return result
-        } catch (error) {
-          if (isOfMachine(error)) this.#breaker.failed()
-          throw error
-        }
-      }),
-    )
+    return this.#breaker.run(() => this.#queues[side].run(attempt), isOfMachine)
   }
 }
 

@@ -98,8 +98,9 @@ export class Runner {
         // The earlier error names the cause. The last one is only the timeout.
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
-        if (!group.isWorthRetrying(each, failure)) throw error
-        await new Promise((resolve) => setTimeout(resolve, group.pauseBefore(each)))
+        const pause = group.pauseBeforeRetry(each, failure)
+        if (pause === null) throw error
+        await new Promise((resolve) => setTimeout(resolve, pause))
       }
     }
   }

@@ -10,6 +10,8 @@ import { Server, type Side, sideOf } from './server.ts'
 export const PATIENCE_MS = 2000
 /** If a server becomes read-only, the node reads from the server for at least this long before the node searches for another one. */
 const READ_ONLY_FOR_MS = 1000
+/** The node searches again at the earliest this long after a failed search, less up to half at random, so that nodes do not search in step. */
+const SEARCH_PAUSE_MS = 400
 /** Other statements would fail in the same way. */
 const OUTAGES: ReadonlySet<Failure> = new Set(['not_sent', 'lost', 'unreplicated', 'read_only'])
 
@@ -36,9 +38,9 @@ export class ServerGroup {
     read: new CircuitBreaker({ opensAfterMs: PATIENCE_MS }),
     write: new CircuitBreaker({ opensAfterMs: PATIENCE_MS }),
   }
-  readonly #searches = new CircuitBreaker({ pauseMs: { first: 50, most: 1000 } })
   #server: Server | null = null
   #search: Promise<Server> | null = null
+  #noSearchBefore = 0
 
   constructor(address: PostgresAddress, options: ServerOptions = {}) {
     this.#address = address
@@ -52,30 +54,31 @@ export class ServerGroup {
   /** The server in use, or the one that a search finds. All callers share one search. After a failed search there is a pause without searches. */
   async find(): Promise<Server> {
     if (this.#server) return this.#server
-    if (!this.#search && this.#searches.state === 'open')
+    if (!this.#search && this.#searchPauseLeft > 0)
       throw new NotSent(new StoreUnavailable('PostgreSQL could not be reached a moment ago'))
     this.#search ??= this.#look().finally(() => (this.#search = null))
     return this.#search
+  }
+
+  get #searchPauseLeft(): number {
+    return Math.max(0, this.#noSearchBefore - performance.now())
   }
 
   /** Connects to all servers at once, and uses the first one that passes the checks. */
   async #look(): Promise<Server> {
     const { servers, ...address } = this.#address
     const { purpose = 'store', settings = {}, accept } = this.#options
-    const opened: Server[] = []
+    const opened = servers.map((at) => new Server({ ...address, ...at, purpose, settings }))
     try {
-      for (const at of servers) opened.push(new Server({ ...address, ...at, purpose, settings }))
       const accepted = opened.map(async (server) => {
         // Opens the first connection.
         await server.use(() => Promise.resolve())
         await accept?.(server)
         return server
       })
-      this.#server = await Promise.any(accepted)
-      this.#searches.succeeded()
-      return this.#server
+      return (this.#server = await Promise.any(accepted))
     } catch (error) {
-      this.#searches.failed()
+      this.#noSearchBefore = performance.now() + SEARCH_PAUSE_MS * (0.5 + Math.random() / 2)
       throw error instanceof AggregateError ? error.errors.at(-1) : error
     } finally {
       for (const server of opened) if (server !== this.#server) void server.close()
@@ -95,25 +98,22 @@ export class ServerGroup {
 
   /** Runs one attempt of a statement. Throws the error of the driver. */
   run<Row>(attempt: Attempt): Promise<Row[]> {
-    const breaker = this.#breakers[sideOf(attempt)]
-    return breaker.run(async () => {
-      if (performance.now() > attempt.deadline) throw new StoreUnavailable('PostgreSQL is too slow')
-      let server: Server | null = null
-      try {
-        server = this.#server ?? (await this.find())
-        const rows = await server.send<Row>(attempt, attempt.deadline)
-        // Another server may lack what this server returned, and the next statement runs on the other server.
-        if (attempt.kind !== 'once' && this.#server !== server) throw new Error('another server took over meanwhile')
-        breaker.succeeded()
-        return rows
-      } catch (error) {
-        if (!attempt.excuses?.(error)) {
-          if (OUTAGES.has(failureOf(error))) breaker.failed()
-          if (server) this.#noteFailure(server, error, attempt.attempt)
-        }
-        throw error
-      }
-    })
+    const isOutage = (error: unknown) => !attempt.excuses?.(error) && OUTAGES.has(failureOf(error))
+    return this.#breakers[sideOf(attempt)].run(() => this.#runOnce(attempt), isOutage)
+  }
+
+  async #runOnce<Row>(attempt: Attempt): Promise<Row[]> {
+    if (performance.now() > attempt.deadline) throw new StoreUnavailable('PostgreSQL is too slow')
+    const server = this.#server ?? (await this.find())
+    try {
+      const rows = await server.send<Row>(attempt, attempt.deadline)
+      // Another server may lack what this server returned, and the next statement runs on the other server.
+      if (attempt.kind !== 'once' && this.#server !== server) throw new Error('another server took over meanwhile')
+      return rows
+    } catch (error) {
+      if (!attempt.excuses?.(error)) this.#noteFailure(server, error, attempt.attempt)
+      throw error
+    }
   }
 
   /** If an error concerns the server as a whole, the next attempt searches for a server. */
@@ -126,19 +126,17 @@ export class ServerGroup {
     if (isGone || isDemoted) this.leave(server)
   }
 
-  /** Retries only in the first seconds of an outage. Later, retries would add load to a slow database. */
-  isWorthRetrying(attempt: Attempt, failure: Failure): boolean {
-    if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return false
+  /**
+   * The milliseconds before the next attempt; null if the statement must not be repeated. Statements are repeated only in the first seconds of an
+   * outage: later, this would add load to a slow database.
+   */
+  pauseBeforeRetry({ kind, attempt, deadline }: Attempt, failure: Failure): number | null {
+    if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return null
     const mayHaveHappened = failure === 'lost' || failure === 'machine_lost'
-    if (mayHaveHappened && attempt.kind === 'once') return false
-    if (performance.now() >= attempt.deadline - 30) return false
-    const isFirst = attempt.attempt === 1 && (mayHaveHappened || failure === 'stale')
-    return isFirst || this.#breakers[sideOf(attempt)].state === 'closed'
-  }
-
-  /** The milliseconds before the next attempt. */
-  pauseBefore({ attempt, deadline }: Attempt): number {
-    const pause = this.#searches.pauseLeft + 5 + Math.random() * 25 * attempt
+    if (mayHaveHappened && kind === 'once') return null
+    const isFirst = attempt === 1 && (mayHaveHappened || failure === 'stale')
+    if (!isFirst && !this.#breakers[sideOf({ kind })].isClosed) return null
+    const pause = this.#searchPauseLeft + 5 + Math.random() * 25 * attempt
     return Math.max(0, Math.min(pause, deadline - performance.now()))
   }
 }
