@@ -1,11 +1,12 @@
 /** The two pools of a node, for reads and for changes, and how long a statement waits for a connection. */
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { NotSent } from '../../../src/store/postgres/connection/errors.ts'
 import { ServerGroup } from '../../../src/store/postgres/connection/server-group.ts'
 import { migratePostgres, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { Connection } from '../../../src/store/postgres/statements/connection.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
+import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
 
 async function openNew(parameters: string, change: Partial<PostgresAddress> = {}) {
@@ -37,7 +38,8 @@ test.each([1, 2, 3, 10])(
   },
 )
 
-test('If a server allows a node one connection, reads and changes share it', async () => {
+/** A migrated database that allows a node one connection. */
+async function newDatabaseOfOneConnection() {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   const { sql, name } = database
@@ -45,7 +47,11 @@ test('If a server allows a node one connection, reads and changes share it', asy
     `CREATE ROLE ${name} LOGIN PASSWORD 'p' CONNECTION LIMIT 1; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${name}`,
   )
   onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
-  const connection = new Connection({ ...database.address, user: name, password: 'p' }, 'given')
+  return { ...database.address, user: name, password: 'p' }
+}
+
+test('If a server allows a node one connection, reads and changes share it', async () => {
+  const connection = new Connection(await newDatabaseOfOneConnection(), 'given')
   onTestFinished(() => connection.close())
   const store = storeOn(connection)
   const grant = await livingGrant(store)
@@ -53,6 +59,33 @@ test('If a server allows a node one connection, reads and changes share it', asy
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, generation))).kind).toBe('rotated')
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: generation + 1 })
   }
+})
+
+test('After a server refused a connection, a node opens none for a second, and sends its statements over the open ones', async () => {
+  let opened = 0
+  const address = await proxied(await newDatabaseOfOneConnection(), { onOpen: () => void opened++ })
+  const connection = new Connection(address, 'given')
+  onTestFinished(() => connection.close())
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const read = async () => expect(await connection.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+  await read()
+  expect(opened, 'one connection, and one that was refused').toBe(2)
+  for (let count = 0; count < 20; count++) await Promise.all([read(), read()])
+  expect(opened).toBe(2)
+  vi.advanceTimersByTime(1000)
+  await read()
+  expect(opened).toBe(3)
+})
+
+test('A connection for which 10,000 statements have waited too long is used again', async () => {
+  const { connection } = await openNew('pool_size=2&statement_timeout=2000')
+  await connection.query('SELECT')
+  const slow = connection.prepare('read', 'SELECT pg_sleep(1.9)')()
+  const waiting = await Promise.allSettled(Array.from({ length: 9999 }, () => connection.query('SELECT')))
+  expect(new Set(waiting.map(({ status }) => status))).toEqual(new Set(['rejected']))
+  expect(await slow).toHaveLength(1)
+  expect(await connection.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
 
 test('A statement that waits longer than 1.5 seconds for a connection is refused, and is not sent later', async () => {

@@ -94,8 +94,8 @@ export type ServerState = {
   isDistributed: boolean
 }
 
-/** Applies the settings of a connection. Refuses a server that is read-only, if writes are needed, and a server that is forgetful. */
-export async function checkFitness(client: pg.ClientBase, address: ServerAddress): Promise<ServerState> {
+/** Applies the settings of a connection, and reads the state of the server. */
+export async function applySettings(client: pg.ClientBase, address: ServerAddress): Promise<ServerState> {
   const { rows } = await client.query<ServerState>(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS "isReadOnly",
             ${IS_FORGETFUL} AS "isForgetful",
@@ -110,8 +110,5 @@ export async function checkFitness(client: pg.ClientBase, address: ServerAddress
   )
   const [state] = rows
   if (!state) throw new StoreUnavailable('PostgreSQL did not report its settings')
-  const needsWrites = address.purpose === 'migration' || address.target === 'read-write'
-  if (needsWrites && state.isReadOnly) throw new StoreUnavailable('no PostgreSQL server takes writes')
-  if (state.isForgetful) throw forgetful('this PostgreSQL')
   return state
 }

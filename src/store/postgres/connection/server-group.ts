@@ -119,9 +119,9 @@ export class ServerGroup {
   /** If an error concerns the server as a whole, the next attempt searches for a server. */
   #noteFailure(server: Server, error: unknown, attempt: number): void {
     const failure = failureOf(error)
-    // The server refused a new connection. The open connections still work.
-    if (failure === 'not_sent' && server.isConnected) return server.openNoMore()
-    const isGone = failure === 'not_sent' || failure === 'stale' || isSilence(error) || (failure === 'lost' && attempt > 1)
+    // While the server refuses new connections, the open connections still work.
+    const isUnreachable = failure === 'not_sent' && !server.isConnected
+    const isGone = isUnreachable || failure === 'stale' || isSilence(error) || (failure === 'lost' && attempt > 1)
     const isDemoted = failure === 'read_only' && performance.now() - server.since > READ_ONLY_FOR_MS
     if (isGone || isDemoted) this.leave(server)
   }

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { clientOptions, type ServerAddress } from '../address.ts'
 import type { Statement } from '../statements/statement.ts'
-import { CheckedClient, checkFitness, type ServerState } from './client.ts'
+import { applySettings, CheckedClient, forgetful, type ServerState } from './client.ts'
 import { failureOf, isTimeout, NotSent, Unreplicated } from './errors.ts'
 
 /**
@@ -11,7 +11,7 @@ import { failureOf, isTimeout, NotSent, Unreplicated } from './errors.ts'
  * remains for the statement itself, so that also an overloaded database acknowledges each row that it changes.
  */
 export const WAIT_AT_MOST_MS = 1500
-/** If a server refuses a new connection, no connection is opened for this time. */
+/** If a server refuses a new connection (`max_connections`, or a changed password), no connection is opened for this time. */
 const REFUSED_FOR_MS = 1000
 
 export type Side = 'read' | 'write'
@@ -60,12 +60,14 @@ export class Server {
     return side
   }
 
-  /** Runs for every new connection. */
+  /** Runs for every new connection. Refuses a server that is read-only, if writes are needed, and a server that is forgetful. */
   async #check(client: CheckedClient, side: SidePool): Promise<void> {
-    const state = await checkFitness(client, this.#address)
+    const { purpose, target } = this.#address
+    const state = await applySettings(client, this.#address)
     // The same address may also lead to a replica. A replica can be behind, and return a grant as active after the grant ended.
-    if (state.isReadOnly && this.state?.isReadOnly === false)
-      throw new StoreUnavailable('this connection leads to a server that takes no writes')
+    const needsWrites = purpose === 'migration' || target === 'read-write' || this.state?.isReadOnly === false
+    if (needsWrites && state.isReadOnly) throw new StoreUnavailable('this PostgreSQL server takes no writes')
+    if (state.isForgetful) throw forgetful('this PostgreSQL')
     this.state = state
     client.instance = state.instance
     side.open++
@@ -75,12 +77,12 @@ export class Server {
   /** Sends a statement. Resolves with the rows when the statement is committed. */
   async send<Row>(statement: Statement, deadline: number): Promise<Row[]> {
     const { query, instance } = statement
-    const client = await this.acquire(sideOf(statement), deadline)
+    const client = await this.#acquire(sideOf(statement), deadline)
     try {
       if (instance !== undefined && instance !== client.instance) throw new StoreUnavailable('PostgreSQL was restarted meanwhile')
       const { command, rows } = await (query.send?.(client) ?? client.query<object>(query))
       // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
-      if (!command) throw new Error('the answer of PostgreSQL is incomplete')
+      if (!command) throw new Error('the response of PostgreSQL is incomplete')
       if (client.unreplicated) throw new Unreplicated()
       client.release()
       return rows as Row[]
@@ -95,7 +97,7 @@ export class Server {
 
   /** Runs statements over one connection: the statements of a transaction, or several statements without values in one text. */
   async use<Result>(task: (session: Session) => Promise<Result>): Promise<Result> {
-    const client = await this.acquire('write', Number.POSITIVE_INFINITY)
+    const client = await this.#acquire('write', Number.POSITIVE_INFINITY)
     const query: Session['query'] = async (text, values) => (await client.query(text, values && [...values])).rows as never
     try {
       const result = await task({ query })
@@ -111,29 +113,28 @@ export class Server {
    * Resolves with a connection that passed the checks. Rejects with `NotSent` if none can be opened, and with `StoreUnavailable` if none becomes
    * free in time.
    */
-  acquire(side: Side, deadline: number): Promise<Checked> {
+  #acquire(side: Side, deadline: number): Promise<Checked> {
     const pool = this.#poolOf(side)
     const isFull = pool.totalCount >= pool.options.max
     const { promise, resolve, reject } = Promise.withResolvers<Checked>()
-    let isLate = false
-    let timer: NodeJS.Timeout | undefined
     const giveUp = (error: Error) => {
-      isLate = true
+      if (error instanceof NotSent) this.#refusedUntil = performance.now() + REFUSED_FOR_MS
       clearTimeout(timer)
       this.#waiting.delete(giveUp)
       reject(error)
     }
-    this.#waiting.add(giveUp)
-    if (pool.idleCount <= pool.waitingCount) {
-      // A timer accepts 0 to 2^31 - 1 ms.
-      const left = Math.min(deadline - performance.now(), isFull ? WAIT_AT_MOST_MS : 2 ** 31 - 1)
-      const late = () => new StoreUnavailable('PostgreSQL is too slow: no connection in time')
-      timer = setTimeout(() => giveUp(isFull ? late() : new NotSent(late())), Math.max(0, left))
+    const giveUpLate = () => {
+      const late = new StoreUnavailable('PostgreSQL is too slow: no connection in time')
+      giveUp(isFull ? late : new NotSent(late))
     }
+    // A timer accepts 0 to 2^31 - 1 ms.
+    const left = Math.max(0, Math.min(deadline - performance.now(), isFull ? WAIT_AT_MOST_MS : 2 ** 31 - 1))
+    const timer = pool.idleCount > pool.waitingCount ? undefined : setTimeout(giveUpLate, left)
+    this.#waiting.add(giveUp)
     pool.connect((error, client) => {
       clearTimeout(timer)
-      this.#waiting.delete(giveUp)
-      if (error || !client) reject(new NotSent(error))
+      const isLate = !this.#waiting.delete(giveUp)
+      if (error || !client) giveUp(new NotSent(error))
       // The pool passes the connection on within `release`. If thousands of statements gave up, the calls would exhaust the stack.
       else if (isLate) queueMicrotask(() => client.release())
       else resolve(client as unknown as Checked)
@@ -152,11 +153,6 @@ export class Server {
 
   get isConnected(): boolean {
     return this.#pools.read.open + this.#pools.write.open > 0
-  }
-
-  /** Called after the server refused a connection (`max_connections`, or a changed password). */
-  openNoMore(): void {
-    this.#refusedUntil = performance.now() + REFUSED_FOR_MS
   }
 
   /** Closes idle connections at once, and each other connection when its statement has ended. Statements without a connection are not sent. */
