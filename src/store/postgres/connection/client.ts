@@ -57,20 +57,18 @@ function usePromises(client: pg.Client, silenceAtMost: number | undefined): void
   client.query = query as typeof client.query
 }
 
-/** If `pg` cannot parse what it received, it throws in an event listener. That would end the process. */
+/** If `pg` cannot parse what it received, it throws in its only listener for data. That would end the process. */
 function catchUnreadable(stream: Socket): void {
-  for (const read of stream.listeners('data') as ((bytes: Buffer) => void)[]) {
-    stream.off('data', read)
-    stream.on('data', (bytes: Buffer) => {
-      if (stream.destroyed) return
-      try {
-        read(bytes)
-      } catch (error) {
-        // Only the name of the error: the message may quote the received bytes.
-        stream.destroy(new Error(`unreadable bytes from PostgreSQL (${error instanceof Error ? error.name : 'thrown'})`))
-      }
-    })
-  }
+  const [read] = stream.listeners('data') as ((bytes: Buffer) => void)[]
+  stream.removeAllListeners('data')
+  stream.on('data', (bytes: Buffer) => {
+    try {
+      read?.(bytes)
+    } catch (error) {
+      // Only the name of the error: the message may quote the received bytes.
+      stream.destroy(new Error(`unreadable bytes from PostgreSQL (${error instanceof Error ? error.name : 'thrown'})`))
+    }
+  })
 }
 
 /** Whether a server acknowledges a commit before the commit is on its disk or on its synchronous standby. Such a commit can be lost. */
