@@ -11,10 +11,17 @@ import { createRecords } from '../../../src/store/postgres/records.ts'
 import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
 import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
-import { compile, compileForMany, type ForMany, type Kind, textArray } from '../../../src/store/postgres/statements/statement.ts'
+import {
+  type Clock,
+  compile,
+  compileForMany,
+  type ForMany,
+  type Kind,
+  textArray,
+} from '../../../src/store/postgres/statements/statement.ts'
 import { createWalletStore } from '../../../src/store/postgres/wallets.ts'
 import { createRecordStores } from '../../../src/store/record-stores.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
+import { createPostgresDatabase, newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { livingGrant, NOW, newGrant, rotationOf, someClient, someReceipt, someSession, someWallet } from '../contract/subject.ts'
 
 /** Records the statements that it prepares and runs. */
@@ -39,6 +46,19 @@ class RecordingConnection extends Connection {
     this.forMany.push(changes)
     return super.prepareForMany<Row>(changes)
   }
+}
+
+/** A connection that is closed when the test has finished. */
+function record({ address }: PostgresDatabase, clock: Clock): RecordingConnection {
+  const recording = new RecordingConnection(address, clock)
+  onTestFinished(() => recording.close())
+  return recording
+}
+
+async function newMigratedDatabase(): Promise<PostgresDatabase> {
+  const fresh = await newPostgresDatabase()
+  await migratePostgres(fresh.address, NOW)
+  return fresh
 }
 
 let database: PostgresDatabase
@@ -219,14 +239,13 @@ async function planOf(sql: string, lines = /(Seq |Index |Bitmap |Index Only )Sca
 }
 
 test("On PostgreSQL, each statement on a request's path finds its row by the primary key of its table", async () => {
-  const recording = new RecordingConnection(database.address, 'database')
+  const recording = record(database, 'database')
   createGrantStore(recording)
   createWalletStore(recording)
   createSessionStore(recording)
   createSpentStore(recording)
   createPushedRequestStore(recording)
   const hot = recording.prepared.filter((sql) => !/wallet = :wallet|= ANY \(:/.test(sql))
-  await recording.close()
   expect(hot.length).toBeGreaterThan(12)
   for (const sql of hot) {
     const steps = await planOf(sql)
@@ -239,9 +258,8 @@ test("On PostgreSQL, each statement on a request's path finds its row by the pri
 })
 
 test('On PostgreSQL, a statement over many rows finds each row by the primary key of its table, with a generic plan', async () => {
-  const recording = new RecordingConnection(database.address, 'database')
+  const recording = record(database, 'database')
   storeOn(recording)
-  await recording.close()
   expect(recording.forMany.length).toBeGreaterThan(8)
   await database.sql.unsafe('SET plan_cache_mode = force_generic_plan')
   for (const [index, { forMany, parameters }] of recording.forMany.entries()) {
@@ -258,11 +276,9 @@ test('On PostgreSQL, a statement over many rows finds each row by the primary ke
 })
 
 test('On PostgreSQL, a statement over many rows reads no whole table, even if the table is small and has no statistics', async () => {
-  const young = await createPostgresDatabase()
-  onTestFinished(() => young.drop())
-  await migratePostgres(young.address, NOW)
+  const young = await newMigratedDatabase()
   await young.sql.unsafe(fillOf(500))
-  const own = new RecordingConnection(young.address, 'database')
+  const own = record(young, 'database')
   storeOn(own)
   const sample = { text: 'g1', bigint: '1', boolean: 'true', jsonb: '[]' }
   for (const { forMany, parameters } of own.forMany) {
@@ -275,25 +291,22 @@ test('On PostgreSQL, a statement over many rows reads no whole table, even if th
       `in ${forMany}`,
     ).toEqual([])
   }
-  await own.close()
 })
 
 test('A statement without an index, which counts as expensive while sequential scans are off, is not compiled (jit)', async () => {
   // Every plan that costs anything would be compiled, if the connection did not turn this off.
   await database.sql.unsafe(`ALTER DATABASE ${database.name} SET jit_above_cost = 0`)
   onTestFinished(async () => void (await database.sql.unsafe(`ALTER DATABASE ${database.name} RESET jit_above_cost`)))
-  const own = new Connection(database.address, 'database')
+  const own = record(database, 'database')
   const plan = await own.prepare<{ 'QUERY PLAN': string }>('read', 'EXPLAIN SELECT sum(created_at) FROM clients')()
   expect(plan.map((row) => row['QUERY PLAN']).join('\n')).not.toContain('JIT')
   expect(await own.prepare('read', 'SHOW jit')()).toEqual([{ jit: 'off' }])
-  await own.close()
 })
 
 test('On PostgreSQL, expired rows are found through an index on their expiry, never by a table scan', async () => {
-  const recording = new RecordingConnection(database.address, 'database')
+  const recording = record(database, 'database')
   createCleaning(recording)
   const statements = recording.prepared.filter((sql) => / FROM (grants|sessions|receipts|spent|pushed_requests)\b/.test(sql))
-  await recording.close()
   expect(statements).toHaveLength(10)
   for (const sql of statements) {
     const plan = (await planOf(sql)).filter((step) => !step.startsWith('Bitmap Heap Scan'))
@@ -304,23 +317,21 @@ test('On PostgreSQL, expired rows are found through an index on their expiry, ne
 })
 
 test('On PostgreSQL, a search for wallets reads ranges of the primary key, also if the beginning has many letters', async () => {
-  const recording = new RecordingConnection(database.address, 'given')
+  const recording = record(database, 'given')
   const { findWallets } = createWalletStore(recording)
   const before = recording.prepared.length
   await findWallets({ prefix: '0xabcdefab', limit: 21, after: '' })
   const [sql = ''] = recording.prepared.slice(before)
-  await recording.close()
   const steps = (await planOf(sql)).filter((step) => !step.startsWith('Bitmap Heap Scan'))
   expect(steps).toHaveLength(64)
   for (const step of steps) expect(step).toMatch(/^(Index (Only )?Scan using|Bitmap Index Scan on) wallets_pkey\b/)
 })
 
 test('On PostgreSQL, a page of endings is read in the order of an index, and only the endings of one second are sorted', async () => {
-  const recording = new RecordingConnection(database.address, 'database')
+  const recording = record(database, 'database')
   createEndingStore(recording)
   const pages = recording.prepared.filter((sql) => /ORDER BY/.test(sql) && !/run_command/.test(sql))
   const byId = recording.prepared.filter((sql) => /= ANY/.test(sql))
-  await recording.close()
   const plans = await Promise.all([...pages, ...byId].map((sql) => planOf(sql, /Sort$|Scan|Presorted/)))
   expect(plans).toEqual([
     ['Incremental Sort', 'Presorted Key: (COALESCE(ended_at, expires_at))', 'Index Scan using grants_by_end on grants'],
@@ -330,7 +341,7 @@ test('On PostgreSQL, a page of endings is read in the order of an index, and onl
 })
 
 test("On PostgreSQL, a page of a wallet's grants, sessions or receipts is read in the order of one index, without a sort", async () => {
-  const recording = new RecordingConnection(database.address, 'given')
+  const recording = record(database, 'given')
   const { grants, receipts } = storesOn(recording)
   const wallet = someWallet()
   for (const of of [{}, { clientId: 'c' }]) {
@@ -339,7 +350,6 @@ test("On PostgreSQL, a page of a wallet's grants, sessions or receipts is read i
     await receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 50 })
   }
   const pages = recording.prepared.filter((sql) => /^\s*SELECT[^]*wallet = :wallet[^]*ORDER BY/.test(sql))
-  await recording.close()
   expect(pages).toHaveLength(7)
   for (const sql of pages) {
     const index = '(grants_by_wallet|sessions_unended|receipts_by_client)'
@@ -350,7 +360,7 @@ test("On PostgreSQL, a page of a wallet's grants, sessions or receipts is read i
 })
 
 test('On PostgreSQL, a page of any list of grants is read in the order of an index, and only the grants of one second are sorted', async () => {
-  const recording = new RecordingConnection(database.address, 'given')
+  const recording = record(database, 'given')
   const { grants } = storesOn(recording)
   const before = recording.prepared.length
   await grants.listGrants({ limit: 50 })
@@ -358,7 +368,6 @@ test('On PostgreSQL, a page of any list of grants is read in the order of an ind
   await grants.listGrants({ clientId: 'c', limit: 50 })
   await grants.listGrants({ clientId: 'c', unended: true, order: 'oldest', limit: 50 })
   const pages = recording.prepared.slice(before)
-  await recording.close()
   const plans = await Promise.all(pages.map((sql) => planOf(sql, /Sort$|Scan|Presorted/)))
   const sorted = ['Incremental Sort', 'Presorted Key: created_at']
   expect(plans).toEqual([
@@ -371,78 +380,66 @@ test('On PostgreSQL, a page of any list of grants is read in the order of an ind
 })
 
 test('On PostgreSQL, listing the grants of a wallet or a client reads its own grants only, however many others there are or have ended', async () => {
-  const fresh = await createPostgresDatabase()
-  const recording = new RecordingConnection(fresh.address, 'given')
-  try {
-    await migratePostgres(fresh.address, NOW)
-    // Ids begin with their time, so the newest grants are the last.
-    await fresh.sql.unsafe(`
-      INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
-                          refresh_key_id, rotated_at, attempt_id, ended_at)
-        SELECT to_char(n, '000000'), CASE WHEN n > 28500 THEN 'young' ELSE 'old' END, CASE WHEN n > 28500 THEN 'young' ELSE 'old' END,
-               '[]', '[]', n, n, n, 0, 'k', n, 'a', CASE WHEN n % 300 = 0 THEN NULL ELSE n END
-        FROM generate_series(1, 30000) AS n;
-      ANALYZE`)
-    const { grants } = storesOn(recording)
-    const before = recording.prepared.length
-    for (const name of ['old', 'young']) {
-      await grants.listGrants({ wallet: name as `0x${string}`, limit: 100 })
-      await grants.listGrants({ clientId: name, limit: 100 })
-      await grants.listGrants({ clientId: name, unended: true, order: 'oldest', limit: 100 })
+  const fresh = await newMigratedDatabase()
+  const recording = record(fresh, 'given')
+  // Ids begin with their time, so the newest grants are the last.
+  await fresh.sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                        refresh_key_id, rotated_at, attempt_id, ended_at)
+      SELECT to_char(n, '000000'), CASE WHEN n > 28500 THEN 'young' ELSE 'old' END, CASE WHEN n > 28500 THEN 'young' ELSE 'old' END,
+             '[]', '[]', n, n, n, 0, 'k', n, 'a', CASE WHEN n % 300 = 0 THEN NULL ELSE n END
+      FROM generate_series(1, 30000) AS n;
+    ANALYZE`)
+  const { grants } = storesOn(recording)
+  const before = recording.prepared.length
+  for (const name of ['old', 'young']) {
+    await grants.listGrants({ wallet: name as `0x${string}`, limit: 100 })
+    await grants.listGrants({ clientId: name, limit: 100 })
+    await grants.listGrants({ clientId: name, unended: true, order: 'oldest', limit: 100 })
+  }
+  const pages = recording.prepared.slice(before)
+  expect(pages).toHaveLength(8)
+  for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+    await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
+    for (const [index, sql] of pages.entries()) {
+      const name = index < 4 ? 'old' : 'young'
+      const { text, valuesOf } = compile(sql, 'given')
+      const isFirst = sql.includes('id) >')
+      const after = { afterMadeAt: isFirst ? 0 : 9e9, afterId: isFirst ? '' : '~' }
+      const values = valuesOf({ clientId: name, wallet: name, ...after, limit: 100 })
+      const rows = await fresh.sql.unsafe(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values)
+      const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+      expect(plan, `under ${mode}`).toMatch(/Index Scan (Backward )?using grants_(of_wallet|by_client) on grants/)
+      expect(plan, `under ${mode}`).not.toMatch(/-> +Sort|Rows Removed/)
+      expect(plan, `under ${mode}`).toMatch(/Index Scan .* rows=(\d\d?|1[0-6]\d)\./)
     }
-    const pages = recording.prepared.slice(before)
-    expect(pages).toHaveLength(8)
-    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-      await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
-      for (const [index, sql] of pages.entries()) {
-        const name = index < 4 ? 'old' : 'young'
-        const { text, valuesOf } = compile(sql, 'given')
-        const isFirst = sql.includes('id) >')
-        const after = { afterMadeAt: isFirst ? 0 : 9e9, afterId: isFirst ? '' : '~' }
-        const values = valuesOf({ clientId: name, wallet: name, ...after, limit: 100 })
-        const rows = await fresh.sql.unsafe(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values)
-        const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
-        expect(plan, `under ${mode}`).toMatch(/Index Scan (Backward )?using grants_(of_wallet|by_client) on grants/)
-        expect(plan, `under ${mode}`).not.toMatch(/-> +Sort|Rows Removed/)
-        expect(plan, `under ${mode}`).toMatch(/Index Scan .* rows=(\d\d?|1[0-6]\d)\./)
-      }
-    }
-  } finally {
-    await recording.close()
-    await fresh.drop()
   }
 })
 
 test('On PostgreSQL, a page of the active grants of a wallet reads a page of rows, also if nearly all grants are those of this wallet at one client', async () => {
-  const fresh = await createPostgresDatabase()
-  const recording = new RecordingConnection(fresh.address, 'given')
-  try {
-    await migratePostgres(fresh.address, NOW)
-    await fresh.sql.unsafe(`
-      INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
-                          refresh_key_id, rotated_at, attempt_id)
-        SELECT to_char(n, '000000'), 'app', CASE WHEN n % 100 = 0 THEN 'other' || n ELSE 'wallet' END, '[]', '[]', n / 3, n, n, 0, 'k', n, 'a'
-        FROM generate_series(1, 30000) AS n;
-      ANALYZE`)
-    const { grants } = storesOn(recording)
-    const page = { wallet: 'wallet' as `0x${string}`, limit: 50 }
-    await grants.listUnendedGrants(page)
-    const { text, valuesOf } = compile(recording.prepared.at(-1) ?? '', 'given')
-    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-      await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
-      for (const [madeAt, id] of [[9900, ' 029701'] as const, [5000, ' 015001'] as const]) {
-        const rows = await fresh.sql.unsafe(
-          `EXPLAIN (ANALYZE, COSTS OFF) ${text}`,
-          valuesOf({ ...page, clientId: 'app', madeAt, id }),
-        )
-        const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
-        expect(plan, `under ${mode}`).toMatch(/Index Scan Backward using grants_by_wallet on grants .* rows=5\d\./)
-        expect(plan, `under ${mode}`).not.toMatch(/Bitmap|-> +Sort/)
-      }
+  const fresh = await newMigratedDatabase()
+  const recording = record(fresh, 'given')
+  await fresh.sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                        refresh_key_id, rotated_at, attempt_id)
+      SELECT to_char(n, '000000'), 'app', CASE WHEN n % 100 = 0 THEN 'other' || n ELSE 'wallet' END, '[]', '[]', n / 3, n, n, 0, 'k', n, 'a'
+      FROM generate_series(1, 30000) AS n;
+    ANALYZE`)
+  const { grants } = storesOn(recording)
+  const page = { wallet: 'wallet' as `0x${string}`, limit: 50 }
+  await grants.listUnendedGrants(page)
+  const { text, valuesOf } = compile(recording.prepared.at(-1) ?? '', 'given')
+  for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+    await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
+    for (const [madeAt, id] of [[9900, ' 029701'] as const, [5000, ' 015001'] as const]) {
+      const rows = await fresh.sql.unsafe(
+        `EXPLAIN (ANALYZE, COSTS OFF) ${text}`,
+        valuesOf({ ...page, clientId: 'app', madeAt, id }),
+      )
+      const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+      expect(plan, `under ${mode}`).toMatch(/Index Scan Backward using grants_by_wallet on grants .* rows=5\d\./)
+      expect(plan, `under ${mode}`).not.toMatch(/Bitmap|-> +Sort/)
     }
-  } finally {
-    await recording.close()
-    await fresh.drop()
   }
 })
 
