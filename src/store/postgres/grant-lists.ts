@@ -8,7 +8,7 @@ import { firstOf } from '../first-of.ts'
 import { paced } from '../paced.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
-import { preparingConfirmation } from './grant-statements.ts'
+import { prepareGrantConfirmation } from './grant-statements.ts'
 import type { Connection } from './statements/connection.ts'
 
 // A repeated attempt changes the rows that it ended the first time again, so that it returns them too.
@@ -56,7 +56,7 @@ const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) <
 
 export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
   const end = prepareForEach<{ id: string }>(connection, END)
-  const confirm = preparingConfirmation(connection)
+  const confirm = prepareGrantConfirmation(connection)
 
   async function list(filter: GrantFilter, isEnded: 0 | 1): Promise<Grant[]> {
     const { wallet, clientId, order = 'newest', limit, after = FIRST[order] } = filter

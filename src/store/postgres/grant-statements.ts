@@ -1,7 +1,7 @@
 /** What the statements on `grants` share. */
 
 import { COLUMNS, type GrantRow } from './grant-row.ts'
-import { preparingReadByKey } from './read-by-key.ts'
+import { prepareReadByKey } from './read-by-key.ts'
 import type { Connection } from './statements/connection.ts'
 
 /** The row that most statements here concern. */
@@ -28,21 +28,21 @@ export const UNLOCKED = `,
 export const TRIES_AT_MOST = 20
 
 /** Prepares the confirmation that what was found in the row of a grant is durable. */
-export function preparingConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
+export function prepareGrantConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
   return connection.prepareConfirmation('grants WHERE id = :grantId', GRANT_ID)
 }
 
 /** Prepares the read of one grant. */
-export function preparingRead(connection: Connection) {
-  return preparingReadByKey<GrantRow>(connection, GRANT, COLUMNS)
+export function prepareReadOfGrant(connection: Connection) {
+  return prepareReadByKey<GrantRow>(connection, GRANT, COLUMNS)
 }
 
 type ValidityRow = Pick<GrantRow, 'id' | 'client_id' | 'expires_at' | 'ended_at' | 'revoked_tokens' | 'attempt_id'>
 
 /** Prepares the read of `GrantValidity`, a third of the row's bytes. */
-export function preparingReadOfValidity(connection: Connection) {
+export function prepareReadOfValidity(connection: Connection) {
   const columns = 'grants.id, grants.client_id, grants.expires_at, grants.ended_at, grants.revoked_tokens, grants.attempt_id'
-  return preparingReadByKey<ValidityRow>(connection, GRANT, columns)
+  return prepareReadByKey<ValidityRow>(connection, GRANT, columns)
 }
 
 const END = `
@@ -51,7 +51,7 @@ const ENDABLE = `
   WHERE grants.id = :grantId AND grants.ended_at IS NULL AND (:clientId::text IS NULL OR grants.client_id = :clientId)`
 
 /** Prepares the ending of one grant. Returns no row if the grant has ended before or belongs to another client. */
-export function preparingEnd(connection: Connection) {
+export function prepareEndOfGrant(connection: Connection) {
   return connection.prepareBatched<{ id: string }>({
     kind: 'move',
     one: `${END}${ENDABLE} RETURNING id`,

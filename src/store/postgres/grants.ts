@@ -8,10 +8,10 @@ import { grantOf } from './grant-row.ts'
 import {
   GRANT_ID,
   isReserved,
-  preparingConfirmation,
-  preparingEnd,
-  preparingRead,
-  preparingReadOfValidity,
+  prepareEndOfGrant,
+  prepareGrantConfirmation,
+  prepareReadOfGrant,
+  prepareReadOfValidity,
   TRIES_AT_MOST,
 } from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
@@ -69,12 +69,12 @@ type Owned = { client_id: string; ended_at: number | null }
 type Present = Owned & { is_revoked: boolean }
 
 export function createGrantStore(connection: Connection): GrantStore & GrantLists {
-  const revokeToken = preparingRevocation(connection)
+  const revokeToken = prepareRevocation(connection)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
-  const read = preparingRead(connection)
-  const readValidity = preparingReadOfValidity(connection)
-  const present = preparingPresent(connection)
-  const confirm = preparingConfirmation(connection)
+  const read = prepareReadOfGrant(connection)
+  const readValidity = prepareReadOfValidity(connection)
+  const present = prepareReadOfState(connection)
+  const confirm = prepareGrantConfirmation(connection)
 
   return {
     ...redeemingCodes(connection),
@@ -96,7 +96,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
         if ((await endFull({ grantId, clientId, jti, at })).length > 0) return 'grant_ended'
         // Meanwhile a revoked token has expired, so the list has room again.
       }
-      throw new StoreUnavailable('the grant is moved by too many at once')
+      throw new StoreUnavailable('other requests keep changing the grant')
     },
 
     async readGrant(grantId) {
@@ -113,12 +113,12 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
 }
 
 function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
-  const end = preparingEnd(connection)
+  const end = prepareEndOfGrant(connection)
   const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
     table: 'grants',
     key: 'id',
   })
-  const confirm = preparingConfirmation(connection)
+  const confirm = prepareGrantConfirmation(connection)
   return {
     async endGrant(grantId, reason, at, clientId) {
       for (let left = TRIES_AT_MOST; left > 0; left--) {
@@ -131,12 +131,12 @@ function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
         await confirm({ grantId })
         return 'ended_before'
       }
-      throw new StoreUnavailable('the grant is moved by too many at once')
+      throw new StoreUnavailable('other requests keep changing the grant')
     },
   }
 }
 
-function preparingPresent(connection: Connection) {
+function prepareReadOfState(connection: Connection) {
   return connection.prepare<Present>(
     'read',
     'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId',
@@ -147,13 +147,13 @@ function preparingPresent(connection: Connection) {
 type TokenOfGrant = Parameters<GrantStore['revokeAccessToken']>[0]
 
 /** Returns a function that revokes one token, and returns no row if the grant was not changed. */
-function preparingRevocation(connection: Connection): (token: TokenOfGrant) => Promise<unknown[]> {
+function prepareRevocation(connection: Connection): (token: TokenOfGrant) => Promise<unknown[]> {
   const revoke = connection.prepare('move', `${REVOKE_TOKEN}${REVOCABLE} RETURNING id`, GRANT_ID)
   const note = connection.prepare('move', `${NOTE_TOKEN} VALUES (:jti, ${NOTED}, :grantId) ${NOTED_AGAIN}`, {
     table: 'spent',
     key: 'jti',
   })
-  const present = preparingPresent(connection)
+  const present = prepareReadOfState(connection)
   const together = { ...REVOKE_AND_NOTE_TOKEN, kind: 'move', place: GRANT_ID, column: 'id', skipsLocked: true } as const
   return connection.prepareTogether(together, async (token) => {
     // A repeated revocation writes nothing.

@@ -1,6 +1,6 @@
 /** Pushed authorization requests on PostgreSQL. */
 import type { PushedRequestStore } from '../../domain/model/request-store.ts'
-import { preparingReadByKey } from './read-by-key.ts'
+import { prepareReadByKey } from './read-by-key.ts'
 import type { Connection } from './statements/connection.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
@@ -23,7 +23,7 @@ export function createPushedRequestStore(connection: Connection): PushedRequestS
     skipsLocked: false,
   })
   const confirm = connection.prepareConfirmation('pushed_requests WHERE id = :id', REQUEST)
-  const read = preparingReadByKey<PushedRow>(connection, REQUEST, COLUMNS)
+  const read = prepareReadByKey<PushedRow>(connection, REQUEST, COLUMNS)
   // The first use keeps its time. `least` and not `coalesce`, in which Citus does not allow a clock.
   const spend = connection.prepare(
     'move',

@@ -7,7 +7,7 @@ import type { Place } from './statements/statement.ts'
  * of a request, take few connections (docs/decisions/0072-reads-that-any-caller-can-cause.md). The column `key` must be in `columns` with the name
  * of its table.
  */
-export function preparingReadByKey<Row>(connection: Connection, place: Required<Place>, columns: string): Ask<Row> {
+export function prepareReadByKey<Row>(connection: Connection, place: Required<Place>, columns: string): Ask<Row> {
   const { table, key } = place
   return connection.prepareBatched<Row>({
     kind: 'read',

@@ -102,7 +102,7 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
         if ((await insert({ ...receipt, epoch })).length > 0) return 'inserted'
       }
       if ((await readEpoch(wallet)) !== epoch) return 'ended'
-      // The receipt may be this call's own, if the answer was lost: no two calls have the same sealed text.
+      // The receipt may be this call's own, if the response was lost: no two calls have the same sealed text.
       const [row] = await read({ wallet, id })
       if (row?.sealed !== sealed || row.withdrawn_at !== null) return 'taken'
       await confirm({ wallet })

@@ -7,7 +7,7 @@
 
 import { combineCalls } from '../../domain/model/combine-calls.ts'
 import { type RecordTable, type Row, rowInSql, statementsOf } from '../record-tables.ts'
-import { raisingForEach } from './revision.ts'
+import { withRaisedRevisionForEach } from './revision.ts'
 import type { Ask, Connection } from './statements/connection.ts'
 import { Queue } from './statements/queue.ts'
 
@@ -17,13 +17,13 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 export type Write = (row: Row) => Promise<boolean>
 
 export function insertingTogether<Item>(connection: Connection, table: RecordTable<Item>, alone: Write): Write {
-  const insert = connection.prepare<{ key: string }>('once', raisingForEach(statementsOf(table).insertMany))
+  const insert = connection.prepare<{ key: string }>('once', withRaisedRevisionForEach(statementsOf(table).insertMany))
   return writingTogether(connection, table, alone, (rows) => insert({ rows: asJson(rows) }))
 }
 
 /** The rows also have the values of `parametersBefore`. */
 export function changingTogether<Item>(connection: Connection, table: RecordTable<Item>, alone: Write): Write {
-  const change = connection.prepare<{ key: string }>('move', raisingForEach(statementsOf(table).changeManyIfUnchanged))
+  const change = connection.prepare<{ key: string }>('move', withRaisedRevisionForEach(statementsOf(table).changeManyIfUnchanged))
   const valuesOf = (row: Row, prefix: string) =>
     Object.fromEntries([table.key, ...table.columns].map((column) => [column, row[`${prefix}${column}`]]))
   return writingTogether(connection, table, alone, (rows) =>

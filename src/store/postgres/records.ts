@@ -4,15 +4,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Change, Records } from '../record-stores.ts'
 import { type RecordTable, type Row, statementsOf } from '../record-tables.ts'
 import { changingTogether, insertingTogether, readingTogether } from './records-together.ts'
-import { PROBE, preparingConfirmation, raising } from './revision.ts'
+import { PROBE, prepareRecordConfirmation, withRaisedRevision } from './revision.ts'
 import type { Connection } from './statements/connection.ts'
 import type { Kind } from './statements/statement.ts'
 
-/** If the answer to a change is lost, the change is recognised by its id, unless this many other changes came after it. */
+/** If the response to a change is lost, the change is recognised by its id, unless this many other changes came after it. */
 const ATTEMPTS_AT_MOST = 50
 
 export function createRecords(connection: Connection): Records {
-  const confirm = preparingConfirmation(connection)
+  const confirm = prepareRecordConfirmation(connection)
   return {
     insert(table) {
       const alone = prepareWrite(connection, table, 'once', statementsOf(table).insert)
@@ -72,7 +72,7 @@ function prepareWrite<Item>(
   kind: Kind,
   sql: string,
 ): (row: Row) => Promise<boolean> {
-  const ask = connection.prepare(kind, listedAs ? raising(sql) : `${sql} RETURNING ${key}`)
+  const ask = connection.prepare(kind, listedAs ? withRaisedRevision(sql) : `${sql} RETURNING ${key}`)
   return async (row) => (await ask({ ...row, listedAs: listedAs?.(String(row[key])) })).length > 0
 }
 
@@ -90,19 +90,19 @@ function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): 
   const alone = prepareWrite(connection, table, 'move', text.changeIfUnchanged)
   const write = table.usedTogether ? changingTogether(connection, table, alone) : alone
   const checkWritable = connection.prepare('move', PROBE)
-  const confirm = preparingConfirmation(connection)
+  const confirm = prepareRecordConfirmation(connection)
   return async (key, change) => {
     const attempt = randomUUID()
     const instance = await connection.readInstance()
-    let mine: Item | null = null
+    let sent: Item | null = null
     for (;;) {
       const row = await read(key)
       const item = row ? table.itemOf(row) : null
       const attempts = ((row?.attempts ?? '') as string).split(' ')
-      // The change of this call is stored already: only the answer was lost.
+      // The change of this call is stored already: only the response was lost.
       const isDone: boolean = table.remembersAttempts
         ? attempts.includes(attempt)
-        : mine !== null && isDeepStrictEqual(item, mine)
+        : sent !== null && isDeepStrictEqual(item, sent)
       const changed: Item | null = item && !isDone ? change(item) : null
       if (!row || !changed) {
         // A server that takes no writes may have returned an old row.
@@ -113,9 +113,9 @@ function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): 
       const after = table.rowOf(changed)
       const attemptsAfter = [attempt, ...attempts].slice(0, ATTEMPTS_AT_MOST).join(' ')
       // The statement for many records skips locked rows. The one for one record waits for the lock, until the timeout of a statement.
-      const writeNow = mine === null ? write : alone
+      const writeNow = sent === null ? write : alone
       if (await writeNow({ ...after, attempts: attemptsAfter, ...parametersBefore(row) })) return changed
-      mine = table.itemOf(after)
+      sent = table.itemOf(after)
     }
   }
 }

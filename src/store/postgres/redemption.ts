@@ -13,9 +13,9 @@ import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMET
 import {
   GRANT_ID,
   isReserved,
-  preparingConfirmation,
-  preparingEnd,
-  preparingRead,
+  prepareEndOfGrant,
+  prepareGrantConfirmation,
+  prepareReadOfGrant,
   RESERVED,
   UNLOCKED,
 } from './grant-statements.ts'
@@ -37,29 +37,34 @@ type SessionState = { hash: string; ended_at: number | null; replaced_by: string
 export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
   const { insert, claim, end, read } = prepareRedemption(connection)
   const whyEnded = checkingEndings(connection)
-  const confirm = preparingConfirmation(connection)
+  const confirm = prepareGrantConfirmation(connection)
 
-  async function put(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null): Promise<GrantRow | undefined> {
+  async function insertRow(
+    grant: NewGrant,
+    attemptId: string,
+    at: number,
+    endReason: EndReason | null,
+  ): Promise<GrantRow | undefined> {
     const [row] = await insert({ ...grant, attemptId, at, refreshIdle: grant.refreshExpiresAt - at, endReason })
     return row
   }
 
   async function readPresent(id: string): Promise<GrantRow> {
     const [row] = await read({ id })
-    if (!row) throw new StoreUnavailable('the grant was taken by a row that is gone')
+    if (!row) throw new StoreUnavailable('the row of the grant was deleted meanwhile')
     return row
   }
 
-  /** The row was claimed before: by this attempt, if the answer was lost, or by another one. */
+  /** The row was claimed before: by this attempt, if the response was lost, or by another one. */
   async function redeemedBefore(row: GrantRow, attemptId: string): Promise<RedeemOutcome> {
-    const ours = row.attempt_id === attemptId && row.ended_at === null
-    if (ours) await confirm({ grantId: row.id })
-    return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+    const isOurs = row.attempt_id === attemptId && row.ended_at === null
+    if (isOurs) await confirm({ grantId: row.id })
+    return { kind: isOurs ? 'redeemed' : 'taken', grant: grantOf(row) }
   }
 
   return {
     async redeemCode(grant, attemptId, at) {
-      if (!(await put(grant, RESERVED, at, null))) {
+      if (!(await insertRow(grant, RESERVED, at, null))) {
         const found = await readPresent(grant.id)
         if (!isReserved(found)) return redeemedBefore(found, attemptId)
         // The row must be durable before the epoch is read. Otherwise a failover could lose the row, and an ending on the new server would
@@ -81,7 +86,7 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
     },
 
     async spendCode(grant, attemptId, at) {
-      if (!(await put(grant, attemptId, at, 'code_spent'))) await confirm({ grantId: grant.id })
+      if (!(await insertRow(grant, attemptId, at, 'code_spent'))) await confirm({ grantId: grant.id })
     },
   }
 }
@@ -105,7 +110,7 @@ function prepareRedemption(connection: Connection) {
     column: 'id',
     skipsLocked: true,
   })
-  return { insert, claim, end: preparingEnd(connection), read: preparingRead(connection) }
+  return { insert, claim, end: prepareEndOfGrant(connection), read: prepareReadOfGrant(connection) }
 }
 
 /** Returns a function from a code to whether its wallet or its session ended after the code was issued. */

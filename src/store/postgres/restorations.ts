@@ -3,7 +3,7 @@ import type { Restoration, RestorationStore } from '../../domain/model/operator-
 import type { Grant } from '../../domain/model/records.ts'
 import { endsOfAddresses, HAS_ENDS } from '../wallet-search.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
-import { preparingConfirmation } from './revision.ts'
+import { prepareRecordConfirmation } from './revision.ts'
 import type { Connection } from './statements/connection.ts'
 
 /** null unless the server was promoted or recovered since its start. */
@@ -54,7 +54,7 @@ export function createRestorationStore(connection: Connection): RestorationStore
     'move',
     'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL RETURNING number',
   )
-  const confirmFound = preparingConfirmation(connection)
+  const confirmFound = prepareRecordConfirmation(connection)
   const endGrants = endingAll(connection, {
     table: 'grants',
     key: ['id'],

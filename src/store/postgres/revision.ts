@@ -6,7 +6,7 @@ import type { Connection } from './statements/connection.ts'
  * Extends a change of one record so that the same statement raises the revision, if a row was changed. `:listedAs` is listed among the recent
  * changes.
  */
-export function raising(change: string): string {
+export function withRaisedRevision(change: string): string {
   return `
     WITH changed AS (${change} RETURNING 1)
     UPDATE revision
@@ -16,7 +16,7 @@ export function raising(change: string): string {
 }
 
 /** The same for a change of several records. The change returns the `key` of each changed row, which is also what the revision lists. */
-export function raisingForEach(change: string): string {
+export function withRaisedRevisionForEach(change: string): string {
   return `
     WITH changed AS (${change}),
     numbered AS (SELECT key, row_number() OVER () AS position FROM changed),
@@ -30,7 +30,7 @@ export function raisingForEach(change: string): string {
 }
 
 /** Prepares the confirmation that what was found in a table of the coordinator is durable. */
-export function preparingConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
+export function prepareRecordConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
   return connection.prepareConfirmation('revision WHERE id = 1')
 }
 

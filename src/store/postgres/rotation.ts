@@ -3,7 +3,7 @@ import { grantedAt } from '../../domain/model/granted-scopes.ts'
 import { type GrantStore, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
-import { GRANT_ID, preparingConfirmation, TRIES_AT_MOST, UNLOCKED } from './grant-statements.ts'
+import { GRANT_ID, prepareGrantConfirmation, TRIES_AT_MOST, UNLOCKED } from './grant-statements.ts'
 import type { Connection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
 
@@ -66,14 +66,14 @@ type Present = GrantRow & { ended_now: boolean; ended_generation: number | null;
 
 export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotateRefreshToken'> {
   const { rotate, rotateNarrowed, keep, keepNarrowed, whyNot } = prepareRotation(connection)
-  const confirm = preparingConfirmation(connection)
+  const confirm = prepareGrantConfirmation(connection)
 
   async function rotateOnce(rotation: Rotation): Promise<GrantRow | undefined> {
     const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, onlyChecks: _, ...named } = rotation
     const values = { ...named, clientScopes: textArray(clientScopes), refreshIdle: refreshExpiresAt - rotation.at }
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
-    const asked = { ...values, scopes, resources, resource: resources[0] ?? null }
-    return (await (keepsToken ? keepNarrowed : rotateNarrowed)(asked))[0]
+    const narrowed = { ...values, scopes, resources, resource: resources[0] ?? null }
+    return (await (keepsToken ? keepNarrowed : rotateNarrowed)(narrowed))[0]
   }
 
   /** Returns null if another request changed the row meanwhile: the refresh is then tried again. */
@@ -88,7 +88,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
     }
     if (row.ended_at !== null) return { kind: 'ended' }
     if (row.dpop_jkt !== null && row.dpop_jkt !== dpopJkt) return { kind: 'wrong_key' }
-    return whyItStands(row, rotation)
+    return whyUnchanged(row, rotation)
   }
 
   return {
@@ -100,7 +100,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
         if (outcome?.kind === 'rotated' || outcome?.kind === 'repeated') await confirm(rotation)
         if (outcome) return outcome
       }
-      throw new StoreUnavailable('the grant is moved by too many at once')
+      throw new StoreUnavailable('other requests keep changing the grant')
     },
   }
 }
@@ -123,11 +123,11 @@ function prepareRotation(connection: Connection) {
 }
 
 /** Why an active grant was neither refreshed nor ended; null if it can be by now. */
-function whyItStands(row: Present, rotation: Rotation) {
+function whyUnchanged(row: Present, rotation: Rotation) {
   const { generation, attemptId, retryWindow, scopes, clientScopes, resources, walletChecked } = rotation
   const grant = grantOf(row)
   const step = row.generation - generation
-  // This attempt already made the change, and its answer was lost.
+  // This attempt already made the change, and its response was lost.
   if (step === 1 && row.attempt_id === attemptId) return { kind: 'rotated', grant } as const
   if (row.refresh_expires_at <= row.at) return { kind: 'expired' } as const
   // A stored time in the future closes the retry window. Otherwise a clock that jumps back would open it again.

@@ -5,7 +5,7 @@ import type { Order } from '../../domain/model/pages.ts'
 import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
-import { preparingReadByKey } from './read-by-key.ts'
+import { prepareReadByKey } from './read-by-key.ts'
 import type { Connection } from './statements/connection.ts'
 
 type SessionRow = {
@@ -77,7 +77,7 @@ export function createSessionStore(connection: Connection): SessionStore & Sessi
     'SELECT attempt_id FROM sessions WHERE hash = :hash',
     SESSION,
   )
-  const read = preparingReadByKey<SessionRow>(connection, SESSION, COLUMNS)
+  const read = prepareReadByKey<SessionRow>(connection, SESSION, COLUMNS)
   const touch = connection.prepare(
     'move',
     'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
@@ -106,7 +106,7 @@ export function createSessionStore(connection: Connection): SessionStore & Sessi
   return {
     async startSession(session, attemptId) {
       if ((await insert({ ...session, attemptId })).length > 0) return 'started'
-      // The session may be this attempt's own, if the answer was lost.
+      // The session may be this attempt's own, if the response was lost.
       const [row] = await attempt({ hash: session.hash })
       if (row?.attempt_id !== attemptId) return 'taken'
       await confirm({ hash: session.hash })

@@ -6,7 +6,7 @@ import type { Connection } from './statements/connection.ts'
 const USE = { table: 'spent', key: 'hash' } as const
 
 export function createSpentStore(connection: Connection): SpentStore {
-  // An attempt that is repeated after a lost answer finds its own row by the attempt id, and does not count as a second use. A use that was
+  // An attempt that is repeated after a lost response finds its own row by the attempt id, and does not count as a second use. A use that was
   // spent before is locked by the statement, so its commit waits for a synchronous standby too.
   const spend = connection.prepare(
     'move',

@@ -25,7 +25,7 @@ export function createWalletStore(connection: Connection): WalletStore {
      RETURNING epoch`,
     WALLET,
   )
-  // Repeated after a lost answer, this raises the epoch twice, which has the same effect.
+  // Repeated after a lost response, this raises the epoch twice, which has the same effect.
   const raise = connection.prepare<Pick<WalletRow, 'epoch'>>(
     'move',
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 1, false)

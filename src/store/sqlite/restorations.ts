@@ -62,13 +62,13 @@ export function createRestorationStore(connection: Connection): RestorationStore
         receipts: await endAll('receipts', at),
       }
     },
-    findShortened: preparingSearch(connection),
+    findShortened: prepareSearch(connection),
     readReplayEnd: async () => null,
     confirmRestoration: (number, at) => connection.write(() => void confirm.run({ number, at })),
   }
 }
 
-function preparingSearch(connection: Connection): RestorationStore['findShortened'] {
+function prepareSearch(connection: Connection): RestorationStore['findShortened'] {
   const selects = ['sessions', 'grants', 'receipts'].map((table) => `SELECT wallet FROM ${table} WHERE ${HAS_ENDS}`)
   const search = connection.prepareRead(selects.join(' UNION '))
   return (shortened) =>

@@ -21,7 +21,7 @@ const KEEP = 'UPDATE grants SET refresh_expires_at = ? WHERE id = ?'
  */
 export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotateRefreshToken'> {
   const present = preparePresent(connection)
-  const rotate = preparingRotation(connection)
+  const rotate = prepareRotation(connection)
   const end = connection.prepareWrite(END)
   return {
     rotateRefreshToken: (rotation) =>
@@ -41,7 +41,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
 }
 
 /** Updates the row. Returns the grant as it is now. If the client keeps its refresh token, only the idle time changes. */
-function preparingRotation(connection: Connection): (grant: Grant, rotation: Rotation) => Grant {
+function prepareRotation(connection: Connection): (grant: Grant, rotation: Rotation) => Grant {
   const rotate = connection.prepareWrite(ROTATE)
   const keep = connection.prepareWrite(KEEP)
   return (grant, { keepsToken, refreshKeyId, attemptId, at, refreshExpiresAt: requested }) => {
