@@ -1,6 +1,9 @@
-/** The conditions of a search of the audit trail, the same in both engines. The statement has only the conditions of the filter, so that the engine can use the index of a column. */
+/**
+ * The lines of the audit trail and the conditions of a search, the same in both engines. The statement of a search has only the conditions of the
+ * filter, so that the engine can use the index of a column.
+ */
 import { refusedEvents } from '../domain/model/audit-events.ts'
-import type { AuditFilter } from '../domain/model/audit-store.ts'
+import type { AuditFilter, AuditLine } from '../domain/model/audit-store.ts'
 
 /** The names of the filter's members and of their columns. */
 const COLUMNS = {
@@ -19,6 +22,24 @@ type Filter = { [Name in keyof typeof COLUMNS]?: string | undefined } & Pick<Aud
 type Page = { limit: number; before?: { at: number; seq: number } | undefined }
 
 export const LINE_COLUMNS = 'seq, at, event, reason, client_id, grant_id, wallet, operator, line, hash'
+
+/** A row with `LINE_COLUMNS`. */
+export type LineRow = {
+  seq: number
+  at: number
+  event: string
+  reason: string | null
+  client_id: string | null
+  grant_id: string | null
+  wallet: string | null
+  operator: string | null
+  line: string
+  hash: string
+}
+
+export function lineOf({ client_id: clientId, grant_id: grantId, wallet, ...row }: LineRow): AuditLine {
+  return { ...row, clientId, grantId, wallet: wallet as AuditLine['wallet'] }
+}
 
 /** The statement with named values, and the values. A page begins before `before`, and before the end of the time that is searched. */
 export function searchOf(filter: Filter, { limit, before }: Page): { sql: string; named: Record<string, string | number> } {

@@ -2,22 +2,9 @@
  * The audit trail on PostgreSQL. The function `append_audit_lines` of the schema locks the head, computes the chain from there and inserts the
  * lines (`append-audit-lines.ts`). Simultaneous appends wait for the row of the head, in the order in which they came.
  */
-import type { AuditHead, AuditLine, AuditStore } from '../../domain/model/audit-store.ts'
-import { LINE_COLUMNS, searchOf } from '../audit-search.ts'
+import type { AuditHead, AuditStore } from '../../domain/model/audit-store.ts'
+import { LINE_COLUMNS, type LineRow, lineOf, searchOf } from '../audit-search.ts'
 import type { Connection } from './statements/connection.ts'
-
-type LineRow = {
-  seq: number
-  at: number
-  event: string
-  reason: string | null
-  client_id: string | null
-  grant_id: string | null
-  wallet: string | null
-  operator: string | null
-  line: string
-  hash: string
-}
 
 // The numbers have no gaps.
 const DELETE = `
@@ -75,8 +62,4 @@ export function createAuditStore(connection: Connection): AuditStore {
       return removed?.rows ?? 0
     },
   }
-}
-
-function lineOf({ client_id: clientId, grant_id: grantId, wallet, ...row }: LineRow): AuditLine {
-  return { ...row, clientId, grantId, wallet: wallet as AuditLine['wallet'] }
 }

@@ -2,28 +2,11 @@
 
 import type { SessionLists } from '../../domain/model/operator-store.ts'
 import type { Order } from '../../domain/model/pages.ts'
-import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
+import { type SessionRow, sessionOf } from '../session-row.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { prepareReadByKey } from './read-by-key.ts'
 import type { Connection } from './statements/connection.ts'
-
-type SessionRow = {
-  hash: string
-  wallet: string
-  chain_id: number
-  method: string
-  wallet_kind: string
-  receipt_id: string | null
-  epoch: number
-  auth_time: number
-  last_seen_at: number
-  expires_at: number
-  elsewhere: boolean
-  browser: string
-  ended_at: number | null
-  replaced_by: string | null
-}
 
 const COLUMNS =
   'sessions.hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
@@ -138,24 +121,5 @@ function listingSessions(connection: Connection): SessionLists {
       const count = connection.prepare<{ number: number }>('read', COUNT, SESSIONS)
       return (await count({ at, mostRows }))[0]?.number ?? 0
     },
-  }
-}
-
-function sessionOf(row: SessionRow): Session {
-  return {
-    hash: row.hash,
-    wallet: row.wallet as Session['wallet'],
-    chainId: row.chain_id,
-    method: row.method as Session['method'],
-    walletKind: row.wallet_kind as Session['walletKind'],
-    receiptId: row.receipt_id,
-    epoch: row.epoch,
-    authTime: row.auth_time,
-    lastSeenAt: row.last_seen_at,
-    expiresAt: row.expires_at,
-    elsewhere: row.elsewhere,
-    browser: row.browser,
-    endedAt: row.ended_at,
-    replacedBy: row.replaced_by,
   }
 }

@@ -1,21 +1,8 @@
 /** The audit trail on SQLite. An append reads the head and inserts the lines in one transaction, so another process waits for its commit. */
 import { placeAfter } from '../../domain/model/audit-chain.ts'
-import type { AuditHead, AuditLine, AuditStore } from '../../domain/model/audit-store.ts'
-import { LINE_COLUMNS, searchOf } from '../audit-search.ts'
+import type { AuditHead, AuditStore } from '../../domain/model/audit-store.ts'
+import { LINE_COLUMNS, type LineRow, lineOf, searchOf } from '../audit-search.ts'
 import type { Connection } from './connection.ts'
-
-type LineRow = {
-  seq: number
-  at: number
-  event: string
-  reason: string | null
-  client_id: string | null
-  grant_id: string | null
-  wallet: string | null
-  operator: string | null
-  line: string
-  hash: string
-}
 
 export function createAuditStore(connection: Connection): AuditStore {
   const head = connection.prepareRead('SELECT seq, hash FROM audit_head')
@@ -58,8 +45,4 @@ export function createAuditStore(connection: Connection): AuditStore {
     },
     deleteLines: (through, limit) => connection.write(() => Number(remove.run(through, limit).changes)),
   }
-}
-
-function lineOf({ client_id: clientId, grant_id: grantId, wallet, ...row }: LineRow): AuditLine {
-  return { ...row, clientId, grantId, wallet: wallet as AuditLine['wallet'] }
 }
