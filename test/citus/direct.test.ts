@@ -134,6 +134,29 @@ test('Introspections of several grants at the same time touch no coordinator, an
   expect(used).toEqual([false, true, true, true])
 })
 
+test('Reads of grants, sessions and wallets at the same time are one transaction of each machine, and each returns its own row or null', async () => {
+  for (const worker of cluster.workers.keys()) await untilDirect(worker)
+  const [grant, session] = [await grantOn(0), someSession()]
+  await store.wallets.raiseEpoch(session.wallet)
+  await store.sessions.startSession(session, 'login')
+  await untilLogged()
+  cluster.forgetLog()
+  const found = await Promise.all([
+    store.grants.readGrant(grant.id),
+    store.grants.readGrantValidity(grant.id),
+    store.sessions.readSession(session.hash),
+    store.wallets.readEpoch(session.wallet),
+    store.grants.readGrantValidity(randomUUID()),
+    store.sessions.readSession(randomUUID()),
+  ])
+  const { id, clientId } = grant
+  expect(found).toMatchObject([{ id, clientId }, { clientId, endedAt: null }, { hash: session.hash }, 1, null, null])
+  await untilLogged()
+  const checks = cluster.logs().map((log) => log.match(/a shard is on another machine/g)?.length ?? 0)
+  expect(checks[1]).toBe(1)
+  expect(Math.max(...checks)).toBe(1)
+})
+
 test('A code exchange, a session, a used proof and the revocation of a token need no coordinator and no two-phase commit', async () => {
   for (const worker of cluster.workers.keys()) await untilDirect(worker)
   const session = someSession()

@@ -71,10 +71,10 @@ class Citus implements Cluster {
     this.#checkMachinesIfDue()
     if (place && isOnCoordinator(place.table)) return { query, ...(await this.#coordinator.route()) }
     const machine = place && this.#machines.of(place.table, key)
-    if (!machine) return { group: this.#context.group, query }
-    const direct = this.#directTo(attempt)
+    const direct = machine && this.#directTo(attempt)
     // Citus would change rows of several shards in a two-phase commit.
     if (!direct && attempt.batch) throw new NotTogether()
+    if (!machine) return { group: this.#context.group, query }
     if (!direct)
       return { group: this.#planner(side), query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
     return {
@@ -99,7 +99,7 @@ class Citus implements Cluster {
     const group = machine && this.#direct.of(machine, sideOf({ kind }))
     if (!group) return undefined
     // Without a name, Citus keeps no plan of the statement. Up to 13.2.2, it keeps one more for each execution (citusdata/citus#8824).
-    if (!this.#mayRun(kind)) return { group, query: { ...query, name: '' } }
+    if (!this.#mayRun(kind)) return batch ? undefined : { group, query: { ...query, name: '' } }
     const rows = (batch ?? [{ query, key: key ?? '' }]).map((row) => ({
       ...row,
       shardOf: (table: string) => this.#machines.shardOf(table, row.key),

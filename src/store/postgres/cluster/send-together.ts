@@ -3,13 +3,20 @@ import pg from 'pg'
 import type { CheckedClient } from '../connection/client.ts'
 import type { Query } from '../statements/statement.ts'
 
-/** `before`: statements that precede the others. Their results are not read. All of `statements` return the same columns. */
-type Together = Readonly<Record<'before' | 'statements', readonly Query[]>>
+/** `columns`: statements with the same value return the same columns. */
+type Each = Query & { columns: string }
+/** `before`: statements that precede the others. Their results are not read. */
+type Together = { before: readonly Query[]; statements: readonly Each[] }
 
-/** Resolves with the rows of all `statements` when they are committed. If it rejects, PostgreSQL has rolled them back, or the connection is lost. */
-export async function sendTogether(client: CheckedClient, together: Together): Promise<pg.QueryResult<object>> {
+/**
+ * Resolves when the statements are committed. `result` has the rows of all `statements`, `firstRows` the first row of each, undefined if there is none.
+ * If it rejects, PostgreSQL has rolled the statements back, or the connection is lost.
+ */
+export async function sendTogether(client: CheckedClient, together: Together) {
+  const transaction = new Transaction(together)
   // The types of `pg` do not know that this client returns a promise also for such a query.
-  return client.query(new Transaction(together)) as unknown as Promise<pg.QueryResult<object>>
+  const result = await (client.query(transaction) as unknown as Promise<pg.QueryResult<object>>)
+  return { result, firstRows: transaction.firstRowsOf(result.rows) }
 }
 
 /** What `Transaction` uses of the driver, which the types of the driver lack. */
@@ -33,10 +40,12 @@ const prepared = new WeakMap<Wire, Set<string>>()
  * has a snapshot of its own.
  */
 class Transaction extends Base {
-  readonly #statements: readonly Query[]
+  readonly #statements: readonly (Query & Partial<Each>)[]
   /** the number of the first statement whose result is read */
   readonly #first: number
   #completed = 0
+  /** for each row, the number of its statement */
+  readonly #origins: number[] = []
 
   constructor({ before, statements }: Together) {
     super({ text: '' })
@@ -48,14 +57,17 @@ class Transaction extends Base {
     const wire = connection as unknown as Wire
     const names = namesOn(wire)
     wire.stream.cork()
-    for (const [index, { name, text, values }] of this.#statements.entries()) {
+    let described: string | undefined
+    for (const { name, text, values, columns } of this.#statements) {
       if (!names.has(name)) {
         // The statement can exist: an earlier transaction prepared it and then failed.
         wire.close({ type: 'S', name })
         wire.parse({ name, text })
       }
       wire.bind({ statement: name, values })
-      if (index === this.#first) wire.describe({ type: 'P', name: '' })
+      // PostgreSQL looks up the type of each column for a description, and the driver reads the description.
+      if (columns !== described) wire.describe({ type: 'P', name: '' })
+      described = columns
       wire.execute({ portal: '' })
     }
     wire.sync()
@@ -63,7 +75,15 @@ class Transaction extends Base {
   }
 
   override handleDataRow(message: unknown): void {
-    if (this.#completed >= this.#first) super.handleDataRow(message)
+    if (this.#completed < this.#first) return
+    this.#origins.push(this.#completed - this.#first)
+    super.handleDataRow(message)
+  }
+
+  firstRowsOf(rows: readonly object[]): (object | undefined)[] {
+    const found: (object | undefined)[] = []
+    for (const [index, origin] of this.#origins.entries()) found[origin] ??= rows[index]
+    return found
   }
 
   override handleCommandComplete(message: unknown, wire: Wire): void {

@@ -48,21 +48,37 @@ export type OfRow = { query: Query; key: string; shardOf: (table: string) => Sha
 /** `shards`: the ids of the shards that the text names. */
 type Compiled = Pick<Query, 'name' | 'text'> & { shards: string[] }
 
+/**
+ * The order of the statements of a batch. Statements that return the same columns follow each other. All nodes lock rows in the order of their keys.
+ * Otherwise two batches could wait for each other.
+ */
+function compare(one: OfRow, other: OfRow): number {
+  if (one.query.name !== other.query.name) return one.query.name < other.query.name ? -1 : 1
+  return one.key < other.key ? -1 : 1
+}
+
 export class ShardStatements {
   readonly #tables = new Map<string, string[]>()
   readonly #compiled = new Map<string, Compiled>()
 
-  /** Sends statements for rows of one machine in one transaction. undefined if a statement also concerns a shard of another machine. */
+  /**
+   * Sends statements for rows of one machine in one transaction. The result has the rows of one statement, or the row of each of several statements,
+   * undefined if there is none. undefined if a statement also concerns a shard of another machine.
+   */
   sendingTo(machine: string, kind: Kind, rows: readonly OfRow[]): Query['send'] {
-    // All nodes lock rows in this order. Otherwise two batches could wait for each other.
-    const inOrder = rows.length > 1 ? rows.toSorted((one, other) => (one.key < other.key ? -1 : 1)) : rows
-    const compiled = inOrder.flatMap((row) => this.#compile(row, machine) ?? [])
-    if (compiled.length < rows.length) return undefined
-    const shards = `{${[...new Set(compiled.flatMap((each) => each.shards))].join(',')}}`
+    const inOrder = rows.length > 1 ? rows.toSorted(compare) : rows
+    const statements = inOrder.flatMap((row) => {
+      const compiled = this.#compile(row, machine)
+      return compiled ? [{ ...compiled, values: row.query.values, columns: row.query.name }] : []
+    })
+    if (statements.length < rows.length) return undefined
+    const shards = `{${[...new Set(statements.flatMap((each) => each.shards))].join(',')}}`
     const lock = { ...LOCK, values: [shards, String(rows.length > 1 ? BATCH_WAITS_MS : 0)] }
     const check = { ...CHECK, values: [shards] }
-    const statements = compiled.map(({ name, text }, index) => ({ name, text, values: inOrder[index]?.query.values ?? [] }))
-    return (client) => sendTogether(client, { before: kind === 'read' ? [check] : [lock, check], statements })
+    return async (client) => {
+      const { result, firstRows } = await sendTogether(client, { before: kind === 'read' ? [check] : [lock, check], statements })
+      return rows.length === 1 ? result : { ...result, rows: rows.map((row) => firstRows[inOrder.indexOf(row)]) as object[] }
+    }
   }
 
   #compile({ query: { name, text }, shardOf }: OfRow, machine: string): Compiled | undefined {

@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { PostgresAddress, Purpose } from '../address.ts'
 import { failureOf } from '../connection/errors.ts'
 import { Runner } from '../connection/runner.ts'
-import { Batches, type BatchOptions } from './batches.ts'
+import { Batches } from './batches.ts'
 import { SharedRuns } from './shared-runs.ts'
 import {
   type Clock,
@@ -44,11 +44,18 @@ export type Batched = ForMany & {
   skipsLocked: boolean
 }
 
-type Input = { named: Named; values: readonly (string | null)[]; deadline: number }
+/** A statement that is sent in batches. `together`: the statement for many rows. */
+type Batchable = Pick<Batched, 'kind' | 'place' | 'column'> & {
+  alone: (named: Named) => Query
+  together: (inputs: readonly Input[]) => Query
+}
+type Input = { statement: Batchable; named: Named; values: readonly (string | null)[]; deadline: number }
 
 export class Connection extends Runner {
   readonly #clock: Clock
   readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
+  /** on a cluster: the batches of reads for each machine */
+  readonly #reads = new Map<string, Batches<Input, unknown>>()
 
   /** Sends nothing. The first statement searches for a server. */
   constructor(address: PostgresAddress, clock: Clock, purpose: Purpose = 'store') {
@@ -102,48 +109,63 @@ export class Connection extends Runner {
 
   /** Prepares a statement for at most one row. Calls are sent as batches, on a cluster those for rows of one machine. */
   prepareBatched<Row>(batched: Batched): Ask<Row> {
-    const { kind, one, place } = batched
+    const { kind, one, forMany, parameters, place, column, skipsLocked } = batched
     const askAlone = this.prepare<Row>(kind, one, place)
-    const { rowValues, createBatches } = this.#compileBatched<Row>(batched)
-    const batchesByKey = new Map<string, Batches<Input, Row>>()
+    const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
+    const name = nameOf(text)
+    const together = (inputs: readonly Input[]) => ({ name, text, values: valuesOf(inputs.map(({ values }) => values)) })
+    const statement: Batchable = { kind, place, column, alone: this.#compile(one), together }
+    // On a cluster, one entry for each address that a machine has had since the start of the process.
+    const own = new Map<string, Batches<Input, unknown>>()
     return async (named = {}) => {
       const key = keyOf(place, named)
       const batchKey = this.#batchKeyOf(batched, key)
       if (batchKey === undefined) return askAlone(named)
-      const batches = batchesByKey.get(batchKey) ?? createBatches()
+      // A machine of a cluster checks each batch, so all reads of the machine share batches.
+      const batchesByKey = this.cluster && kind === 'read' ? this.#reads : own
+      const batches = batchesByKey.get(batchKey) ?? this.#createBatches(kind, skipsLocked)
       batchesByKey.set(batchKey, batches)
       const values = rowValues(named)
       return this.admit({ kind, key }, async (deadline) => {
-        const found = await batches.add({ named, values, deadline })
-        return found === undefined ? [] : [found]
+        const found = await batches.add({ statement, named, values, deadline })
+        return found === undefined ? [] : [found as Row]
       })
     }
   }
 
-  #compileBatched<Row>({ kind, one, forMany, parameters, place, column, skipsLocked }: Batched) {
-    const alone = this.#compile(one)
-    const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
-    const name = nameOf(text)
-    const run = <Found>(query: Query, { named, deadline }: Input, batch?: Statement['batch']) =>
-      this.execute<Found>({ kind, query, place, key: keyOf(place, named), batch }, deadline)
-    const runAlone = async (input: Input) => (await run<Row>(alone(input.named), input))[0]
-    const options: BatchOptions<Input, Row> = {
+  #createBatches(kind: Kind, skipsLocked: boolean): Batches<Input, unknown> {
+    return new Batches<Input, unknown>({
       atOnce: () => (this.cluster && kind === 'read' ? AT_ONCE.readsOfMachine : AT_ONCE.usual),
-      runAlone,
-      runTogether: async (inputs, first) => {
-        const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
-        const { cluster } = this
-        const batch = cluster ? inputs.map(({ named }) => ({ query: alone(named), key: keyOf(place, named) ?? '' })) : undefined
-        const rows = await run<Row & Named>(query, first, batch)
-        const found = new Map(rows.map((each) => [each[column], each]))
-        const rowOf = ({ named }: Input) => found.get(named[place.key])
-        return inputs.map(rowOf)
-      },
+      runAlone: async (input) => (await this.#runInput(input, input.statement.alone(input.named)))[0],
+      runTogether: (inputs, first) => (this.cluster ? this.#runApart(inputs, first) : this.#runTogether(inputs, first)),
       // On a cluster, a batch is a transaction of statements for one row each, which skip no row.
       retriesMissing: () => skipsLocked && this.cluster === null,
       isRolledBack,
-    }
-    return { rowValues, createBatches: () => new Batches(options) }
+    })
+  }
+
+  /** On a cluster: the statements for the rows in one transaction. */
+  #runApart(inputs: Input[], first: Input): Promise<unknown[]> {
+    const batch = inputs.map(({ statement: { alone, place }, named }) => ({
+      query: alone(named),
+      key: keyOf(place, named) ?? '',
+    }))
+    return this.#runInput(first, { name: '', text: '', values: [] }, batch)
+  }
+
+  async #runTogether(inputs: Input[], first: Input): Promise<unknown[]> {
+    const { together, column, place } = first.statement
+    const rows = await this.#runInput<Named>(first, together(inputs))
+    const found = new Map(rows.map((each) => [each[column], each]))
+    return inputs.map(({ named }) => found.get(named[place.key]))
+  }
+
+  #runInput<Row>(
+    { statement: { kind, place }, named, deadline }: Input,
+    query: Query,
+    batch?: Statement['batch'],
+  ): Promise<Row[]> {
+    return this.execute<Row>({ kind, query, place, key: keyOf(place, named), batch }, deadline)
   }
 
   /** Rows with the same value may share a batch. undefined: the statement for the row is sent alone. */
