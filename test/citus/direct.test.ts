@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { NewGrant } from '../../src/domain/model/request-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
@@ -334,6 +335,25 @@ test('Refreshes at the same time are one transaction of each machine, without a 
     expect(await first).toMatchObject({ kind: 'rotated' })
   })
   for (const { id } of [locked, ...others]) expect(await generationOf(id)).toEqual([2])
+})
+
+test('Reads of a locked shard wait, and delay no reads of the other shards of the machine', async () => {
+  const [grant, other] = [await untilDirect(1), await grantOn(1)]
+  while ((await shardOf(other.id)) === (await shardOf(grant.id))) Object.assign(other, await grantOn(1))
+  await using((cluster.workers[1] as PostgresServer).urlOf(database.name), async (sql) => {
+    await sql.unsafe(`SET citus.enable_manual_changes_to_shards = on; BEGIN; LOCK TABLE grants_${await shardOf(grant.id)}`)
+    const waiting: Promise<string>[] = []
+    for (let count = 0; count < 8; count++) {
+      const read = store.grants.readGrantValidity(grant.id)
+      waiting.push(read.then((found) => `found ${found?.clientId}`, String))
+      // More than a batch of reads waits.
+      await pause(30)
+    }
+    const others = Promise.all(Array.from({ length: 20 }, () => store.grants.readGrantValidity(other.id)))
+    expect(await Promise.race([others.then((found) => found.length), ...waiting])).toBe(20)
+    await sql.unsafe('COMMIT')
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => `found ${grant.clientId}`))
+  })
 })
 
 test('Each row that was inserted is in the shard of its key', async () => {

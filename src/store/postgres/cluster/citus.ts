@@ -1,6 +1,6 @@
 /** Chooses the server for each statement on Citus, and handles the failure of a machine. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { failureOf, isSilence, isTimeout } from '../connection/errors.ts'
+import { codeOf, failureOf, isSilence, isTimeout } from '../connection/errors.ts'
 import { type Server, type Side, sideOf } from '../connection/server.ts'
 import type { Attempt, ServerGroup } from '../connection/server-group.ts'
 import { SharedRuns } from '../statements/shared-runs.ts'
@@ -80,7 +80,14 @@ class Citus implements Cluster {
     return {
       ...direct,
       excuses: isOfOtherMachine,
-      within: (run) => machine.run(side, () => this.#runDirect(run, direct.group, attempt), isOfMachine),
+      within: (run) =>
+        machine
+          .run(side, () => this.#runDirect(run, direct.group, attempt), isOfMachine)
+          .catch((error: unknown) => {
+            if (side === 'write' || attempt.batch || !isLockTimeout(error)) throw error
+            // The read waits for the lock without occupying the machine's share of the pool.
+            return this.#machines.waiting.run(() => this.#planner(side).run({ ...attempt, excuses: isOfMachine }) as never)
+          }),
     }
   }
 
@@ -233,6 +240,9 @@ function hadNoEffect(error: unknown): boolean {
   const failure = failureOf(error)
   return failure === 'not_sent' || failure === 'read_only' || failure === 'stale' || failure === 'defect'
 }
+
+/** Whether a statement exceeded `lock_timeout`. */
+const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
 
 /** Whether a statement failed because the machine of its row failed or did not respond in time. */
 const isOfMachine = (error: unknown): boolean => isOfOtherMachine(error) || isSilence(error)

@@ -21,6 +21,12 @@ const CHECK_WITHIN_MS = 1000
  */
 const CHANGES = { default_transaction_isolation: 'read committed', 'citus.enable_manual_changes_to_shards': 'on' }
 
+/**
+ * How long a read waits for a table that another transaction has locked, in milliseconds. Otherwise one locked shard would hold up all reads of the
+ * machine, because they share batches and connections.
+ */
+const READS = { lock_timeout: '20' }
+
 export type MachineAddress = { machine: string; host: string; port: number; group: number }
 type Identity = { group: number; machines: string; isOwner: boolean }
 
@@ -52,7 +58,7 @@ export class DirectGroups {
       const address: PostgresAddress = { ...this.#address, servers: [at], target: 'read-write', poolSize: 2 * poolSize }
       this.#machines.set(machine, {
         group,
-        read: new Direct(new ServerGroup(address, { accept })),
+        read: new Direct(new ServerGroup(address, { accept, settings: READS })),
         write: new Direct(new ServerGroup(address, { accept, settings: CHANGES })),
       })
     }

@@ -64,6 +64,8 @@ export class Machines {
   readonly #machines = new Map<string, Machine>()
   /** for statements that need every machine: one silent machine delays them all */
   readonly #all: Machine
+  /** for reads of locked tables */
+  readonly waiting: Queue
   #shards = new Map<string, Shard[]>()
   /** the number of connections to one machine, for reads and for changes each */
   share: number
@@ -71,6 +73,7 @@ export class Machines {
   constructor(poolSize: number) {
     this.#poolSize = poolSize
     this.#all = new Machine(limit(poolSize, 4))
+    this.waiting = new Queue(limit(poolSize, 4))
     this.share = poolSize
   }
 
