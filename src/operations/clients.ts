@@ -561,10 +561,12 @@ const endGrantsOfClient = act<Members, JobOutput>({
   verb: 'end-grants',
   scope: 'admin.grants',
   summary: 'Ends all grants of a client.',
-  description: 'The client itself stays as it is.',
+  description:
+    'The client itself stays as it is. Sessions, consents and sign-ins in progress stay too, so the app may get new grants, also without a signature. Disable the client to prevent this.',
   command: {
     ...JOB_COMMAND,
-    about: 'The client itself stays as it is. Users sign in again to use the app. This cannot be undone.',
+    about:
+      'The client itself stays as it is. Sessions, consents and sign-ins in progress stay too, so the app may get new grants, also without a signature. Disable the client to prevent this. This cannot be undone.',
     done: ({ grants_ended: ended }: JobOutput) => `Ended ${counted(ended, 'grant')}.`,
   },
   page: { link: 'End all grants', button: 'End the grants', isDangerous: true },
@@ -573,7 +575,10 @@ const endGrantsOfClient = act<Members, JobOutput>({
     return {
       title: `End all grants of ${client.name}?`,
       effect: `It ends ${grants}.`,
-      notes: ['Users sign in again to use the app. The client itself stays as it is.', 'This cannot be undone.'],
+      notes: [
+        'Sessions, consents and sign-ins in progress stay, so the app may get new grants, also without a signature. To prevent this, disable the client.',
+        'This cannot be undone.',
+      ],
       facts: [['Client id', id]],
     }
   },
