@@ -32,7 +32,7 @@ test('The letters and the QR code for a phone are accessible, also with the seco
   await openLogin(page, grantor, client, { scope: 'enhancement profile' })
   await openCode(page)
   await expectGoodLooks(page, 'cross-device-code')
-  await page.getByText('Go on on your phone instead').click()
+  await page.getByText('Continue on your phone instead').click()
   await expectGoodLooks(page, 'cross-device-second-choice', LOOKS.slice(1, 3))
 })
 

@@ -57,7 +57,7 @@ test('A signature that the contract refuses is described as a signature of anoth
 test('While the chain is slow the page says so, and a missing response is never described as a wrong signature', async () => {
   chain.setFault('hang')
   await openAndSign()
-  await page.getByText('A wallet that is a contract is asked on its chain').waitFor()
+  await page.getByText('A wallet that is a contract is checked on its chain').waitFor()
   expect(await wordsIn(page, 'problem')).toContain('We could not check your signature right now. Nothing is lost')
 })
 

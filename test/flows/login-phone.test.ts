@@ -31,7 +31,7 @@ afterEach(() => Promise.all([page.context().close(), phone.context().close()]))
 const openPanel = () => page.getByText('Use a wallet on your phone', { exact: true }).click()
 const openSecondChoice = async () => {
   await openPanel()
-  await page.getByText('Go on on your phone instead', { exact: true }).click()
+  await page.getByText('Continue on your phone instead', { exact: true }).click()
 }
 const link = () => page.locator('#go-on-there-link').inputValue()
 

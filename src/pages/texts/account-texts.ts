@@ -55,7 +55,7 @@ export const accountTexts = {
     offerText: 'End it all: every app’s access and every session, by one signature.',
     link: 'End everything …',
     title: 'End everything',
-    intro: 'One signature of your wallet closes every door that it ever opened here.',
+    intro: 'One signature of your wallet ends every access that it gave here.',
     what: 'What happens',
     apps: 'Every app loses all access that your wallet gave it, at once.',
     sessions: 'Every browser that is signed in with your wallet is signed out.',
@@ -71,7 +71,7 @@ export const accountTexts = {
 
   receipt: {
     title: 'You allowed {app}',
-    intro: 'This is what your wallet signed. Whoever has it can check it, without us.',
+    intro: 'This is what your wallet signed. Anyone who has it can check it, without us.',
     allowed: 'What you allowed',
     allowedNothing: 'You allowed {app} to know your wallet’s address, and nothing else.',
     resources: 'Where',

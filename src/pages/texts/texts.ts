@@ -99,8 +99,8 @@ export const texts = {
     },
     signed: 'I have signed on my phone',
     goOnThere: {
-      title: 'Go on on your phone instead',
-      explain: 'Scan this code with your phone. You then sign there and go on there; this page only tells you that it worked.',
+      title: 'Continue on your phone instead',
+      explain: 'Scan this code with your phone. You then sign and continue there; this page only confirms that it worked.',
       openIn: 'Open this sign-in in the browser inside your wallet app, and go on there.',
     },
     signElsewhere: {
@@ -158,7 +158,7 @@ export const texts = {
       '{app} asks for a signature, and only the test accounts can give one here. Use one of them, or sign with your own wallet.',
     approveTitle: 'Sign in as {account}?',
     approveExplain:
-      'Development only. A test account signs the same text that a wallet would; any other address is taken at its word.',
+      'Development only. A test account signs the same text that a wallet would; any other address is accepted without proof.',
     approve: 'Approve',
     deny: 'Deny',
   },
@@ -198,7 +198,7 @@ export const texts = {
     preparing: 'Preparing the text\u00a0…',
     signing: 'Now confirm in {wallet}. Check that it shows the same text.',
     checking: 'Checking your signature\u00a0…',
-    checkingLong: 'Still checking. A wallet that is a contract is asked on its chain, which takes a few seconds\u00a0…',
+    checkingLong: 'Still checking. A wallet that is a contract is checked on its chain, which takes a few seconds\u00a0…',
     done: 'You are signed in. Taking you to {app}\u00a0…',
     switched: 'You switched to another account, so here is a new text. Please read it again.',
     rechosen: 'You changed what you allow, so here is a new text. Please read it again.',
