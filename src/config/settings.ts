@@ -56,7 +56,7 @@ export function readSettings<P extends Program>(program: P, env: Environment): R
     const parsed = readOne(table[key], program, env)
     if (parsed && 'fault' in parsed) faults.push(parsed.fault)
     else read[key] = parsed?.value
-    if (!parsed && isNeeded(key, program)) faults.push(missing(table[key]))
+    if (!parsed && isNeeded(key, program)) faults.push(missingFault(table[key]))
   }
   faults.push(...contradictions(read, program), ...tlsFaults(read, program), ...logoFaults(read, program))
   if (faults.length > 0) return { kind: 'faults', faults }
@@ -83,13 +83,13 @@ function readOne(setting: Setting, program: Program, env: Environment): Parsed<u
   if (text !== undefined && file !== undefined) return { fault: `${name} and ${name}_FILE are both set: keep one` }
   if (file !== undefined) return setting.usedBy.includes(program) ? readSecretFile(setting, name, file) : undefined
   const value = text ?? setting.preset
-  return value === undefined ? undefined : named(name, setting.parse(value))
+  return value === undefined ? undefined : prefixFault(name, setting.parse(value))
 }
 
 function readSecretFile(setting: Setting, name: string, file: string): Parsed<unknown> {
   try {
     // Editors and `echo` end a file with a newline that is not part of the secret.
-    return named(`${name}_FILE names a file whose text`, setting.parse(readFileSync(file, 'utf8').replace(/\r?\n$/, '')))
+    return prefixFault(`${name}_FILE names a file whose text`, setting.parse(readFileSync(file, 'utf8').replace(/\r?\n$/, '')))
   } catch (error) {
     return {
       fault: `${name}_FILE names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
@@ -97,11 +97,11 @@ function readSecretFile(setting: Setting, name: string, file: string): Parsed<un
   }
 }
 
-function named(name: string, parsed: Parsed<unknown>): Parsed<unknown> {
+function prefixFault(name: string, parsed: Parsed<unknown>): Parsed<unknown> {
   return 'fault' in parsed ? { fault: `${name} ${parsed.fault}` } : parsed
 }
 
-function missing(setting: Setting): string {
+function missingFault(setting: Setting): string {
   const name = nameOf(setting)
   return `${name}${setting.secret ? ` (or ${name}_FILE)` : ''} is not set`
 }
@@ -152,7 +152,7 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
     faults.push('OTEL_EXPORTER_OTLP_HEADERS would be sent in plain: use https for the endpoint, or a collector on this machine')
   const home = read.chains?.find((chain) => chain.home)
   if (read.keyCheck === true && read.chains?.length === 0) {
-    faults.push('GRANTOR_KEY_CHECK needs GRANTOR_CHAINS: the home chain is asked')
+    faults.push('GRANTOR_KEY_CHECK needs GRANTOR_CHAINS: the home chain is called')
   }
   if (read.walletWindow !== undefined && read.chains?.length === 0) {
     faults.push('GRANTOR_WALLET_WINDOW needs GRANTOR_CHAINS: a smart wallet is a contract, and signs in on the home chain only')

@@ -97,7 +97,7 @@ const login = {
   keyCheck: {
     name: 'KEY_CHECK',
     words:
-      'on: before a signature of a key is trusted, the home chain of GRANTOR_CHAINS is asked whether the account has switched its key off (EIP-7851, a draft). Ordinary wallets then cannot sign in while the chain does not respond. docs/decisions/0057-keys-that-were-switched-off.md.',
+      'on: before a signature of a key is trusted, the home chain of GRANTOR_CHAINS is called to check whether the account has switched its key off (EIP-7851, a draft). Ordinary wallets then cannot sign in while the chain does not respond. docs/decisions/0057-keys-that-were-switched-off.md.',
     usedBy: auth,
     parse: read.onOff,
     preset: 'off',
@@ -105,7 +105,7 @@ const login = {
   walletWindow: {
     name: 'WALLET_WINDOW',
     words:
-      'The page of a smart wallet that opens in a window of its own, for people without a wallet extension: `https://keys.coinbase.com/connect`. The login page then lists the host of the page as one more wallet. The page must speak the protocol of `@coinbase/wallet-sdk` 4. Its operator learns who opens the window. Needs a home chain in GRANTOR_CHAINS.',
+      'The page of a smart wallet that opens in a window of its own, for people without a wallet extension: `https://keys.coinbase.com/connect`. The login page then lists the host of the page as one more wallet. The page must use the protocol of `@coinbase/wallet-sdk` 4. Its operator learns who opens the window. Needs a home chain in GRANTOR_CHAINS.',
     usedBy: ['start', 'login-server'],
     parse: read.pageUrl,
     otherwise: 'none: no such wallet is listed',

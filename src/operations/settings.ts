@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import type { Members } from './members/member.ts'
 import { column, columns, type RecordKind, type Subject } from './operation.ts'
-import { fieldsOf, named, textOrNull } from './schemas.ts'
+import { fieldsOf, nameSchema, textOrNull } from './schemas.ts'
 import type { ServiceSetting } from './service.ts'
 import { operationsOn } from './standard.ts'
 
@@ -32,7 +32,7 @@ const kind: RecordKind = {
   name: 'settings',
   noun: 'setting',
   words: 'The settings in force',
-  schemas: [named('Setting', Type.Object(fields.schemas))],
+  schemas: [nameSchema('Setting', Type.Object(fields.schemas))],
   scope: 'admin.read',
   settings: 'grants',
   idName: 'name',
@@ -55,7 +55,7 @@ export function valueOf({ value, is_set: isSet, is_secret: isSecret, default: us
 export const listSettings = operationsOn(kind).list<Members, SettingRecord>({
   summary: 'Lists the settings in force of the process that answers, and where each value comes from.',
   description:
-    'Secrets are never in the answer: `is_set` says whether a secret is set. Nodes of one service can have different settings.',
+    'Secrets are never in the answer: `is_set` shows whether a secret is set. Nodes of one service can have different settings.',
   // The command needs no store: src/cli/commands/settings.ts.
   command: null,
   run: async ({ service }) => ({ output: { items: service.settings.map(settingRecord) } }),

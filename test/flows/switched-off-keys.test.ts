@@ -1,4 +1,4 @@
-/** GRANTOR_KEY_CHECK: the home chain is asked whether an account has switched its key off before a signature of the key is trusted. */
+/** GRANTOR_KEY_CHECK: the home chain is called to check whether an account has switched its key off before a signature of the key is trusted. */
 import { expect } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { chainTest as base } from '../support/fixtures.ts'

@@ -81,7 +81,7 @@ export type StartOptions = {
   ports?: number[]
   /** the maximum numbers of living grants and sessions */
   bounds?: Partial<Bounds>
-  /** the home chain is asked whether a key was switched off */
+  /** the home chain is called to check whether a key was switched off */
   keyCheck?: boolean
   /** the chains of contract wallets; none if absent */
   chains?: Chain[]

@@ -13,7 +13,9 @@ export async function checkSignIn({ settings, env }: Site): Promise<Found[]> {
         : 'a wallet on another device signs in there only: GRANTOR_CROSS_DEVICE is off',
     ),
     ...(ensNames ? [ok('ENS names are shown: the RPC endpoints of chain 1 receive the addresses of users')] : []),
-    ...(keyCheck ? [ok('the home chain is asked whether a key is switched off, so ordinary wallets need the chain')] : []),
+    ...(keyCheck
+      ? [ok('the home chain is called to check whether a key is switched off, so ordinary wallets need the chain')]
+      : []),
     ...checkLoginServer(env),
   ]
 }

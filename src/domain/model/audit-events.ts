@@ -86,7 +86,7 @@ const TABLE = {
   },
   session_ended: { ...ACT, means: 'A session ended.' },
   other_sessions_ended: { ...ENDING, means: 'A user ended all sessions but one.' },
-  grant_ended: { ...ACT, awaited: 'unless_revoked', means: 'A grant ended. The reason says why.' },
+  grant_ended: { ...ACT, awaited: 'unless_revoked', means: 'A grant ended. The line has the reason.' },
   access_token_revoked: { recorded: true, lasting: true, means: 'A client revoked an access token.' },
   client_token_revoked: {
     recorded: true,
@@ -159,7 +159,7 @@ const TABLE = {
   device_requested: { means: 'A device began a request.' },
   device_denied: { means: 'A user declined the request of a device.' },
   logout_notice_delivered: { means: 'A client accepted the notice of a logout.' },
-  logout_notice_lost: { means: 'A client did not accept the notice of a logout. The reason says why.' },
+  logout_notice_lost: { means: 'A client did not accept the notice of a logout. The line has the reason.' },
 
   audit_trail_behind: { alarm: true, means: 'Lines of the trail wait, because they cannot be stored.' },
   audit_trail_waiting: {
@@ -172,17 +172,17 @@ const TABLE = {
   audit_trail_lost: { alarm: true, means: 'Too many lines of the trail wait. Later lines are in the log only.' },
   audit_trail_stopped: {
     alarm: true,
-    means: 'A server stopped while lines of the trail waited. `lines` says how many are in the log only.',
+    means: 'A server stopped while lines of the trail waited. `lines` is the number of lines that are in the log only.',
   },
   audit_chain_broken: {
     alarm: true,
     means: 'The trail was changed in the database. `line` is the first line that does not hold.',
   },
-  webhook_failing: { means: 'A receiver did not accept a line. The reason says why.' },
+  webhook_failing: { means: 'A receiver did not accept a line. The line of this event has the reason.' },
   webhook_works_again: { means: 'A receiver accepts lines again.' },
   webhook_paused: {
     alarm: true,
-    means: 'A webhook is paused, because its receiver has failed for 25 hours or wants no more lines.',
+    means: 'A webhook is paused, because its receiver has failed for 25 hours or accepts no more lines.',
   },
 } as const satisfies Record<string, Row>
 
