@@ -56,7 +56,7 @@ function lookOf(found) {
  * @param {string} source @param {import('../../src/wallet/receipt.ts').ReceiptVerdict} found @param {unknown} receipt
  */
 function show(source, found, receipt) {
-  const words = describeVerdict(found, false)
+  const words = describeVerdict(found, { callsChain: false })
   const shown = document.importNode(slip.content, true)
   const body = find(shown, '.slip-body', HTMLElement)
   find(shown, '.slip', HTMLElement).classList.add(lookOf(found))

@@ -17,13 +17,13 @@ export type ReceiptWords = {
   facts: [name: string, value: string][]
 }
 
-/** `chainAsked`: whether the check could call a chain about a contract wallet. */
-export function describeVerdict(verdict: ReceiptVerdict, chainAsked: boolean): ReceiptWords {
+/** `callsChain`: whether the check could call a chain about a contract wallet. */
+export function describeVerdict(verdict: ReceiptVerdict, { callsChain }: { callsChain: boolean }): ReceiptWords {
   switch (verdict.kind) {
     case 'holds':
       return describeConsent(verdict)
     case 'does_not_hold': {
-      const advice = verdict.why === 'not_signed' && !chainAsked ? [askTheChain] : []
+      const advice = verdict.why === 'not_signed' && !callsChain ? [CALL_THE_CHAIN] : []
       return { title: 'This receipt does not hold.', remarks: [faults[verdict.why], ...advice], facts: [] }
     }
     case 'could_not_check':
@@ -75,7 +75,7 @@ function placeOf({ clientHost, clientScheme, shownBy }: Consent): string {
   return clientScheme === null ? `at ${clientHost}` : `(an app on the device that opens ${clientScheme}: links)`
 }
 
-const askTheChain =
+const CALL_THE_CHAIN =
   'Contract wallets are the exception: only their chain can verify the signature. To check with a chain: grantor verify-receipt FILE --rpc URL'
 
 const faults: Record<ReceiptFault, string> = {
@@ -95,7 +95,7 @@ const malformations: Record<ReceiptMalformation, string> = {
 
 function describeSilence(why: string): string[] {
   const neither = 'That is no evidence for or against the receipt.'
-  if (why === 'no_chain') return ['No ordinary wallet signs like this.', askTheChain]
+  if (why === 'no_chain') return ['No ordinary wallet signs like this.', CALL_THE_CHAIN]
   if (why === 'other_chain') return ['The chain that was called is not the chain of this receipt.', neither]
   if (why === 'chains_disagree')
     return ['The chain was called through more than one endpoint, and the responses differ.', neither]

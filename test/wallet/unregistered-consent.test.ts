@@ -82,6 +82,6 @@ test('No text of a registered app is composed for a client id that is a URL', ()
 test('The words about a receipt name the publisher and say that the name is the app’s own', () => {
   const consent = readConsent(composeConsentMessage(FIELDS) ?? '')
   if (!consent) throw new Error('the text cannot be read')
-  const { facts } = describeVerdict({ kind: 'holds', consent, expired: false, wallet: 'ordinary' }, false)
+  const { facts } = describeVerdict({ kind: 'holds', consent, expired: false, wallet: 'ordinary' }, { callsChain: false })
   expect(facts).toContainEqual(['Allowed', "the app of agent.example, which calls itself 'Agent Tools'"])
 })

@@ -4,7 +4,7 @@ import { isLoopbackHost } from '../../config/parsers.ts'
 import { verifyContractSignature } from '../../wallet/contract-signature.ts'
 import type { Consent } from '../../wallet/read-consent.ts'
 import { checkReceipt, type ReceiptVerdict } from '../../wallet/receipt.ts'
-import { describeVerdict } from '../../wallet/receipt-words.ts'
+import { describeVerdict, type ReceiptWords } from '../../wallet/receipt-words.ts'
 import { jsonOption } from '../compose/settings.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { facts } from '../terminal/print.ts'
@@ -33,7 +33,7 @@ export const verifyReceipt = defineCommand({
       verifyContract: readers.length === 0 ? undefined : (claim) => verifyContractSignature(readers, claim),
     })
     if (options.json) environment.print(JSON.stringify(verdictRecord(verdict)))
-    else for (const line of verdictLines(verdict, readers.length > 0)) environment.print(line)
+    else for (const line of verdictLines(describeVerdict(verdict, { callsChain: readers.length > 0 }))) environment.print(line)
     return verdict.kind === 'holds' ? EXIT.done : EXIT.failed
   },
 })
@@ -77,8 +77,7 @@ function parse(text: string): unknown {
   }
 }
 
-function verdictLines(verdict: ReceiptVerdict, chainAsked: boolean): string[] {
-  const words = describeVerdict(verdict, chainAsked)
+function verdictLines(words: ReceiptWords): string[] {
   return [words.title, ...words.remarks, ...(words.facts.length > 0 ? ['', ...facts(words.facts)] : [])]
 }
 

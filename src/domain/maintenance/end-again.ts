@@ -83,7 +83,7 @@ export async function compareWithLog(parts: ComparisonParts, log: Log, { ends }:
   const { store } = parts
   const confirm = await store.startReading()
   const stored = await findLines(store, log)
-  const comparing = new Comparing(parts, ends)
+  const comparing = new Comparing({ ...parts, ends })
   const acts: string[] = []
   for (const line of log.effects) {
     const inTrail = line.auditId === undefined ? undefined : stored.get(line.auditId)
@@ -158,15 +158,13 @@ type DueWallet = { wallet: Address; line: LoggedLine; known: Known; wanted: Want
 
 class Comparing {
   readonly revived: Comparison['revived'] = { grants: 0, sessions: 0, receipts: 0, tokens: 0 }
-  readonly #parts: ComparisonParts
-  readonly #ends: boolean
+  readonly #parts: ComparisonParts & { ends: boolean }
   readonly #seen = new Set<string>()
   readonly #wallets = new Map<string, Promise<Address[]>>()
   readonly #due = new Map<string, DueWallet>()
 
-  constructor(parts: ComparisonParts, ends: boolean) {
+  constructor(parts: ComparisonParts & { ends: boolean }) {
     this.#parts = parts
-    this.#ends = ends
   }
 
   /** Compares one line. Returns whether an operator must repeat the act of the line. */
@@ -217,7 +215,7 @@ class Comparing {
     const grant = this.#isNew(`grant ${grantId}`) ? await store.grants.readGrant(grantId) : null
     if (!grant || grant.endedAt !== null) return false
     this.revived.grants++
-    if (this.#ends) await store.grants.endGrant(grantId, 'restored', now())
+    if (this.#parts.ends) await store.grants.endGrant(grantId, 'restored', now())
     return false
   }
 
@@ -228,7 +226,7 @@ class Comparing {
     const hash = hashOfUse(clientId, jti)
     if (!this.#isNew(`token ${hash}`) || (await store.spent.readSpent('access_token', hash))) return false
     this.revived.tokens++
-    if (this.#ends) await store.spent.revokeClientToken({ hash, attemptId: randomUUID(), at: now() })
+    if (this.#parts.ends) await store.spent.revokeClientToken({ hash, attemptId: randomUUID(), at: now() })
     return false
   }
 
@@ -291,7 +289,7 @@ class Comparing {
     const revived = { receipts, sessions, grants }
     for (const kind of ['receipts', 'sessions', 'grants'] as const)
       this.revived[kind] += revived[kind].filter((row) => this.#isNew(`${kind} ${'hash' in row ? row.hash : row.id}`)).length
-    if (!this.#ends || receipts.length + sessions.length + grants.length === 0) return
+    if (!this.#parts.ends || receipts.length + sessions.length + grants.length === 0) return
     await store.wallets.raiseEpoch(wallet)
     for (const ids of pagesOfIds(receipts.map(({ id }) => id))) await store.receipts.withdrawReceipts(wallet, ids, now())
     for (const hashes of pagesOfIds(sessions.map(({ hash }) => hash)))
