@@ -64,7 +64,7 @@ export function createFiles({ folder, template, ports, files }: NewApp): void {
     const { secret, styles } = templates[template]
     cpSync(join(TEMPLATES, template), draft, { recursive: true })
     cpSync(join(TEMPLATES, 'style.css'), join(draft, styles))
-    for (const path of filesOf(draft)) writeFileSync(path, adapted(readFileSync(path, 'utf8'), name, ports))
+    for (const path of filesOf(draft)) writeFileSync(path, adaptTemplate(readFileSync(path, 'utf8'), name, ports))
     if (Object.keys(files).length > 0) useFiles(join(draft, 'package.json'), files)
     writeFileSync(join(draft, '.gitignore'), `${IGNORED.join('\n')}\n`)
     if (secret !== null) writeFileSync(join(draft, '.env'), environmentOf(secret, ports.app), { mode: 0o600 })
@@ -83,7 +83,7 @@ function filesOf(folder: string): string[] {
   return files.map((entry) => join(entry.parentPath, entry.name))
 }
 
-function adapted(text: string, name: string, { app, grantor }: NewApp['ports']): string {
+function adaptTemplate(text: string, name: string, { app, grantor }: NewApp['ports']): string {
   // The ports first: the name of the app may contain such a number.
   return text
     .replace(/\b[34]000\b/g, (port) => String(port === '3000' ? app : grantor))

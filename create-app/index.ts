@@ -57,7 +57,7 @@ function report(text: string, exit: number): number {
 }
 
 function parse(argv: string[]): Options | 'help' {
-  const { values, positionals } = read(argv)
+  const { values, positionals } = readArguments(argv)
   if (values.help) return 'help'
   const [folder = 'grantor-app', ...others] = positionals
   if (others.length > 0) throw new UsageError(`One folder can be given, not ${positionals.length}.`)
@@ -73,7 +73,7 @@ function parse(argv: string[]): Options | 'help' {
   }
 }
 
-function read(argv: string[]) {
+function readArguments(argv: string[]) {
   try {
     return parseArgs({
       args: argv,

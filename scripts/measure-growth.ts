@@ -28,14 +28,14 @@ const SETTINGS = {
   'citus.shard_count': values.shards,
 }
 
-async function timed(what: string, task: () => Promise<unknown>): Promise<void> {
+async function printTime(what: string, task: () => Promise<unknown>): Promise<void> {
   const began = performance.now()
   await task()
   console.log(`| ${what} | ${((performance.now() - began) / 1000).toFixed(1)} s |`)
 }
 
 async function buildIndex(sql: Sql, on: string): Promise<void> {
-  await timed(`build an index on ${GRANTS.toLocaleString('en')} grants, ${on}`, () =>
+  await printTime(`build an index on ${GRANTS.toLocaleString('en')} grants, ${on}`, () =>
     sql.unsafe('CREATE INDEX CONCURRENTLY measured ON grants (created_at)'),
   )
   await sql.unsafe('DROP INDEX measured')
@@ -49,7 +49,7 @@ async function moveShards(sql: Sql, table: string, to: number): Promise<void> {
   const moved = shards.slice(0, Math.floor(shards.length / (Number(values.workers) + 1)))
   const [{ rows }] = (await sql.unsafe(`SELECT count(*) AS rows FROM ${table}`)) as [{ rows: string }]
   const share = Math.round((Number(rows) * moved.length) / shards.length).toLocaleString('en')
-  await timed(`move ${moved.length} of ${shards.length} shards of ${table} (${share} rows)`, async () => {
+  await printTime(`move ${moved.length} of ${shards.length} shards of ${table} (${share} rows)`, async () => {
     for (const { id, port } of moved)
       await sql`SELECT citus_move_shard_placement(${id}::bigint, '127.0.0.1', ${port}, '127.0.0.1', ${to}, 'force_logical')`
   })

@@ -108,7 +108,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function required(name: string): string {
+function requireVariable(name: string): string {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is not set`)
   return value
@@ -117,9 +117,9 @@ function required(name: string): string {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { SCOPE = 'members', BLOCKED = '', PORT = '8080' } = process.env
   const gate = createTokenGate({
-    secret: required('HOOK_SECRET'),
-    rpcUrl: required('RPC_URL'),
-    contract: required('CONTRACT'),
+    secret: requireVariable('HOOK_SECRET'),
+    rpcUrl: requireVariable('RPC_URL'),
+    contract: requireVariable('CONTRACT'),
     scope: SCOPE,
     blocked: BLOCKED.split(',').filter((wallet) => wallet !== ''),
   })

@@ -89,7 +89,7 @@ const DAY = 86_400
 
 export function planFor(load: Load): Plan {
   const perDay = operationsPerDay(load)
-  const rates = mapped(perDay, (count) => (count / DAY) * load.peak)
+  const rates = mapRates(perDay, (count) => (count / DAY) * load.peak)
   const rows = {
     grants: load.users * load.apps,
     sessions: load.users * load.sessions,
@@ -115,7 +115,7 @@ export function planFor(load: Load): Plan {
     logPerDay:
       logRate(
         load,
-        mapped(perDay, (count) => count / DAY),
+        mapRates(perDay, (count) => count / DAY),
         rows.grants,
       ) * DAY,
     primary: {
@@ -147,7 +147,7 @@ function operationsPerDay(load: Load): Rates {
     signIn: load.signIns,
     ending: load.endings,
   }
-  return mapped(perUser, (count) => count * load.users)
+  return mapRates(perUser, (count) => count * load.users)
 }
 
 /** Whole pages: each page that changes between two checkpoints is written to the log once. A refresh changes a page at random. */
@@ -168,6 +168,6 @@ function seconds(rates: Rates, costOf: (cost: Cost) => number): number {
 /** Two at least, and one more than the load needs. */
 const machines = (cores: number) => Math.max(2, Math.ceil(cores / BUSY / NODE_CORES) + 1)
 
-function mapped(rates: Rates, change: (count: number) => number): Rates {
+function mapRates(rates: Rates, change: (count: number) => number): Rates {
   return Object.fromEntries(Object.entries(rates).map(([name, count]) => [name, change(count)])) as Rates
 }

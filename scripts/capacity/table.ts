@@ -41,16 +41,16 @@ export function tableOf(loads: readonly Load[]): string {
 }
 
 /** Two significant digits: a plan is no more exact than that. */
-function rounded(value: number): number {
+function roundToTwoDigits(value: number): number {
   return Number(value.toPrecision(2))
 }
 
 function count(value: number): string {
-  return Math.ceil(value) < 100 ? String(Math.ceil(value)) : rounded(value).toLocaleString('en-US')
+  return Math.ceil(value) < 100 ? String(Math.ceil(value)) : roundToTwoDigits(value).toLocaleString('en-US')
 }
 
 function hours(value: number): string {
-  return value > 1000 ? 'more than 1,000' : String(rounded(value))
+  return value > 1000 ? 'more than 1,000' : String(roundToTwoDigits(value))
 }
 
 function bytes(value: number): string {
@@ -63,5 +63,5 @@ function bits(value: number): string {
 
 function inUnits(value: number, units: readonly string[]): string {
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)))
-  return `${rounded(value / 1000 ** power)} ${units[power]}`
+  return `${roundToTwoDigits(value / 1000 ** power)} ${units[power]}`
 }

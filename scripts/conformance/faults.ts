@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { citationsIn } from './citations.ts'
 import type { Held, Requirement, Standard } from './requirement.ts'
-import { passed, type Report, titlesIn } from './titles.ts'
+import { hasPassed, type Report, titlesIn } from './titles.ts'
 
 const root = new URL('../../', import.meta.url)
 
@@ -28,5 +28,5 @@ function shownFaults({ shown: { file, title } }: Held, report: Report | undefine
   // If a file has two tests of one title, the row does not say which of them it means.
   const found = titlesIn(file).filter((each) => each === title).length
   if (found !== 1) return [`${file} has ${found} tests "${title}"`]
-  return report && !passed(report, file, title) ? [`"${title}" of ${file} did not pass`] : []
+  return report && !hasPassed(report, file, title) ? [`"${title}" of ${file} did not pass`] : []
 }

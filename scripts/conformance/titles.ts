@@ -41,12 +41,12 @@ export type Report = { testResults: { name: string; assertionResults: Told[] }[]
 type Told = { ancestorTitles: string[]; title: string; status: string }
 
 /** Whether every test of this title ran and passed. The title of a `test.each` or `test.for` matches each of its rows. */
-export function passed(report: Report, file: string, named: string): boolean {
+export function hasPassed(report: Report, file: string, named: string): boolean {
   const [title = '', ...groups] = named.split(UNDER).toReversed()
   const pattern = new RegExp(
     `^${title
       .split(/%(?:\.\d+)?[sijdfoOc#%]|\$\w+/)
-      .map(escaped)
+      .map(escapePattern)
       .join('[^]*')}$`,
   )
   const told = report.testResults
@@ -56,6 +56,6 @@ export function passed(report: Report, file: string, named: string): boolean {
   return told.length > 0 && told.every(({ status }) => status === 'passed')
 }
 
-function escaped(text: string): string {
+function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

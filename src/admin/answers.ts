@@ -1,10 +1,10 @@
 /** The answers and the refusals of an operation, for the OpenAPI document. */
 import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../operations/operation.ts'
-import { named, refTo } from '../operations/schemas.ts'
+import { nameSchema, refTo } from '../operations/schemas.ts'
 import { wordsOf } from './problem.ts'
 
-export const problemSchema = named(
+export const problemSchema = nameSchema(
   'Problem',
   Type.Object(
     {

@@ -12,19 +12,19 @@ export function commandHelp(command: Command): string {
   const parts = [
     `${wrap(command.words, WIDTH).join('\n')}\n\nUsage: ${usage}`,
     ...[command.about ?? []].flat().map((paragraph) => wrap(paragraph, WIDTH).join('\n')),
-    ...(operands.length > 0 ? [listing('Operands', operands)] : []),
-    listing(
+    ...(operands.length > 0 ? [formatList('Operands', operands)] : []),
+    formatList(
       'Options',
       Object.entries(optionsOf(command)).map(([name, spec]) => ({
-        name: spelled(name, spec),
+        name: formatOption(name, spec),
         words: `${spec.words}${times(spec)}`,
       })),
     ),
     `${command.examples.length > 1 ? 'Examples' : 'Example'}:\n${command.examples.map((example) => `  ${example}`).join('\n')}`,
     ...(command.program
-      ? [listing('Settings (from the environment; more in docs/reference/settings.md)', describeSettings(command.program))]
+      ? [formatList('Settings (from the environment; more in docs/reference/settings.md)', describeSettings(command.program))]
       : []),
-    listing('Exit codes', [
+    formatList('Exit codes', [
       { name: '0', words: 'Done.' },
       { name: '1', words: 'Failed; the message explains why.' },
       { name: '2', words: 'The command line or the settings are wrong; nothing was done.' },
@@ -41,14 +41,14 @@ export function overview(commands: readonly Pick<Command, 'name' | 'words'>[], g
   const usage = group ? `Usage: grantor ${group} COMMAND [options]` : 'Usage: grantor COMMAND [options]'
   const parts = [
     `${title}\n\n${usage}`,
-    listing('Commands', commands),
+    formatList('Commands', commands),
     `For more about a command add --help${group ? '.' : '; grantor --version prints the version.'}`,
     ...(group ? [] : ['To try it on your own machine: grantor start']),
   ]
   return parts.join('\n\n')
 }
 
-function spelled(name: string, { value }: OptionSpec): string {
+function formatOption(name: string, { value }: OptionSpec): string {
   return value ? `--${name} ${value}` : `--${name}`
 }
 
@@ -56,7 +56,7 @@ function times({ repeatable }: OptionSpec): string {
   return repeatable ? ' May be repeated.' : ''
 }
 
-function listing(title: string, items: readonly { name: string; words: string }[]): string {
+function formatList(title: string, items: readonly { name: string; words: string }[]): string {
   const indent = Math.min(32, Math.max(...items.map(({ name }) => name.length)) + 4)
   const lines = items.flatMap(({ name, words }) => {
     const [first = '', ...rest] = wrap(words, WIDTH - indent)

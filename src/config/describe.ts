@@ -53,7 +53,7 @@ function entry(key: SettingKey, setting: Setting): string {
   const needing = PROGRAMS.filter((program) => program !== 'start' && isNeeded(key, program))
   const names = [`### \`${nameOf(setting)}\``, ...(setting.secret ? [`or \`${nameOf(setting)}_FILE\``] : [])]
   const facts = [
-    needing.length > 0 ? `Must be set for ${list(needing)}.` : `Default: ${marked(defaultOf(setting))}.`,
+    needing.length > 0 ? `Must be set for ${list(needing)}.` : `Default: ${markNames(defaultOf(setting))}.`,
     `Read by ${list(setting.usedBy)}.`,
   ]
   return `${names.join(', ')}\n\n${setting.words}  \n${facts.join(' ')}`
@@ -63,7 +63,7 @@ function defaultOf({ preset, otherwise }: Setting): string {
   return otherwise ?? preset ?? 'none'
 }
 
-function marked(text: string): string {
+function markNames(text: string): string {
   return /^[\w{}]+$/.test(text) && !['off', 'none'].includes(text) ? `\`${text}\`` : text
 }
 

@@ -47,14 +47,14 @@ function common({ clientId, clientSecret, scope = 'openid wallet', name = 'Walle
     id: 'grantor' as const,
     name,
     // Without this check, NextAuth.js 4 would send a request with `undefined` in it, which the service refuses without the reason.
-    clientId: required(clientId, 'clientId'),
-    clientSecret: required(clientSecret, 'clientSecret'),
+    clientId: requireOption(clientId, 'clientId'),
+    clientSecret: requireOption(clientSecret, 'clientSecret'),
     authorization: { params: { scope } },
     profile: ({ sub }: { sub?: string | null }) => ({ id: String(sub), name: String(sub) }),
   }
 }
 
-function required(value: string | undefined, name: string): string {
+function requireOption(value: string | undefined, name: string): string {
   if (!value) throw new TypeError(`grantor: ${name} is empty`)
   return value
 }

@@ -100,7 +100,7 @@ const LABELS: Record<SignInStatus, string> = {
 export function SignInButton({ signIn, href, onClick: begin, labels, theme, className }: SignInButtonProps): ReactNode {
   const status = signIn?.status ?? 'signed_out'
   const label = labels?.[status] ?? LABELS[status]
-  const wallet = signIn?.user ? ` ${shortened(signIn.user.wallet)}` : ''
+  const wallet = signIn?.user ? ` ${shortenAddress(signIn.user.wallet)}` : ''
   const look = className === undefined ? { style: styleOf(status, theme) } : { className }
   const content = [mark(), createElement('span', { key: 'label' }, label + wallet)]
   if (href !== undefined) return createElement('a', { ...look, href }, content)
@@ -155,6 +155,6 @@ function styleOf(status: SignInStatus, theme: SignInButtonProps['theme']): CSSPr
   }
 }
 
-function shortened(address: string): string {
+function shortenAddress(address: string): string {
   return `${address.slice(0, 6)}…${address.slice(-4)}`
 }

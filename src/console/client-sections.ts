@@ -2,7 +2,7 @@
 import { getSetupOfClient } from '../operations/clients.ts'
 import { environmentText, type Setup } from '../operations/setup.ts'
 import { type Html, html } from '../pages/html.ts'
-import { copied, link, section } from './parts.ts'
+import { link, section, withCopyButton } from './parts.ts'
 import { queryOf, type Visit } from './visit.ts'
 
 export async function clientSections(visit: Visit, clientId: string): Promise<Html> {
@@ -17,11 +17,11 @@ function setupContent(setup: Setup): Html {
   const secretNote =
     'CLIENT_SECRET' in environment &&
     html`<p class="fine">The secret is stored nowhere. Put in the one that was shown when it was made.</p>`
-  return html`${copied(code('The values', environmentText(setup)), 'the values')}
+  return html`${withCopyButton(code('The values', environmentText(setup)), 'the values')}
 ${secretNote}
 ${snippets.map(
   ({ library, code: text }) =>
-    html`<details class="fold"><summary>${library}</summary>${copied(code(library, text), `the code for ${library}`)}</details>`,
+    html`<details class="fold"><summary>${library}</summary>${withCopyButton(code(library, text), `the code for ${library}`)}</details>`,
 )}
 <p class="fine">docs/guides/clients.md has the whole code of each library, and of more of them. On a command line: <code>grantor clients setup</code>.</p>`
 }

@@ -4,12 +4,12 @@ import { endMatchingGrants, type GrantRecord, listGrants, walletOf } from '../op
 import type { Member } from '../operations/members/member.ts'
 import { listSessions, type SessionRecord } from '../operations/sessions.ts'
 import { grantsText } from '../operations/totals.ts'
-import { counted } from '../operations/words.ts'
+import { formatCount } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { shortAddress } from '../pages/words.ts'
 import { addChange } from './change.ts'
 import { countLine, type ListView, listForm, pageLinks, viewOfList } from './list-view.ts'
-import { buttonLink, type Column, link, named, pathTo, table, tag, titleRow } from './parts.ts'
+import { buttonLink, type Column, link, nameOr, pathTo, table, tag, titleRow } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
 
@@ -73,7 +73,7 @@ async function countWords(
     return `${grantsText(await store.grants.countGrants(COUNTED_AT_MOST))} grants, with those that ended in the last day`
   const of = wallet === undefined ? { clientId: clientId ?? '' } : { wallet: walletOf(wallet) }
   const count = await store.grants.countUnendedGrants(of, COUNTED_AT_MOST)
-  return `${counted(count, 'grant', COUNTED_AT_MOST)} of the ${wallet === undefined ? 'client' : 'wallet'} ${count === 1 ? 'has' : 'have'} not ended`
+  return `${formatCount(count, 'grant', COUNTED_AT_MOST)} of the ${wallet === undefined ? 'client' : 'wallet'} ${count === 1 ? 'has' : 'have'} not ended`
 }
 
 function addEnding(console: Console): void {
@@ -102,7 +102,7 @@ async function grantsTable({ service }: Console, { now }: Visit, grants: GrantRe
   const columns: Column<Row>[] = [
     {
       name: 'Grant',
-      cell: ({ grant_id: id, clientName, client_id: to }) => link(pathTo('grants', id), named(clientName, to)),
+      cell: ({ grant_id: id, clientName, client_id: to }) => link(pathTo('grants', id), nameOr(clientName, to)),
       kind: 'main',
     },
     { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet) },

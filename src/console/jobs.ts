@@ -2,9 +2,9 @@
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import { countMatchingGrants, walletOf } from '../operations/grants.ts'
 import { getJob, type JobRecord, listJobs } from '../operations/jobs.ts'
-import { counted, number } from '../operations/words.ts'
+import { formatCount, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
-import { buttonLink, exact, facts, link, moment, named, pathTo, table, tag, titleRow } from './parts.ts'
+import { buttonLink, exact, facts, link, moment, nameOr, pathTo, table, tag, titleRow } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, type Visit } from './visit.ts'
 
@@ -38,7 +38,7 @@ ${jobsTable(await readJobViews(console, visit), visit.now, 'No job was started y
       crumbs: [['/console/jobs', 'Jobs']],
       content: html`<div class="narrow"><article class="card">
 <h1>${TITLES[job.kind]} ${isDone ? 'is done' : '…'}</h1>
-<p class="effect" id="progress" role="status">${counted(job.grants_ended, 'grant')} ended${left !== null && left > 0 && `, ${counted(left, 'grant', COUNTED_AT_MOST)} left`}.</p>
+<p class="effect" id="progress" role="status">${formatCount(job.grants_ended, 'grant')} ended${left !== null && left > 0 && `, ${formatCount(left, 'grant', COUNTED_AT_MOST)} left`}.</p>
 ${progress(job.grants_ended, left)}
 ${facts([
   job.wallet !== null && ['Wallet', exact(job.wallet)],
@@ -83,7 +83,7 @@ async function countLeft({ service }: Console, { kind, wallet, client_id: client
 
 function clientOf({ clientName, client_id: clientId }: JobView): Html | string {
   if (clientId === '') return 'all'
-  return html`${clientName !== '' && html`${named(clientName, clientId)}<br>`}<code>${clientId}</code>`
+  return html`${clientName !== '' && html`${nameOr(clientName, clientId)}<br>`}<code>${clientId}</code>`
 }
 
 function nextPageOf({ kind, client_id: clientId, wallet, done_at: doneAt }: JobView): Html {
@@ -106,7 +106,7 @@ export function jobsTable(jobs: JobView[], now: number, empty: string): Html {
     'Jobs',
     [
       { name: 'Job', cell: ({ job_id: id, kind }) => link(pathTo('jobs', id), TITLES[kind]), kind: 'main' },
-      { name: 'Client', cell: ({ clientName, client_id: clientId }) => (clientId === '' ? 'all' : named(clientName, clientId)) },
+      { name: 'Client', cell: ({ clientName, client_id: clientId }) => (clientId === '' ? 'all' : nameOr(clientName, clientId)) },
       { name: 'Grants ended', cell: ({ grants_ended: grantsEnded }) => number(grantsEnded), kind: 'number' },
       { name: 'Started', cell: ({ created_at: createdAt }) => fromNow(createdAt, now) },
       { name: 'State', cell: ({ done_at: doneAt }) => (doneAt === null ? tag('under way', 'warn') : tag('done', 'good')) },

@@ -4,7 +4,7 @@ import type { Admin } from '../admin/admin.ts'
 import { listKeys } from '../operations/keys.ts'
 import { requireScope } from '../operations/service.ts'
 import { aboutText, getTotals, grantsText, type TotalsRecord } from '../operations/totals.ts'
-import { counted, number } from '../operations/words.ts'
+import { formatCount, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { jobsTable, readJobViews } from './jobs.ts'
 import { facts, link, pathTo, section, table, tag, titleRow } from './parts.ts'
@@ -97,9 +97,9 @@ function signInsPlot(signIns: TotalsRecord['sign_ins']): Html {
     format: (value) => `${number(value)} a day`,
     empty: 'There was no sign-in yet.',
     ends: [signIns[0]?.day ?? '', 'today'],
-    summary: `${counted(total, 'sign-in')} in ${counted(signIns.length, 'day')}; ${number(values.at(-1) ?? 0)} today.`,
+    summary: `${formatCount(total, 'sign-in')} in ${formatCount(signIns.length, 'day')}; ${number(values.at(-1) ?? 0)} today.`,
   })
-  return html`${drawing}<p class="fine">${counted(total, 'sign-in')} in ${counted(signIns.length, 'day')}, ${number(values.at(-1) ?? 0)} of them today (UTC). Of all nodes, up to the last minute.</p>`
+  return html`${drawing}<p class="fine">${formatCount(total, 'sign-in')} in ${formatCount(signIns.length, 'day')}, ${number(values.at(-1) ?? 0)} of them today (UTC). Of all nodes, up to the last minute.</p>`
 }
 
 /** Milliseconds of one small read; null if the store cannot be reached. */
@@ -182,7 +182,7 @@ function sendersTable({ senders, others }: Senders): Html {
     senders.slice(0, SENDERS_SHOWN),
     'No request was refused.',
   )
-  return html`${shown}${rest > 0 && html`<p class="fine">${counted(rest, 'more refusal')} of other senders. The log has all of them.</p>`}`
+  return html`${shown}${rest > 0 && html`<p class="fine">${formatCount(rest, 'more refusal')} of other senders. The log has all of them.</p>`}`
 }
 
 /** `client` is from `countedClient`. */
@@ -206,7 +206,7 @@ function nodeFacts({ store, endings }: Admin, isReachable: boolean, oldestKey: H
 function feedWords({ feed, readers }: Admin['endings']): string {
   const { entries, age } = feed.facts()
   if (age === null) return 'no resource server reads it'
-  return `${counted(readers.count, 'reader')}, ${counted(entries, 'ending')}, ${age.toFixed(1)} s old`
+  return `${formatCount(readers.count, 'reader')}, ${formatCount(entries, 'ending')}, ${age.toFixed(1)} s old`
 }
 
 const rate = (value: number): string =>

@@ -21,7 +21,7 @@ export function clock(at: number): Html {
 }
 
 /** A value with a button that copies the value, if the browser runs scripts. `name`: what is copied, as in "the secret". */
-export function copied(value: Html, name: string): Html {
+export function withCopyButton(value: Html, name: string): Html {
   return html`<div class="copied" data-copy="${name}">${value}</div>`
 }
 
@@ -29,7 +29,7 @@ export function copied(value: Html, name: string): Html {
 const LONGEST_NAME = 80
 
 /** A name that an operator or a client chose, isolated from the text around it. */
-export function named(name: string, otherwise: string): Html {
+export function nameOr(name: string, otherwise: string): Html {
   return html`<bdi>${displayName(name, LONGEST_NAME) || otherwise}</bdi>`
 }
 

@@ -11,13 +11,12 @@ import { countLine, type ListView, listForm, pageLinks, sortOf, viewOfList } fro
 import {
   buttonLink,
   type Column,
-  copied,
   doneMessage,
   exact,
   type Fact,
   facts,
   link,
-  named,
+  nameOr,
   pathTo,
   section,
   shownCell,
@@ -25,6 +24,7 @@ import {
   table,
   tag,
   titleRow,
+  withCopyButton,
 } from './parts.ts'
 import { formMembers } from './record-form.ts'
 import { addPage, type Console, doneOf, queryOf, readList, readRecord, type Visit } from './visit.ts'
@@ -88,7 +88,7 @@ async function asideOf({ service }: Console, { actor }: Visit, { name }: Subject
   if (id === actor.id) return html`${tag('you', 'good')} `
   if (name === 'clients' || !isClientId(id)) return false
   const client = await service.nameOfClient(id)
-  return client !== '' && html`${named(client, 'client')}<br>`
+  return client !== '' && html`${nameOr(client, 'client')}<br>`
 }
 
 /** The column with the name of the record comes first, and links to its page. */
@@ -100,7 +100,7 @@ function columnsOf(
   const shown = (subject.displays ?? []).filter(({ column }) => column !== undefined)
   const [main, ...others] = [...shown.filter(({ isTitle }) => isTitle), ...shown.filter(({ isTitle }) => !isTitle)]
   const mainCell = ({ id, record, aside }: Row): Html => {
-    const words = main?.isTitle ? named(nameOf(subject, record), 'without a name') : exact(id)
+    const words = main?.isTitle ? nameOr(nameOf(subject, record), 'without a name') : exact(id)
     return html`${aside}${operationOf(subject, 'get') ? link(pathTo(subject.name, id), words) : words}`
   }
   return [
@@ -131,7 +131,7 @@ function addRecordPage(console: Console, subject: Subject): void {
       .map(({ label, shown }) => ({ label, value: shown(record) }))
     const fact = (label: string, value: Shown): Fact => [
       label,
-      isId(value, id) ? copied(html`${shownFact(value)}`, `the ${noun} id`) : shownFact(value),
+      isId(value, id) ? withCopyButton(html`${shownFact(value)}`, `the ${noun} id`) : shownFact(value),
     ]
     const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
     const parts = subjects.filter(({ part }) => part?.of === name)
@@ -140,7 +140,7 @@ function addRecordPage(console: Console, subject: Subject): void {
     const more = name === 'clients' && (await clientSections(visit, id))
     return {
       title,
-      content: html`${titleRow(named(title, id), change !== undefined && buttonLink(change.path, change.label, 'main'))}
+      content: html`${titleRow(nameOr(title, id), change !== undefined && buttonLink(change.path, change.label, 'main'))}
 ${doneMessage(doneOf(visit, subject.operations))}
 ${section(
   'Properties',

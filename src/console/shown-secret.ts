@@ -11,7 +11,7 @@ import { nameOf, type Operation, recordIn, type Subject } from '../operations/op
 import type { SubjectName } from '../operations/subject-name.ts'
 import { setCookie } from '../ops/http/cookies.ts'
 import { type Html, html } from '../pages/html.ts'
-import { buttonLink, clock, copied, exact, facts, moment, named, pathTo } from './parts.ts'
+import { buttonLink, clock, exact, facts, moment, nameOr, pathTo, withCopyButton } from './parts.ts'
 import { redirectTo } from './replies.ts'
 import { cookieOf, openCookie } from './session.ts'
 import { addPage, type Console, type Visit } from './visit.ts'
@@ -96,8 +96,8 @@ function secretContent({ subject: subjectName, id, name, secret, earlierUntil, i
   const { noun, displays = [] } = subjectOf(subjectName)
   const label = displays.find(({ isTitle }) => isTitle)?.label ?? ''
   return html`${facts([
-    name !== id && [label, named(name, 'without a name')],
-    ['Id', copied(html`<span id="${noun}-id">${exact(id)}</span>`, 'the id')],
+    name !== id && [label, nameOr(name, 'without a name')],
+    ['Id', withCopyButton(html`<span id="${noun}-id">${exact(id)}</span>`, 'the id')],
     isRotated &&
       secret !== null && [
         'Earlier secret',
@@ -109,6 +109,6 @@ ${
     ? html`<p>This ${noun} has no secret.</p>`
     : html`<h2>Secret</h2>
 <p class="message problem">Copy it now. This page shows it until ${clock(until)}, in this browser only. It is stored nowhere.</p>
-${copied(html`<p class="paper" id="${noun}-secret">${secret}</p>`, 'the secret')}`
+${withCopyButton(html`<p class="paper" id="${noun}-secret">${secret}</p>`, 'the secret')}`
 }`
 }

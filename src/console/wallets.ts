@@ -13,7 +13,7 @@ import {
 import { Refusal } from '../operations/refusal.ts'
 import { endSession, listSessions, type SessionRecord } from '../operations/sessions.ts'
 import { type FoundWallet, findWallets, getWallet, type WalletDetails } from '../operations/wallets.ts'
-import { counted, number } from '../operations/words.ts'
+import { formatCount, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { ENGLISH } from '../pages/languages.ts'
 import { type Scope, scopeWords } from '../pages/parts.ts'
@@ -28,7 +28,7 @@ import {
   facts,
   link,
   moment,
-  named,
+  nameOr,
   nextLink,
   pathTo,
   section,
@@ -135,7 +135,7 @@ function walletCrumb(wallet: string): Crumb {
 
 function endedOf(visit: Visit): string | undefined {
   const ended = visit.query.text('ended')
-  if (/^\d{1,9}$/.test(ended)) return `${counted(Number(ended), 'grant')} ended.`
+  if (/^\d{1,9}$/.test(ended)) return `${formatCount(Number(ended), 'grant')} ended.`
   return doneOf(visit, [endGrant, endSession])
 }
 
@@ -160,7 +160,7 @@ async function walletContent(console: Console, visit: Visit, wallet: `0x${string
   return html`<p class="wallet-line"><code id="address">${wallet}</code>${frame.mayReadAudit && html`<br>${link(`/console/audit?wallet=${wallet}`, 'What happened to this wallet')}`}</p>
 ${section(
   'Grants',
-  html`${views.length > 0 && html`<p>${counted(unended, 'grant', COUNTED_AT_MOST)} of this wallet ${unended === 1 ? 'has' : 'have'} not ended.</p>`}
+  html`${views.length > 0 && html`<p>${formatCount(unended, 'grant', COUNTED_AT_MOST)} of this wallet ${unended === 1 ? 'has' : 'have'} not ended.</p>`}
 ${mayEnd && unended > 0 && html`<p class="page-actions">${buttonLink(pathTo('wallet', wallet, 'end'), 'End all grants of this wallet', 'danger')}</p>`}
 ${grantsTable(views, mayEnd, now)}
 ${nextLink(more('newer', grants.previous), 'Newer grants')}
@@ -201,7 +201,7 @@ function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
     [
       {
         name: 'App',
-        cell: ({ grant_id: id, clientName, client_id: clientId }) => link(pathTo('grants', id), named(clientName, clientId)),
+        cell: ({ grant_id: id, clientName, client_id: clientId }) => link(pathTo('grants', id), nameOr(clientName, clientId)),
         kind: 'main',
       },
       { name: 'It may', cell: ({ scopeWords: scopes }) => scopesList(scopes) },
@@ -226,7 +226,7 @@ function stateOf({ state, end_reason: endReason }: GrantView): Html {
 function grantTitle({ grant_id: id, wallet, client_id: clientId, clientName, state }: GrantView, { may }: Visit): Html {
   const atClient = `${pathTo('wallet', wallet, 'end')}?client_id=${encodeURIComponent(clientId)}`
   return titleRow(
-    html`Grant to ${named(clientName, clientId)}`,
+    html`Grant to ${nameOr(clientName, clientId)}`,
     may('admin.grants') &&
       html`${state !== 'ended' && buttonLink(pathTo('grants', id, 'end'), 'End this grant', 'danger')} ${buttonLink(atClient, 'End all of this app for the wallet', 'danger')}`,
   )

@@ -90,7 +90,7 @@ function limited(service: Service, key: string, error: OAuthError): OAuthError {
 
 /** A client is in memory here, unless its id is unknown. */
 function knownClientId({ deps }: Service, presented: PresentedCredentials): string | undefined {
-  return deps.clients.known(claimedClientId(presented) ?? '')?.id
+  return deps.clients.findCached(claimedClientId(presented) ?? '')?.id
 }
 
 /**

@@ -49,7 +49,7 @@ export function parametersOf<Single extends ParameterName, Many extends Paramete
   return values
 }
 
-export function required(value: string | null, parameter: ParameterName): string {
+export function requireParameter(value: string | null, parameter: ParameterName): string {
   if (value === null) throw invalidRequest(`${parameter}_missing`, `${parameter} is required.`)
   return value
 }

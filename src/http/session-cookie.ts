@@ -15,8 +15,8 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/
 export function browserOf(service: Service, request: FastifyRequest): Browser {
   const network = networkOf(request.ip)
   return {
-    sessionId: read(request, cookieOf(service, 'session')),
-    browserKey: read(request, cookieOf(service, 'browser')),
+    sessionId: readOwnCookie(request, cookieOf(service, 'session')),
+    browserKey: readOwnCookie(request, cookieOf(service, 'browser')),
     network,
     place: placeOf(request),
     admitCode: (wallet) => admitCode(service, wallet, network),
@@ -45,7 +45,8 @@ function cookieOf({ deps }: Service, name: 'session' | 'browser'): Cookie {
   return { origin: deps.settings.authUrl, name: `grantor_${name}` }
 }
 
-function read(request: FastifyRequest, cookie: Cookie): string | null {
+/** The value, if this service can have set it. */
+function readOwnCookie(request: FastifyRequest, cookie: Cookie): string | null {
   const value = readCookie(request, cookie)
   return value !== null && VALUE.test(value) ? value : null
 }

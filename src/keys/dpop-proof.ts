@@ -52,26 +52,26 @@ export type ProofVerdict =
 /** `proofs`: every `DPoP` field of the request. §4.3 point 1: "There is not more than one". */
 export function checkDpopProof(proofs: readonly string[], expected: ExpectedProof): ProofVerdict {
   const [text = '', ...more] = proofs
-  if (more.length > 0) return refused('proof_repeated')
+  if (more.length > 0) return refuseProof('proof_repeated')
   const jwt = readClientJwt(text)
-  if (!jwt) return refused('proof_malformed')
+  if (!jwt) return refuseProof('proof_malformed')
   // §11.5: a JWT that was made for another purpose is not a proof
-  if (jwt.typ !== 'dpop+jwt') return refused('proof_type_wrong')
+  if (jwt.typ !== 'dpop+jwt') return refuseProof('proof_type_wrong')
   // Points 5 and 7, §11.6: an asymmetric public key for signatures, without its private part. The key determines the
   // algorithm.
   const key = openPublicJwk(jwt.jwk)
-  if (typeof key === 'string') return refused('proof_key_unusable')
+  if (typeof key === 'string') return refuseProof('proof_key_unusable')
 
   const { jti, htm, htu, iat, ath, nonce } = jwt.claims
-  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_AT_MOST) return refused('proof_jti_missing')
-  if (htm !== expected.method) return refused('proof_method_wrong')
+  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_AT_MOST) return refuseProof('proof_jti_missing')
+  if (htm !== expected.method) return refuseProof('proof_method_wrong')
   const url = normalizeHttpUri(expected.url)
-  if (url === null || typeof htu !== 'string' || normalizeHttpUri(htu) !== url) return refused('proof_address_wrong')
-  if (typeof iat !== 'number' || !Number.isFinite(iat)) return refused('proof_iat_missing')
+  if (url === null || typeof htu !== 'string' || normalizeHttpUri(htu) !== url) return refuseProof('proof_address_wrong')
+  if (typeof iat !== 'number' || !Number.isFinite(iat)) return refuseProof('proof_iat_missing')
   // Point 12
-  if (expected.accessToken !== null && ath !== hashOf(expected.accessToken)) return refused('proof_of_another_token')
+  if (expected.accessToken !== null && ath !== hashOf(expected.accessToken)) return refuseProof('proof_of_another_token')
   // The header has exactly one key, so `kid` is ignored: it distinguishes the keys of a set.
-  if (!clientJwtHolds({ ...jwt, kid: null }, [{ ...key, kid: null }])) return refused('proof_signature_wrong')
+  if (!clientJwtHolds({ ...jwt, kid: null }, [{ ...key, kid: null }])) return refuseProof('proof_signature_wrong')
 
   const expiresAt = freshUntil(iat, nonce, expected)
   if (typeof expiresAt !== 'number') return expiresAt
@@ -85,8 +85,8 @@ export function checkDpopProof(proofs: readonly string[], expected: ExpectedProo
  */
 function freshUntil(iat: number, nonce: unknown, { at, nonceEndsAt }: ExpectedProof): number | ProofVerdict {
   if (nonceEndsAt) return (typeof nonce === 'string' && nonceEndsAt(nonce)) || { kind: 'nonce_wanted' }
-  if (iat > at + PROOF_AHEAD_BY_AT_MOST) return refused('proof_of_the_future')
-  if (iat < at - PROOF_LIFETIME) return refused('proof_expired')
+  if (iat > at + PROOF_AHEAD_BY_AT_MOST) return refuseProof('proof_of_the_future')
+  if (iat < at - PROOF_LIFETIME) return refuseProof('proof_expired')
   return Math.floor(iat) + PROOF_LIFETIME + 1
 }
 
@@ -102,6 +102,6 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-function refused(reason: ProofFault): ProofVerdict {
+function refuseProof(reason: ProofFault): ProofVerdict {
   return { kind: 'refused', reason }
 }

@@ -80,7 +80,7 @@ function readJson(body: Buffer): Posted {
     throw invalidRequest('The body is not a JSON object.')
   const { login_challenge, address, chain_id, scope, signature } = fields as Record<string, unknown>
   if (chain_id !== undefined && typeof chain_id !== 'number') throw invalidRequest('chain_id is not a number.')
-  return posted('json', {
+  return makePosted('json', {
     login_challenge: asText('login_challenge', login_challenge),
     address: asText('address', address),
     chain_id,
@@ -92,7 +92,7 @@ function readJson(body: Buffer): Posted {
 function readForm(form: Form): Posted {
   const chainId = single(form, 'chain_id')
   if (chainId !== undefined && !/^[0-9]{1,16}$/.test(chainId)) throw invalidRequest('chain_id is not a number.')
-  return posted('form', {
+  return makePosted('form', {
     login_challenge: single(form, 'login_challenge'),
     address: single(form, 'address'),
     chain_id: chainId === undefined ? undefined : Number(chainId),
@@ -103,7 +103,7 @@ function readForm(form: Form): Posted {
 
 type Fields = Record<'login_challenge' | 'address' | 'scope' | 'signature', string | undefined> & { chain_id: number | undefined }
 
-function posted(from: Posted['from'], fields: Fields): Posted {
+function makePosted(from: Posted['from'], fields: Fields): Posted {
   const { login_challenge: loginChallenge, chain_id: chainId } = fields
   if (loginChallenge === undefined) throw invalidRequest('login_challenge is missing.')
   if (chainId !== undefined && !(Number.isSafeInteger(chainId) && chainId > 0)) throw invalidRequest('chain_id is not a number.')

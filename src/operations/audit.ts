@@ -5,14 +5,14 @@ import type { AuditLine } from '../domain/model/audit-store.ts'
 import { WALLET, walletOf } from './grants.ts'
 import type { Member, Option } from './members/member.ts'
 import { column, columns, type RecordKind, readPage, type Subject } from './operation.ts'
-import { named, time } from './schemas.ts'
+import { nameSchema, time } from './schemas.ts'
 import { operationsOn } from './standard.ts'
 
 const RESULTS = ['done', 'refused'] as const
 
 const auditText = Type.Optional(Type.String())
 
-const auditLineSchema = named(
+const auditLineSchema = nameSchema(
   'AuditLine',
   Type.Object(
     {

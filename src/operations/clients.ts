@@ -14,7 +14,7 @@ import { requireOwnerFor, requireOwnerIfOperator } from './access.ts'
 import { jobRecord, jobs } from './jobs.ts'
 import {
   type Arrangement,
-  arranged,
+  arrangeItems,
   arrangementMembers,
   filterMember,
   pageOfArranged,
@@ -45,11 +45,11 @@ import {
   timeDisplay,
 } from './operation.ts'
 import { conflict, invalid, notFound, Refusal } from './refusal.ts'
-import { fieldsOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
+import { fieldsOf, nameSchema, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
 import { type Service, warningsOf } from './service.ts'
 import { environmentText, type Setup, setupOf } from './setup.ts'
 import { operationsOn } from './standard.ts'
-import { capitalised, counted, number, utc } from './words.ts'
+import { capitalise, formatCount, number, utc } from './words.ts'
 
 /** Counting stops at this number, because counting more grants takes long. */
 export const COUNTED_AT_MOST = 10_000
@@ -75,7 +75,7 @@ const kind: RecordKind = {
   name: 'clients',
   noun: 'client',
   words: 'Registered clients',
-  schemas: [named('Client', recordSchema(clientMembers, { ...fields.schemas, warnings: Type.Optional(warnings) }))],
+  schemas: [nameSchema('Client', recordSchema(clientMembers, { ...fields.schemas, warnings: Type.Optional(warnings) }))],
   scope: 'admin.clients',
   unknown: 'no client is registered as',
   settings: 'clients',
@@ -86,7 +86,7 @@ const kind: RecordKind = {
       label: 'Grants',
       print: 'grants',
       shown: ({ unended_grants: count }) =>
-        typeof count === 'number' ? `${counted(count, 'grant', COUNTED_AT_MOST)} not ended` : null,
+        typeof count === 'number' ? `${formatCount(count, 'grant', COUNTED_AT_MOST)} not ended` : null,
     },
     { label: 'Secrets', print: 'secrets', shown: ({ secrets }) => secretsShown(secrets) },
     { label: 'Warnings', print: 'warning', shown: ({ warnings = [] }) => linesOf(warnings as string[]) },
@@ -159,7 +159,7 @@ async function listedClients(service: Service, filter: ClientFilter, page: Page)
     (row) =>
       (type === undefined || row.type === type) && (state === undefined || (row.disabledAt === null) === (state === 'enabled')),
   )
-  const found = pageOfArranged(arranged(wanted, filter, SORTED), page, filter, SORTED)
+  const found = pageOfArranged(arrangeItems(wanted, filter, SORTED), page, filter, SORTED)
   const read = await Promise.all(found.items.map(({ id }) => store.clients.readClient(id)))
   // A client can be deleted after the table was read.
   return { ...found, items: read.filter((client) => client !== null).map(clientRecord) }
@@ -311,7 +311,7 @@ const updateClient = change({
   async question({ service, id, input }) {
     const { client, grants, have } = await readWithGrants(service, id)
     return {
-      effect: `It changes ${counted(Object.keys(input).length, 'setting')} of a client with ${grants} that ${have} not ended.`,
+      effect: `It changes ${formatCount(Object.keys(input).length, 'setting')} of a client with ${grants} that ${have} not ended.`,
       facts: [['Client', client.name]],
     }
   },
@@ -400,7 +400,7 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
   },
   async question({ service, id, input: { overlap = A_DAY } }) {
     const { name } = await readClient(service, id)
-    const end = overlap === 0 ? 'no longer valid' : `valid for ${counted(overlap / A_DAY, 'more day')}`
+    const end = overlap === 0 ? 'no longer valid' : `valid for ${formatCount(overlap / A_DAY, 'more day')}`
     return {
       title: 'Rotate the secret?',
       effect: `It makes 1 new secret for ${name}. The present one is ${end}.`,
@@ -416,7 +416,7 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
     }
     const outcome = await rotateSecret(service.store, id, { overlap, at: service.now(), accept })
     if (outcome.kind === 'unknown') throw notFound(kind.name, id)
-    if (outcome.kind === 'has_no_secret') throw conflict(`${capitalised(outcome.because)}.`)
+    if (outcome.kind === 'has_no_secret') throw conflict(`${capitalise(outcome.because)}.`)
     const act = { event: 'client_secret_rotated', client_id: id, details: { overlap } } as const
     return { ...(await withSecret(service, outcome.client, outcome.secret)), isNew: true, act }
   },
@@ -534,7 +534,7 @@ const deleteClient = remove<Members, JobOutput>({
     ...JOB_COMMAND,
     about:
       'This cannot be undone, so --yes or an answer at the terminal is required. To stop a client temporarily: grantor clients disable.',
-    done: ({ grants_ended: ended }: JobOutput) => `Deleted the client and ended ${counted(ended, 'grant')}.`,
+    done: ({ grants_ended: ended }: JobOutput) => `Deleted the client and ended ${formatCount(ended, 'grant')}.`,
   },
   async question({ service, id }) {
     const { client, grants } = await readWithGrants(service, id)
@@ -567,7 +567,7 @@ const endGrantsOfClient = act<Members, JobOutput>({
     ...JOB_COMMAND,
     about:
       'The client itself stays as it is. Sessions, consents and sign-ins in progress stay too, so the app may get new grants, also without a signature. Disable the client to prevent this. This cannot be undone.',
-    done: ({ grants_ended: ended }: JobOutput) => `Ended ${counted(ended, 'grant')}.`,
+    done: ({ grants_ended: ended }: JobOutput) => `Ended ${formatCount(ended, 'grant')}.`,
   },
   page: { link: 'End all grants', button: 'End the grants', isDangerous: true },
   async question({ service, id }) {
@@ -677,7 +677,7 @@ async function countUnended({ store }: Service, clientId: string): Promise<numbe
 async function readWithGrants(service: Service, id: string) {
   const client = await readClient(service, id)
   const count = await countUnended(service, id)
-  return { client, count, grants: counted(count, 'grant', COUNTED_AT_MOST), have: count === 1 ? 'has' : 'have' }
+  return { client, count, grants: formatCount(count, 'grant', COUNTED_AT_MOST), have: count === 1 ? 'has' : 'have' }
 }
 
 /** A client that begins to authenticate with a secret has none yet. */

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { ATTEMPTS_AT_MOST, type Attempt, type LoggedAttempt } from '../domain/model/webhook-store.ts'
 import { type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { notFound } from './refusal.ts'
-import { fieldsOf, named, textOrNull, time } from './schemas.ts'
+import { fieldsOf, nameSchema, textOrNull, time } from './schemas.ts'
 import { operationsOn } from './standard.ts'
 import { number } from './words.ts'
 
@@ -24,7 +24,10 @@ const fields = fieldsOf<LoggedAttempt & { nextAt: number | null }>()({
   ],
 })
 
-export const deliverySchema = named('Delivery', Type.Object(fields.schemas, { description: 'One attempt to deliver a line.' }))
+export const deliverySchema = nameSchema(
+  'Delivery',
+  Type.Object(fields.schemas, { description: 'One attempt to deliver a line.' }),
+)
 
 const kind: RecordKind = {
   name: 'deliveries',

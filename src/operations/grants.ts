@@ -13,10 +13,10 @@ import { type JobRecord, jobRecord, jobs } from './jobs.ts'
 import type { Member, Members } from './members/member.ts'
 import { type Call, column, columns, type RecordKind, type Subject } from './operation.ts'
 import { conflict, invalid, notFound } from './refusal.ts'
-import { fieldsOf, named, refTo, textOrNull, time, timeOrNull, walletSchema } from './schemas.ts'
+import { fieldsOf, nameSchema, refTo, textOrNull, time, timeOrNull, walletSchema } from './schemas.ts'
 import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
-import { counted } from './words.ts'
+import { formatCount } from './words.ts'
 
 /** One wallet has few grants at one client. */
 const COUNTED_AT_CLIENT = 100
@@ -56,13 +56,13 @@ const receiptFields = fieldsOf<OpenReceipt>()({
   signature: [Type.String(), ({ signature }) => signature],
 })
 
-const receiptSchema = named('Receipt', Type.Object(receiptFields.schemas))
+const receiptSchema = nameSchema('Receipt', Type.Object(receiptFields.schemas))
 
 const kind: RecordKind = {
   name: 'grants',
   noun: 'grant',
   words: 'What users allowed',
-  schemas: [named('Grant', Type.Object(grantFields.schemas)), receiptSchema],
+  schemas: [nameSchema('Grant', Type.Object(grantFields.schemas)), receiptSchema],
   scope: 'admin.grants',
   settings: 'grants',
   idName: 'grant_id',
@@ -205,7 +205,7 @@ export const endGrantsOfWallet = act<AtClient, { grants_ended: number }>({
     const app = clientId === undefined ? 'all apps' : await nameOf(service, clientId)
     return {
       title: `End all grants of ${shortenAddress(address)}?`,
-      effect: `It ends ${counted(count, 'grant', atMost)} at ${app}, and withdraws what the wallet signed for ${clientId === undefined ? 'them' : 'it'}.`,
+      effect: `It ends ${formatCount(count, 'grant', atMost)} at ${app}, and withdraws what the wallet signed for ${clientId === undefined ? 'them' : 'it'}.`,
       notes: ['Codes and sign-ins in progress become void. Sessions stay.'],
       facts: [['Wallet', address]],
       isDangerous: true,
@@ -263,7 +263,7 @@ export const endMatchingGrants = act<Matching, JobRecord>({
   command: {
     examples: ['--scope enhancement --created-before 90d --yes'],
     isConfirmed: true,
-    done: ({ grants_ended: ended }: JobRecord) => `Ended ${counted(ended, 'grant')}.`,
+    done: ({ grants_ended: ended }: JobRecord) => `Ended ${formatCount(ended, 'grant')}.`,
     json: ({ client_id, wallet, grants_ended }: JobRecord) => ({ client_id, wallet, grants_ended }),
   },
   page: {
@@ -278,7 +278,7 @@ export const endMatchingGrants = act<Matching, JobRecord>({
     const of = clientId === '' ? 'all apps' : await nameOf(service, clientId)
     return {
       title: 'End these grants?',
-      effect: `It ends ${how === 'at_least' ? 'at least ' : ''}${counted(count, 'grant')} of ${of}.`,
+      effect: `It ends ${how === 'at_least' ? 'at least ' : ''}${formatCount(count, 'grant')} of ${of}.`,
       notes: [
         ...(how === 'at_least' ? ['There are too many grants to count all of them here. The job counts them.'] : []),
         'Sessions, consents and sign-ins in progress stay, so an app may get a new grant without a signature. This cannot be undone.',

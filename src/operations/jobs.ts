@@ -4,7 +4,7 @@ import type { Job } from '../domain/model/records.ts'
 import { readJob, readJobs } from '../domain/operators/jobs.ts'
 import type { Members } from './members/member.ts'
 import type { RecordKind, Subject } from './operation.ts'
-import { fieldsOf, named, textOrNull, time, timeOrNull, uuid } from './schemas.ts'
+import { fieldsOf, nameSchema, textOrNull, time, timeOrNull, uuid } from './schemas.ts'
 import { operationsOn } from './standard.ts'
 
 const fields = fieldsOf<Job>()({
@@ -30,7 +30,7 @@ const kind: RecordKind = {
   name: 'jobs',
   noun: 'job',
   words: 'Long work',
-  schemas: [named('Job', Type.Object(fields.schemas))],
+  schemas: [nameSchema('Job', Type.Object(fields.schemas))],
   scope: 'admin.grants',
   settings: 'clients',
   idName: 'job_id',

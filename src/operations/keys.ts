@@ -11,7 +11,7 @@ import type { KeyKind, KeyRecord as StoredKey } from '../keys/key-ring.ts'
 import type { Members } from './members/member.ts'
 import { column, columns, type RecordKind, type Subject } from './operation.ts'
 import { conflict, notFound } from './refusal.ts'
-import { fieldsOf, named, refTo, time, timeOrNull } from './schemas.ts'
+import { fieldsOf, nameSchema, refTo, time, timeOrNull } from './schemas.ts'
 import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 import { utc } from './words.ts'
@@ -46,7 +46,7 @@ const kind: RecordKind = {
   name: 'keys',
   noun: 'key',
   words: 'Keys of the service',
-  schemas: [named('Key', Type.Object(fields.schemas))],
+  schemas: [nameSchema('Key', Type.Object(fields.schemas))],
   scope: 'admin.keys',
   unknown: 'no key that is not retired has the id',
   settings: 'keys',

@@ -49,10 +49,10 @@ export function filterMember(name: string, label: string, choices: readonly stri
 }
 
 /** The items that match the search, in the order. */
-export function arranged<Item>(items: readonly Item[], { search, ...order }: Arrangement, sorted: Sorted<Item>): Item[] {
+export function arrangeItems<Item>(items: readonly Item[], { search, ...order }: Arrangement, sorted: Sorted<Item>): Item[] {
   const wanted = search?.toLowerCase() ?? ''
   const found = items.filter((item) => sorted.texts(item).some((text) => text.toLowerCase().includes(wanted)))
-  const placeOf = placing(order, sorted)
+  const placeOf = createPlaceReader(order, sorted)
   const sign = signOf(order)
   return found
     .map((item) => ({ item, place: placeOf(item) }))
@@ -69,15 +69,16 @@ export function pageOfArranged<Item>(
   order: Arrangement,
   sorted: Sorted<Item>,
 ): SortedPage<Item> {
-  const placeOf = placing(order, sorted)
+  const placeOf = createPlaceReader(order, sorted)
   const sign = signOf(order)
-  /** The number of items before the place, or up to the place. */
-  const count = (place: unknown, isWithPlace: boolean): number => {
-    const index = items.findIndex((item) => sign * compare(placeOf(item), place as SortPlace) >= (isWithPlace ? 1 : 0))
+  /** The number of items before the place, or up to and including the place. */
+  const count = (which: 'before' | 'through', place: unknown): number => {
+    const least = which === 'before' ? 0 : 1
+    const index = items.findIndex((item) => sign * compare(placeOf(item), place as SortPlace) >= least)
     return index === -1 ? items.length : index
   }
-  const end = before === undefined ? undefined : count(before, false)
-  const start = end === undefined ? (after === undefined ? 0 : count(after, true)) : Math.max(0, end - limit)
+  const end = before === undefined ? undefined : count('before', before)
+  const start = end === undefined ? (after === undefined ? 0 : count('through', after)) : Math.max(0, end - limit)
   const page = items.slice(start, end ?? start + limit)
   const [first, last] = [page[0], page.at(-1)]
   return {
@@ -88,7 +89,7 @@ export function pageOfArranged<Item>(
   }
 }
 
-function placing<Item>({ sort }: Arrangement, { id, sorts }: Sorted<Item>): (item: Item) => SortPlace {
+function createPlaceReader<Item>({ sort }: Arrangement, { id, sorts }: Sorted<Item>): (item: Item) => SortPlace {
   const [usual] = Object.values(sorts)
   const key = (sort === undefined ? undefined : sorts[sort]) ?? usual ?? id
   return (item) => {
@@ -114,7 +115,7 @@ export function arrangedRecords<Item extends Members>(items: readonly Item[], in
     const found = item[name]
     return typeof found === 'number' ? found : textOf(found)
   }
-  return arranged(items, input, {
+  return arrangeItems(items, input, {
     id: (item) => String(value(item, names.id)),
     texts: (item) => names.texts.map((name) => String(value(item, name))),
     sorts: Object.fromEntries(names.sorts.map((name) => [name, (item: Item) => value(item, name)])),

@@ -16,7 +16,7 @@ import { type Members, membersOf } from './members/member.ts'
 import { operatorMembers, ROLE_WORDS } from './members/operator-members.ts'
 import { defineOperation, displaysOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid, notFound, type Refusal } from './refusal.ts'
-import { named, recordSchema, refTo, time } from './schemas.ts'
+import { nameSchema, recordSchema, refTo, time } from './schemas.ts'
 import type { Act, Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 
@@ -25,7 +25,7 @@ const kind: RecordKind = {
   noun: 'operator',
   words: 'Who may use this API',
   schemas: [
-    named(
+    nameSchema(
       'Operator',
       recordSchema(operatorMembers, {
         operator: Type.String({ description: 'The address of a wallet, or a client id.' }),

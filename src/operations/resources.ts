@@ -7,16 +7,16 @@ import { byKey, changedNames, differences, givenAtChange, givenAtCreation, type 
 import { resourceMembers } from './members/resource-members.ts'
 import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
-import { named, recordSchema, refTo, time } from './schemas.ts'
+import { nameSchema, recordSchema, refTo, time } from './schemas.ts'
 import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
-import { counted } from './words.ts'
+import { formatCount } from './words.ts'
 
 const kind: RecordKind = {
   name: 'resources',
   noun: 'resource',
   words: 'Registered resources',
-  schemas: [named('Resource', recordSchema(resourceMembers, { created_at: time }))],
+  schemas: [nameSchema('Resource', recordSchema(resourceMembers, { created_at: time }))],
   scope: 'admin.clients',
   operand: { name: 'RESOURCE', words: 'The URI of the resource, from grantor resources list.' },
   unknown: 'no resource is registered as',
@@ -139,7 +139,7 @@ const updateResource = change({
   async question({ service, id, input }) {
     changedResource(service, await readResource(service, id), input)
     return {
-      effect: `It changes ${counted(Object.keys(input).length, 'setting')}. It ends 0 grants.`,
+      effect: `It changes ${formatCount(Object.keys(input).length, 'setting')}. It ends 0 grants.`,
       notes: ['A scope that is removed is missing in the next token of each grant.'],
     }
   },
@@ -173,7 +173,7 @@ const deleteResource = remove({
     const { name, scopes } = await readResource(service, id)
     return {
       title: `Delete ${name}?`,
-      effect: `It removes 1 resource with ${counted(scopes.length, 'scope')}. It ends 0 grants.`,
+      effect: `It removes 1 resource with ${formatCount(scopes.length, 'scope')}. It ends 0 grants.`,
       notes: ['Access tokens that were issued stay valid until they expire. No new ones are issued for this resource.'],
     }
   },

@@ -33,7 +33,7 @@ function mapValues<Value, Result>(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
 }
 
-export function named(name: string, schema: TSchema): NamedSchema {
+export function nameSchema(name: string, schema: TSchema): NamedSchema {
   return { ...schema, $id: name }
 }
 

@@ -15,7 +15,7 @@ import {
   type Subject,
   timeDisplay,
 } from './operation.ts'
-import { fieldsOf, named, time, walletSchema } from './schemas.ts'
+import { fieldsOf, nameSchema, time, walletSchema } from './schemas.ts'
 import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 
@@ -36,7 +36,7 @@ const kind: RecordKind = {
   name: 'sessions',
   noun: 'session',
   words: 'Browsers in which users are signed in',
-  schemas: [named('Session', Type.Object(fields.schemas))],
+  schemas: [nameSchema('Session', Type.Object(fields.schemas))],
   scope: 'admin.grants',
   settings: 'grants',
   idName: 'session_id',

@@ -4,7 +4,7 @@ import type { Members } from './members/member.ts'
 import { defineOperation, type Listed, type Operation, type RecordKind } from './operation.ts'
 import { notFound } from './refusal.ts'
 import { listOf, pageOf, refTo } from './schemas.ts'
-import { capitalised } from './words.ts'
+import { capitalise } from './words.ts'
 
 /** What a kind gives of an operation: everything without a usual value, and each usual value that it replaces. */
 type Own<Input, Output, Usual extends keyof Operation> = Omit<Operation<Input, Output>, Usual> &
@@ -29,7 +29,7 @@ function readsOn({ name: subject, noun, schemas: [schema] }: RecordKind) {
   return {
     list: <Input = Members, Item = Members>(own: Own<Input, Listed<Item>, Common | 'command'>) =>
       defineOperation<Input, Listed<Item>>({
-        id: `list${capitalised(subject)}`,
+        id: `list${capitalise(subject)}`,
         subject,
         kind: 'list',
         verb: 'list',
@@ -42,7 +42,7 @@ function readsOn({ name: subject, noun, schemas: [schema] }: RecordKind) {
 
     get: <Output = Members>(own: Own<Members, Output, Common | 'summary'>) =>
       defineOperation<Members, Output>({
-        id: `get${capitalised(noun)}`,
+        id: `get${capitalise(noun)}`,
         subject,
         kind: 'get',
         verb: 'show',
@@ -56,7 +56,7 @@ function readsOn({ name: subject, noun, schemas: [schema] }: RecordKind) {
 }
 
 function changesOn({ name: subject, noun, scope, schemas: [schema] }: RecordKind) {
-  const Noun = capitalised(noun)
+  const Noun = capitalise(noun)
   return {
     create: <Input = Members, Output = Members>(own: Own<Input, Output, 'id' | 'subject' | 'kind' | 'verb' | 'scope'>) =>
       defineOperation<Input, Output>({ id: `create${Noun}`, subject, kind: 'create', verb: 'create', scope, ...own }),

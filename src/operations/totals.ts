@@ -5,7 +5,7 @@ import { type ActivityTotals, readActivityTotals } from '../domain/activity/acti
 import type { GrantCount } from '../domain/model/operator-store.ts'
 import type { Shown } from './members/member.ts'
 import type { RecordKind, Subject } from './operation.ts'
-import { fieldsOf, named } from './schemas.ts'
+import { fieldsOf, nameSchema } from './schemas.ts'
 import { operationsOn } from './standard.ts'
 import { number } from './words.ts'
 
@@ -49,7 +49,7 @@ const kind: RecordKind = {
   name: 'totals',
   noun: 'totals',
   words: 'Totals over all nodes',
-  schemas: [named('Totals', Type.Object(fields.schemas))],
+  schemas: [nameSchema('Totals', Type.Object(fields.schemas))],
   scope: 'admin.read',
   settings: 'grants',
   idName: '',

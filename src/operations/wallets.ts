@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { walletOf } from './grants.ts'
 import { column, type RecordKind, readPage, type Subject } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
-import { fieldsOf, named, refTo, time, walletSchema } from './schemas.ts'
+import { fieldsOf, nameSchema, refTo, time, walletSchema } from './schemas.ts'
 import type { RefusedSignIn, Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 
@@ -32,8 +32,8 @@ const details = fieldsOf<Details>()({
   refused_since: [time, ({ since }) => since],
 })
 
-const foundSchema = named('FoundWallet', Type.Object(found.schemas))
-const walletDetails = named('Wallet', Type.Object(details.schemas))
+const foundSchema = nameSchema('FoundWallet', Type.Object(found.schemas))
+const walletDetails = nameSchema('Wallet', Type.Object(details.schemas))
 
 const kind: RecordKind = {
   name: 'wallets',

@@ -21,10 +21,10 @@ import {
 import { webhookMembers } from './members/webhook-members.ts'
 import { displaysOf, type RecordKind, type Result, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
-import { fieldsOf, named, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
+import { fieldsOf, nameSchema, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
 import type { Act, Service } from './service.ts'
 import { operationsOn } from './standard.ts'
-import { counted, number } from './words.ts'
+import { formatCount, number } from './words.ts'
 
 const EXAMPLE = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
 
@@ -71,7 +71,7 @@ const kind: RecordKind = {
   name: 'webhooks',
   noun: 'webhook',
   words: 'Receivers of the audit trail',
-  schemas: [named('Webhook', recordSchema(webhookMembers, fields.schemas))],
+  schemas: [nameSchema('Webhook', recordSchema(webhookMembers, fields.schemas))],
   scope: 'admin.webhooks',
   settings: 'grants',
   idName: 'webhook_id',
@@ -89,7 +89,7 @@ const kind: RecordKind = {
     {
       label: 'Deleted before delivery',
       print: 'deleted before delivery',
-      shown: ({ deleted_lines: deleted }) => (deleted === 0 ? null : counted(deleted as number, 'line')),
+      shown: ({ deleted_lines: deleted }) => (deleted === 0 ? null : formatCount(deleted as number, 'line')),
     },
     {
       label: 'Events',
@@ -339,9 +339,11 @@ const resumeWebhook = act({
     const webhook = await readWebhook(service, id)
     const { waiting_lines: waiting, deleted_lines: deleted } = await webhookRecord(service, webhook)
     return {
-      effect: `It sends ${counted(waiting, 'line')} to ${new URL(webhook.url).host} now.`,
+      effect: `It sends ${formatCount(waiting, 'line')} to ${new URL(webhook.url).host} now.`,
       notes:
-        deleted === 0 ? [] : [`${counted(deleted, 'line')} before them cannot be sent: the trail does not have them any more.`],
+        deleted === 0
+          ? []
+          : [`${formatCount(deleted, 'line')} before them cannot be sent: the trail does not have them any more.`],
     }
   },
   run: async ({ service, id }) =>
@@ -372,7 +374,7 @@ const replayWebhook = act<{ line: number }>({
   page: { link: 'Replay', title: 'Send lines again', button: 'Send the lines again', done: 'The lines are sent again.' },
   async question({ service, id, input: { line } }) {
     const { url, pausedAt } = await readWebhook(service, id)
-    const lines = counted((await lastLine(service, line)) - line + 1, 'line')
+    const lines = formatCount((await lastLine(service, line)) - line + 1, 'line')
     const resumed = pausedAt === null ? '' : ' The webhook is paused, and delivers again from then on.'
     return { title: 'Send these lines again?', effect: `It sends ${lines} to ${new URL(url).host} again.${resumed}` }
   },
@@ -447,7 +449,7 @@ function isFailing({ failing_since: failing, paused_at: paused }: Members): bool
 /** "12 lines, from line 1,204 to line 1,310". */
 function waitingWords({ waiting_lines: waiting, first_waiting_line: first, last_line: last }: Members): string {
   if (first === null) return 'nothing'
-  return `${counted(waiting as number, 'line')}, from line ${number(first as number)} to line ${number(last as number)}`
+  return `${formatCount(waiting as number, 'line')}, from line ${number(first as number)} to line ${number(last as number)}`
 }
 
 function stateOf({ paused_at: paused, failing_since: failing }: Members): Shown {

@@ -8,7 +8,7 @@ export function number(value: number): string {
 }
 
 /** "1 grant", "1,204 grants". `atMost`: the count stopped there. */
-export function counted(count: number, noun: string, atMost = Number.POSITIVE_INFINITY): string {
+export function formatCount(count: number, noun: string, atMost = Number.POSITIVE_INFINITY): string {
   return `${number(count)}${count >= atMost ? ' or more' : ''} ${noun}${count === 1 ? '' : 's'}`
 }
 
@@ -17,6 +17,6 @@ export function utc(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-export function capitalised(text: string): string {
+export function capitalise(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

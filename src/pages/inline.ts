@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs'
 import { Html, html } from './html.ts'
 
 export const styles = {
-  page: read('grantor.css'),
-  noScript: read('no-script.css'),
-  console: read('grantor.css') + read('console.css') + schemeClasses(read('grantor.css')),
+  page: readBrowserFile('grantor.css'),
+  noScript: readBrowserFile('no-script.css'),
+  console: readBrowserFile('grantor.css') + readBrowserFile('console.css') + schemeClasses(readBrowserFile('grantor.css')),
 }
 
 export const scripts = {
@@ -21,9 +21,9 @@ export const scripts = {
 }
 
 /** Only on a login page that offers WalletConnect, so that the policy of no other page names them. */
-export const walletConnect = { script: bundle('walletconnect.js'), style: read('walletconnect.css') }
+export const walletConnect = { script: bundle('walletconnect.js'), style: readBrowserFile('walletconnect.css') }
 
-export const ICON = `data:image/svg+xml,${encodeURIComponent(read('icon.svg'))}`
+export const ICON = `data:image/svg+xml,${encodeURIComponent(readBrowserFile('icon.svg'))}`
 
 export function styleElement(name: keyof typeof styles): Html {
   return html`<style>${Html.trusted(styles[name])}</style>`
@@ -49,7 +49,7 @@ export function hashSources(texts: Record<string, string>): string {
 function bundle(entry: string, included = new Set<string>()): string {
   if (included.has(entry)) return ''
   included.add(entry)
-  const lines = read(entry).split('\n')
+  const lines = readBrowserFile(entry).split('\n')
   const isImport = (line: string): boolean => line.startsWith('import ')
   const imported = lines.filter(isImport).map((line) => bundle(line.slice(line.indexOf('./') + 2, -1), included))
   const own = lines.filter((line) => !isImport(line)).map((line) => (line.startsWith('export ') ? line.slice(7) : line))
@@ -57,7 +57,7 @@ function bundle(entry: string, included = new Set<string>()): string {
 }
 
 /** Without comments, indentation and empty lines: a sixth of the login page. No style and no script has a text of several lines. */
-function read(name: string): string {
+function readBrowserFile(name: string): string {
   const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
   return name.endsWith('.svg') ? text : withoutIndentation(withoutComments(text))
 }

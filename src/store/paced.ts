@@ -8,7 +8,7 @@ const FEW = 20
  * Runs a step that changes `rows` rows. After a large step it waits twice as long as the step took, so that a sequence
  * of steps takes at most a third of the store's time: with half of it, the 99th percentile of other statements doubled.
  */
-export async function paced<Result>(rows: number, step: () => Promise<Result>): Promise<Result> {
+export async function runPaced<Result>(rows: number, step: () => Promise<Result>): Promise<Result> {
   if (rows <= FEW) return step()
   const began = performance.now()
   const result = await step()

@@ -6,7 +6,7 @@ import { faultsOf } from '../../scripts/conformance/faults.ts'
 import { conformancePage, withoutLineNumbers } from '../../scripts/conformance/page.ts'
 import type { Held, Requirement, Standard } from '../../scripts/conformance/requirement.ts'
 import { readTable, readTables } from '../../scripts/conformance/tables.ts'
-import { passed, type Report, titlesIn } from '../../scripts/conformance/titles.ts'
+import { hasPassed, type Report, titlesIn } from '../../scripts/conformance/titles.ts'
 
 const HERE = 'test/docs/conformance.test.ts'
 const TITLE = 'Each requirement names a file with a comment that cites its section, and one existing test'
@@ -107,9 +107,9 @@ describe('Faults of a row of the conformance tables', () => {
 
   test('A title with placeholders has passed only if each of its cases passed, and a named group limits the cases to this group', () => {
     const rows = report(['%s is a, b', 'passed'], ['x is refused', 'passed'], ['y is refused', 'failed'])
-    expect(passed(rows, HERE, '%s is refused')).toBe(false)
-    expect(passed(report(['x is refused', 'passed']), HERE, 'a group › %s is refused')).toBe(true)
-    expect(passed(report(['x is refused', 'passed']), HERE, 'another › %s is refused')).toBe(false)
+    expect(hasPassed(rows, HERE, '%s is refused')).toBe(false)
+    expect(hasPassed(report(['x is refused', 'passed']), HERE, 'a group › %s is refused')).toBe(true)
+    expect(hasPassed(report(['x is refused', 'passed']), HERE, 'another › %s is refused')).toBe(false)
   })
 })
 

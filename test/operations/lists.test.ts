@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arranged, pageOfArranged, type Sorted } from '../../src/operations/lists.ts'
+import { arrangeItems, pageOfArranged, type Sorted } from '../../src/operations/lists.ts'
 
 type Item = { id: string; name: string; at: number }
 const SORTED: Sorted<Item> = {
@@ -17,7 +17,7 @@ const ITEMS = Array.from({ length: 25 }, (_, n) => ({
 test.for([{}, { sort: 'name' }, { sort: 'name', order: 'descending' }, { sort: 'at', order: 'ascending' }] as const)(
   'A list that is sorted by %j is read forwards and backwards with the same pages, each item once',
   (order) => {
-    const items = arranged(ITEMS, order, SORTED)
+    const items = arrangeItems(ITEMS, order, SORTED)
     expect(new Set(items).size).toBe(ITEMS.length)
     const forwards: string[][] = []
     let page = pageOfArranged(items, { limit: 7, after: undefined }, order, SORTED)
@@ -38,7 +38,7 @@ test.for([{}, { sort: 'name' }, { sort: 'name', order: 'descending' }, { sort: '
 )
 
 test('A search ignores the case, and the place of an item that was deleted meanwhile still divides the list', () => {
-  const found = arranged(ITEMS, { search: 'APP 3', sort: 'name' }, SORTED)
+  const found = arrangeItems(ITEMS, { search: 'APP 3', sort: 'name' }, SORTED)
   expect(found.map(({ name }) => name)).toEqual(Array.from({ length: found.length }, () => 'app 3'))
   const [first, second, ...rest] = found
   const place = pageOfArranged(found, { limit: 1, after: undefined }, { sort: 'name' }, SORTED).next

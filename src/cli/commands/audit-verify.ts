@@ -11,7 +11,7 @@ import { type FindKey, keysOfJwkSet } from '../../keys/audit-head.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
 import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { counted, time } from '../terminal/print.ts'
+import { formatCount, time } from '../terminal/print.ts'
 
 export const auditVerify = defineCommand({
   name: 'audit verify',
@@ -132,15 +132,15 @@ function reportLines({ fault, lines, first, last, signedThrough, unknownKeys }: 
     ? `Signed up to line ${signedThrough.seq}, at ${time(signedThrough.at)}.`
     : 'No signed head was checked.'
   return [
-    `Checked ${counted(lines, 'line')}, from ${first} to ${last.seq}.`,
-    unknownKeys === 0 ? signed : `${signed} ${counted(unknownKeys, 'signed head')} of keys that were deleted.`,
+    `Checked ${formatCount(lines, 'line')}, from ${first} to ${last.seq}.`,
+    unknownKeys === 0 ? signed : `${signed} ${formatCount(unknownKeys, 'signed head')} of keys that were deleted.`,
     ...(fault ? [] : [`The chain is unbroken. Its last line is ${last.seq}:${last.hash}`]),
   ]
 }
 
 function waitingLine(waiting: number | null): string[] {
   if (waiting === null) return ['The lines that wait outside of the chain cannot be counted: a machine of the database is away.']
-  return waiting === 0 ? [] : [`${counted(waiting, 'line')} outside of the chain wait for the coordinator of the database.`]
+  return waiting === 0 ? [] : [`${formatCount(waiting, 'line')} outside of the chain wait for the coordinator of the database.`]
 }
 
 function reportRecord({ fault, lines, first, last, signedThrough, unknownKeys }: ChainReport) {

@@ -2,7 +2,7 @@ import { endGrant, endGrantsOfWallet } from '../../operations/grants.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
 import { runOperation } from '../operation-commands/command-of.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { counted } from '../terminal/print.ts'
+import { formatCount } from '../terminal/print.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'
 
 export const grantsRevoke = defineCommand({
@@ -36,7 +36,7 @@ export const grantsRevoke = defineCommand({
           ? 1
           : 0
     if (options.json) environment.print(JSON.stringify({ grants_ended: ended }))
-    else environment.print(ended === 0 ? 'There was nothing to end.' : `Ended ${counted(ended, 'grant')}.`)
+    else environment.print(ended === 0 ? 'There was nothing to end.' : `Ended ${formatCount(ended, 'grant')}.`)
     return EXIT.done
   },
 })

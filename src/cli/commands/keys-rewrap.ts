@@ -6,7 +6,7 @@ import { keySettings } from '../compose/service-settings.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
-import { counted } from '../terminal/print.ts'
+import { formatCount } from '../terminal/print.ts'
 
 export const keysRewrap = defineCommand({
   name: 'keys rewrap',
@@ -31,10 +31,12 @@ export const keysRewrap = defineCommand({
     })
     if (options.json) environment.print(JSON.stringify({ rewrapped, wrapped_with_secret: current, wrapped_with_previous: left }))
     else
-      environment.print(`${counted(rewrapped.length, 'key')} rewrapped; ${counted(current, 'key')} wrapped with GRANTOR_SECRET.`)
+      environment.print(
+        `${formatCount(rewrapped.length, 'key')} rewrapped; ${formatCount(current, 'key')} wrapped with GRANTOR_SECRET.`,
+      )
     if (left === 0) return EXIT.done
     throw new CommandError(
-      `${counted(left, 'key')} wrapped with GRANTOR_SECRET_PREVIOUS meanwhile: give every server the new secret, then run this again`,
+      `${formatCount(left, 'key')} wrapped with GRANTOR_SECRET_PREVIOUS meanwhile: give every server the new secret, then run this again`,
     )
   },
 })

@@ -15,7 +15,7 @@ import type { Restoration } from '../../domain/model/operator-store.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { type CommandEnvironment, CommandError, EXIT } from '../terminal/command.ts'
-import { counted, time } from '../terminal/print.ts'
+import { formatCount, time } from '../terminal/print.ts'
 import { askForConfirmation, type Confirming } from './migrate-restored.ts'
 
 export async function readLogFile(file: string): Promise<Log> {
@@ -104,19 +104,24 @@ async function confirmActs(
 function reportLines(found: Comparison, { ends }: { ends: boolean }): string[] {
   const { lines, from, until, unreadable, firstUnreadable, missing, revived, acts } = found
   const { grants, sessions, receipts, tokens } = revived
-  const sum = [counted(grants, 'grant'), counted(sessions, 'session'), counted(receipts, 'receipt'), counted(tokens, 'token')]
+  const sum = [
+    formatCount(grants, 'grant'),
+    formatCount(sessions, 'session'),
+    formatCount(receipts, 'receipt'),
+    formatCount(tokens, 'token'),
+  ]
   // A line of the log, for a terminal.
   const printable = (text: string) => text.replaceAll(/\p{Cc}/gu, '?')
   return [
-    `Compared ${counted(lines, 'line')} of the log, from ${time(from ?? 0)} to ${time(until ?? 0)}.`,
+    `Compared ${formatCount(lines, 'line')} of the log, from ${time(from ?? 0)} to ${time(until ?? 0)}.`,
     ...(lacks(found)
       ? [
-          `${counted(missing, 'line')} missing in the audit trail.`,
+          `${formatCount(missing, 'line')} missing in the audit trail.`,
           `${ends ? 'Ended again' : 'Active again'}: ${sum.join(', ')}.`,
           ...(unreadable === 0
             ? []
             : [
-                `${counted(unreadable, 'line')} of the audit log cannot be read, and may be ${unreadable === 1 ? 'an ending' : 'endings'}. The first one:`,
+                `${formatCount(unreadable, 'line')} of the audit log cannot be read, and may be ${unreadable === 1 ? 'an ending' : 'endings'}. The first one:`,
                 printable(firstUnreadable ?? ''),
               ]),
           ...(acts.length === 0 ? [] : ['These acts of operators are missing, or may be. Repeat them:', ...acts.map(printable)]),

@@ -8,7 +8,7 @@ import type { Store } from '../../domain/model/store.ts'
 import { readOperators } from '../../domain/operators/operators.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { type CommandEnvironment, EXIT } from '../terminal/command.ts'
-import { columns, counted, time } from '../terminal/print.ts'
+import { columns, formatCount, time } from '../terminal/print.ts'
 
 /** `yes` confirms without a question. */
 export type Confirming = { yes: boolean; json: boolean }
@@ -23,8 +23,10 @@ export async function putRight(
   await recordAct(store, environment, { event: 'restoration_begun', at: keeping.now(), details: ended })
   const listed = await readListed(store, keeping)
   if (!json) {
-    const sum = [counted(ended.grants, 'grant'), counted(ended.sessions, 'session')].join(' and ')
-    environment.print(`Ended ${sum}, withdrew ${counted(ended.receipts, 'receipt')}, replaced ${counted(ended.keys, 'key')}.`)
+    const sum = [formatCount(ended.grants, 'grant'), formatCount(ended.sessions, 'session')].join(' and ')
+    environment.print(
+      `Ended ${sum}, withdrew ${formatCount(ended.receipts, 'receipt')}, replaced ${formatCount(ended.keys, 'key')}.`,
+    )
     for (const line of reviewLines(listed)) environment.print(line)
   }
   const confirmed = yes || (!json && (await askForConfirmation(environment)))

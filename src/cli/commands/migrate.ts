@@ -54,7 +54,7 @@ export const migrate = defineCommand({
     // Read before anything is changed, because the new keys need the secret.
     const restoring = options.restored ? settingsFor('keys', environment, options.data) : null
     try {
-      if (restoring) return await restored(restoring, environment, options)
+      if (restoring) return await migrateRestored(restoring, environment, options)
       await warnOfOtherVersions(databaseUrl, environment)
       if (options.status) return await status(databaseUrl, options.json, environment.print)
       const taken = await migrateDatabase(databaseUrl, environment.now(), environment.printError)
@@ -92,7 +92,7 @@ async function warnOfOtherVersions(
 type RestoredOptions = Confirming & { log: string | undefined; check: boolean }
 
 /** The restored database may have an older schema, so it is migrated first. */
-async function restored(
+async function migrateRestored(
   settings: Settings<'keys'>,
   environment: CommandEnvironment,
   { log: file, check, ...confirming }: RestoredOptions,

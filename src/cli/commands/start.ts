@@ -36,7 +36,7 @@ import { developmentLog } from '../development/development-log.ts'
 import type { FileClient } from '../development/file-records.ts'
 import { lockFolder } from '../development/folder-lock.ts'
 import { clientLines, type OwnApp, readOwnApp, registerOwnApp, runCommand } from '../development/own-app.ts'
-import { allListening, type Listener, listen, promising } from '../serve/listen.ts'
+import { allListening, type Listener, listen, promisifyServer } from '../serve/listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
 import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { facts } from '../terminal/print.ts'
@@ -259,7 +259,7 @@ function listenersOf(opened: Awaited<ReturnType<typeof openServers>>, settings: 
     at(login, loopback(ports.login, new URL(settings.loginUrl)), 'login server'),
     at(apps.builderApp, loopback(ports.app), 'demo builder app'),
     at(apps.resourceApi, loopback(ports.api), 'demo resource API'),
-    ...(mcp.kind === 'server' ? [at(promising(mcp.server), loopback(ports.mcp), 'demo MCP server')] : []),
+    ...(mcp.kind === 'server' ? [at(promisifyServer(mcp.server), loopback(ports.mcp), 'demo MCP server')] : []),
     ...adminServers.map((server) => at(server, loopback(ports.admin, new URL(settings.authUrl)), 'admin API')),
     ...(metrics ? [metrics] : []),
   ]

@@ -81,7 +81,7 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
   const recordCounts = (): void => {
     for (const event of counts.take(now())) {
       const entry = entryOfEvent(event, circumstances)
-      log(logged(event, entry))
+      log(logLineOf(event, entry))
       if (entry) trail.recordSoon(entry)
     }
   }
@@ -92,10 +92,10 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
     const entry = entryOfEvent(event, circumstances)
     if (entry && !hasOwnLine(limits, event, entry.network ?? '')) {
       counts.add(event, entry.at)
-      if (!auditEvents[event.event].counted) log(logged(event, null))
+      if (!auditEvents[event.event].counted) log(logLineOf(event, null))
       return null
     }
-    log(logged(event, entry))
+    log(logLineOf(event, entry))
     return entry
   }
 
@@ -194,7 +194,7 @@ async function settledOrOverdue(line: Promise<unknown>): Promise<void> {
 }
 
 /** The event as a line of the log, with the id of its line in the trail. */
-function logged(
+function logLineOf(
   { wallet, operator, details = {}, ...members }: AuditEvent,
   entry: AuditEntry | null,
 ): LoggedEvent<AuditEventName> {

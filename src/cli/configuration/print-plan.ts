@@ -3,7 +3,7 @@
 import type { Plan } from '../../operations/configuration/plan.ts'
 import type { PlannedChange } from '../../operations/configuration/section.ts'
 import type { MemberChange } from '../../operations/members/member.ts'
-import { counted, shorten } from '../terminal/print.ts'
+import { formatCount, shorten } from '../terminal/print.ts'
 
 /** In characters. A longer value is shortened. */
 const VALUE_AT_MOST = 200
@@ -32,8 +32,8 @@ function memberLines({ name, before, after }: MemberChange): string[] {
 function effects({ kind, newSecret, secretsRemoved, grantsEnded, warnings }: PlannedChange): string[] {
   return [
     ...(newSecret ? [`gets a ${kind} secret`] : []),
-    ...(secretsRemoved > 0 ? [`${counted(secretsRemoved, 'client secret')} of it stop working`] : []),
-    ...(grantsEnded ? [`ends ${grantsEnded.isMore ? 'more than ' : ''}${counted(grantsEnded.count, 'active grant')}`] : []),
+    ...(secretsRemoved > 0 ? [`${formatCount(secretsRemoved, 'client secret')} of it stop working`] : []),
+    ...(grantsEnded ? [`ends ${grantsEnded.isMore ? 'more than ' : ''}${formatCount(grantsEnded.count, 'active grant')}`] : []),
     ...warnings.map((warning) => `warning: ${warning}`),
   ]
 }

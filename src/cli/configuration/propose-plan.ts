@@ -4,7 +4,7 @@ import type { Plan } from '../../operations/configuration/plan.ts'
 import { ChangedMeanwhile, type KeepSecret, type NewSecret, type PlannedChange } from '../../operations/configuration/section.ts'
 import type { Actor, Service } from '../../operations/service.ts'
 import { type CommandEnvironment, CommandError, EXIT, UsageError } from '../terminal/command.ts'
-import { counted } from '../terminal/print.ts'
+import { formatCount } from '../terminal/print.ts'
 import { planLines, planRecord, titleOf } from './print-plan.ts'
 import { openSecretsFile, secretRecord } from './secrets-file.ts'
 
@@ -78,7 +78,7 @@ async function carryOut(plan: Plan, proposal: Proposal): Promise<number> {
     file?.close()
     if (options.json) print(JSON.stringify({ ...planRecord(plan), applied: done, secrets: secrets.map(secretRecord) }))
   }
-  if (!options.json) print(`Applied ${counted(done, 'change')}.`)
+  if (!options.json) print(`Applied ${formatCount(done, 'change')}.`)
   return EXIT.done
 }
 
@@ -110,7 +110,7 @@ async function carryOutOne(
   const details = { ...change.act.details, ...(change.grantsEnded ? { grants: grantsEnded } : {}) }
   await service.record(actor, { ...change.act, details })
   if (change.grantsEnded && !options.json)
-    environment.print(`Deleted ${change.kind} ${change.id} and ended ${counted(grantsEnded, 'grant')}.`)
+    environment.print(`Deleted ${change.kind} ${change.id} and ended ${formatCount(grantsEnded, 'grant')}.`)
 }
 
 type Stop = { plan: Plan; next: PlannedChange | undefined; done: number; command: string }
@@ -120,7 +120,7 @@ function stopError({ reason: error }: PromiseRejectedResult, { plan: { changes }
   if (!next || !(error instanceof ChangedMeanwhile || error instanceof StoreUnavailable)) return error
   const why = error instanceof ChangedMeanwhile ? error.message : `the database cannot be used: ${error.message}`
   return new CommandError([
-    `stopped after ${done} of ${counted(changes.length, 'change')}, at: ${titleOf(next)}: ${why}`,
+    `stopped after ${done} of ${formatCount(changes.length, 'change')}, at: ${titleOf(next)}: ${why}`,
     `Run ${command} again: it makes a new plan, and changes only what still differs.`,
   ])
 }

@@ -90,7 +90,7 @@ function valueOf(operation: Operation, member: Member, { options, now }: { optio
   if (given === undefined) return off !== null && options[off[0]] === true ? (nullable ? null : []) : undefined
   // `--no-keys --jwks-uri` removes the other kind of keys.
   if (off !== null && options[off[0]] === true && option?.replaces === undefined) throw bothGiven(off[0], name)
-  return parsed(name, member, given, now)
+  return parseGiven(name, member, given, now)
 }
 
 function givenValue(value: unknown): string | string[] | undefined {
@@ -108,7 +108,7 @@ function bothGiven(one: string, other: string): UsageError {
   return new UsageError(`--${one} and --${other} are both given: keep one`)
 }
 
-function parsed(name: string, { shape }: Member, value: string | string[], now: number): unknown {
+function parseGiven(name: string, { shape }: Member, value: string | string[], now: number): unknown {
   if (Array.isArray(value)) return shape.kind === 'scopes' ? value.map(scopeFrom) : value
   switch (shape.kind) {
     case 'key_set':

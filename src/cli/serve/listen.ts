@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { ListenAddress } from '../../config/parsers.ts'
 import { CommandError } from '../terminal/command.ts'
 
-/** The common part of fastify servers and plain servers, once `promising` has wrapped the latter. */
+/** The common part of fastify servers and plain servers, once `promisifyServer` has wrapped the latter. */
 export type Listener = { listen(address: ListenAddress): Promise<unknown> }
 
 /** `remedy` is the advice if the address is in use. */
@@ -39,7 +39,7 @@ export async function allListening(opening: readonly Promise<unknown>[]): Promis
 }
 
 /** A plain HTTP server with promises for listening and closing, like fastify's. */
-export function promising(server: Server): Listener & { server: Server; close(): Promise<void> } {
+export function promisifyServer(server: Server): Listener & { server: Server; close(): Promise<void> } {
   return {
     server,
     listen: ({ host, port }) =>

@@ -9,7 +9,7 @@ import { limitGarbage } from '../../ops/process/engine.ts'
 import { type Closable, closeServers } from '../../ops/process/shutdown.ts'
 import { composeAuthService } from '../compose/compose.ts'
 import { tlsOf } from '../compose/tls.ts'
-import { allListening, type Listener, listen, promising } from './listen.ts'
+import { allListening, type Listener, listen, promisifyServer } from './listen.ts'
 import { listenOnPassed } from './passed-socket.ts'
 
 export function loggerFor(settings: Settings, destination?: { write(line: string): void }): Logger {
@@ -27,7 +27,7 @@ export async function metricsFor(address: ListenAddress | undefined, setting = '
     import('../../ops/http/metrics-server.ts'),
   ])
   const metrics = createMetrics()
-  const server = promising(createMetricsServer(metrics))
+  const server = promisifyServer(createMetricsServer(metrics))
   return { metrics, server, listen: () => listen(server, address, 'metrics', `set ${setting}`) }
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../../config/settings.ts'
 import type { Snapshot } from '../../ops/metrics/summed-metrics.ts'
-import { listen, promising } from './listen.ts'
+import { listen, promisifyServer } from './listen.ts'
 import type { WorkerCrew } from './worker-crew.ts'
 
 /** If a worker does not respond for this time, its previous snapshot is used. */
@@ -34,7 +34,7 @@ export async function workerMetricsFor({ metricsListen: address }: Pick<Settings
     return summed.render()
   }
 
-  const server = promising(createMetricsServer({ render, contentType: summed.contentType }))
+  const server = promisifyServer(createMetricsServer({ render, contentType: summed.contentType }))
   return {
     server,
     listen: () => listen(server, address, 'metrics', 'set GRANTOR_METRICS_LISTEN'),

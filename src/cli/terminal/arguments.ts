@@ -29,7 +29,7 @@ export function readArguments<Specs extends OptionSpecs>(
   const faults = tokens.flatMap((token) => (token.kind === 'option' ? (optionFault(token, specs) ?? []) : []))
   // The word after an unknown option may be its value, so the operands are not checked then.
   if (faults.length === 0) faults.push(...operandFaults(command, positionals))
-  faults.push(...repeated(tokens, specs))
+  faults.push(...findRepeated(tokens, specs))
   if (faults.length > 0 && !help) throw new UsageError([...faults, `See: grantor ${command.name} --help`])
   return { help, options: withLists(values, specs) as OptionValues<Specs>, operands: positionals }
 }
@@ -72,7 +72,7 @@ function operandFaults({ operands = [] }: Pick<Command, 'operands'>, given: read
 }
 
 /** A non-repeatable option that was given twice: which value counts would be a guess. */
-function repeated(tokens: readonly { kind: string; name?: string }[], specs: OptionSpecs): string[] {
+function findRepeated(tokens: readonly { kind: string; name?: string }[], specs: OptionSpecs): string[] {
   const names = tokens.flatMap((token) => (token.kind === 'option' && token.name !== undefined ? [token.name] : []))
   const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index))
   return [...twice]

@@ -39,6 +39,6 @@ export function shorten(text: string, atMost: number): string {
 }
 
 /** `1 grant`, `2 grants`. */
-export function counted(count: number, noun: string): string {
+export function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

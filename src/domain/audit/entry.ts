@@ -54,10 +54,10 @@ export function entryOfEvent(audited: AuditEvent, circumstances: () => Circumsta
 /** The line of an entry, still without its place in the chain. Members without a value are left out of the text. */
 export function lineOf(entry: AuditEntry): UnplacedLine {
   const { id, at, event, result, wallet, details } = entry
-  const reason = bounded(entry.reason)
-  const operator = bounded(entry.operator)
-  const clientId = bounded(entry.clientId === undefined ? undefined : textIdOf(entry.clientId))
-  const grantId = bounded(entry.grantId)
+  const reason = boundText(entry.reason)
+  const operator = boundText(entry.operator)
+  const clientId = boundText(entry.clientId === undefined ? undefined : textIdOf(entry.clientId))
+  const grantId = boundText(entry.grantId)
   const text = JSON.stringify({
     id,
     at,
@@ -68,10 +68,10 @@ export function lineOf(entry: AuditEntry): UnplacedLine {
     client_id: clientId,
     grant_id: grantId,
     wallet: wallet === undefined ? undefined : shortenAddress(wallet),
-    key_id: bounded(entry.keyId),
-    resource: bounded(entry.resource),
-    request_id: bounded(entry.requestId),
-    network: bounded(entry.network) || undefined,
+    key_id: boundText(entry.keyId),
+    resource: boundText(entry.resource),
+    request_id: boundText(entry.requestId),
+    network: boundText(entry.network) || undefined,
     details: details && boundedDetails(details),
   })
   return {
@@ -92,12 +92,12 @@ export function shortenIfWallet(operator: string): string {
 }
 
 function boundedDetails(details: NonNullable<AuditEntry['details']>): Record<string, string | number | undefined> | undefined {
-  const facts = Object.entries(details).map(([name, value]) => [name, typeof value === 'number' ? value : bounded(value)])
+  const facts = Object.entries(details).map(([name, value]) => [name, typeof value === 'number' ? value : boundText(value)])
   return facts.length === 0 ? undefined : (Object.fromEntries(facts) as Record<string, string | number | undefined>)
 }
 
 /** Shortens the text, and replaces control characters, which not every database can store. */
-function bounded(text: string | undefined): string | undefined {
+function boundText(text: string | undefined): string | undefined {
   return text
     ?.slice(0, VALUE_AT_MOST)
     .toWellFormed()

@@ -15,19 +15,19 @@ type Message = { text: string; headers: Readonly<Record<string, string>> }
  */
 export function lineMessage({ line, event, at: happenedAt }: AuditLine, secret: Uint8Array, at: number): Message {
   const data = JSON.parse(line) as unknown
-  return signed({ id: String(fieldsOf(line)?.id), type: event, happenedAt, data }, secret, at)
+  return signContent({ id: String(fieldsOf(line)?.id), type: event, happenedAt, data }, secret, at)
 }
 
 /** A message that an operator sends to try the receiver. */
 export function testMessage({ id: webhookId }: { id: string }, secret: Uint8Array, at: number): Message {
   const id = randomUUID()
   const data = { id, at, event: TEST_EVENT, webhook_id: webhookId }
-  return signed({ id, type: TEST_EVENT, happenedAt: at, data }, secret, at)
+  return signContent({ id, type: TEST_EVENT, happenedAt: at, data }, secret, at)
 }
 
 type Content = { id: string; type: string; happenedAt: number; data: unknown }
 
-function signed({ id, type, happenedAt, data }: Content, secret: Uint8Array, at: number): Message {
+function signContent({ id, type, happenedAt, data }: Content, secret: Uint8Array, at: number): Message {
   const text = JSON.stringify({ type, timestamp: writeTime('at', happenedAt), data })
   return { text, headers: signStandardWebhook({ id, at, text }, [secret]) }
 }

@@ -33,10 +33,10 @@ export async function makeResponse(
   if (isFormPost(responseMode)) return { action: redirectUri, fields: [...parameters, ...stateOf(request), ...issuer] }
   // `state` is returned with the received bytes, which need not be UTF-8.
   const sent: [string, string][] = state === null ? [] : [['state', state]]
-  return appendToRedirectUri(redirectUri, [...parameters.map(encoded), ...sent, ...issuer.map(encoded)])
+  return appendToRedirectUri(redirectUri, [...parameters.map(encodeParameter), ...sent, ...issuer.map(encodeParameter)])
 }
 
-function encoded([name, value]: [string, string]): [string, string] {
+function encodeParameter([name, value]: [string, string]): [string, string] {
   return [name, encodeFormValue(value)]
 }
 

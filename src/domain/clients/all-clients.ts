@@ -28,9 +28,9 @@ export function allClients({ directory, metadata, registrationKeys, resources }:
     async find(clientId: string): Promise<Client | null> {
       return documents(clientId)?.lastGood(clientId) ?? dynamic(clientId) ?? directory.find(clientId)
     },
-    async findAnew(clientId: string, network: string | null): Promise<Client | null> {
+    async findStored(clientId: string, network: string | null): Promise<Client | null> {
       const urls = documents(clientId)
-      if (!urls) return dynamic(clientId) ?? directory.findAnew(clientId)
+      if (!urls) return dynamic(clientId) ?? directory.findStored(clientId)
       return urls.loadOrLastGood(clientId, network)
     },
     findEnabled(clientId: string, network: string | null) {
@@ -44,8 +44,8 @@ export function allClients({ directory, metadata, registrationKeys, resources }:
       const client = directory.findEnabled(clientId)
       return client instanceof Promise ? client.then((found) => found !== null) : client !== null
     },
-    known(clientId: string): Client | undefined {
-      return documents(clientId)?.known(clientId) ?? dynamic(clientId) ?? directory.known(clientId)
+    findCached(clientId: string): Client | undefined {
+      return documents(clientId)?.findCached(clientId) ?? dynamic(clientId) ?? directory.findCached(clientId)
     },
     whyUnknown(clientId: string): UnknownReason {
       return documents(clientId)?.whyUnknown(clientId) ?? { reason: 'client_unknown_or_disabled' }

@@ -82,7 +82,7 @@ async function authenticate(
   network: string,
   prove: (client: Client | null) => Client | Promise<Client>,
 ): Promise<Client> {
-  const known = deps.clients.known(clientId)
+  const known = deps.clients.findCached(clientId)
   let failure: OAuthError | null = null
   if (known) {
     try {
@@ -92,7 +92,7 @@ async function authenticate(
       failure = error
     }
   }
-  const client = await deps.clients.findAnew(clientId, network)
+  const client = await deps.clients.findStored(clientId, network)
   if (failure && client === known) throw failure
   return prove(ifEnabled(client))
 }

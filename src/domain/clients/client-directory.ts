@@ -33,30 +33,30 @@ export class ClientDirectory {
 
   /** The client, enabled or disabled; null for an unknown id. */
   async find(clientId: string): Promise<Client | null> {
-    return this.known(clientId) ?? this.findAnew(clientId)
+    return this.findCached(clientId) ?? this.findStored(clientId)
   }
 
   /**
    * The client as stored, looked up at most once a second. A failed client authentication always calls this function: if only unknown
    * ids caused a query, the time of a refusal would show which ids are registered.
    */
-  async findAnew(clientId: string): Promise<Client | null> {
+  async findStored(clientId: string): Promise<Client | null> {
     if (!isClientId(clientId)) return null
     const builtIn = this.#builtIn.get(clientId)
     if (builtIn) return builtIn
-    if ((this.#lookedUpUntil.get(bytesOfClientId(clientId)) ?? 0) > this.#now()) return this.known(clientId) ?? null
+    if ((this.#lookedUpUntil.get(bytesOfClientId(clientId)) ?? 0) > this.#now()) return this.findCached(clientId) ?? null
     // Requests that arrive together share one look-up.
     return this.#underWay.get(clientId) ?? this.#lookUp(clientId)
   }
 
   /** The client; null if unknown or disabled. */
   findEnabled(clientId: string): Promise<Client | null> | Client | null {
-    const known = this.known(clientId)
+    const known = this.findCached(clientId)
     return known === undefined ? this.find(clientId).then(ifEnabled) : ifEnabled(known)
   }
 
   /** The client from the cache. After `find`, every registered client is. */
-  known(clientId: string): Client | undefined {
+  findCached(clientId: string): Client | undefined {
     return this.#builtIn.get(clientId) ?? this.#known.get(clientId)
   }
 
@@ -97,7 +97,7 @@ export class ClientDirectory {
   #remember(clientId: string, client: Client | null): Client | null {
     if (this.#lookedUpUntil.size >= LOOKED_UP_AT_MOST) this.#lookedUpUntil.clear()
     this.#lookedUpUntil.set(bytesOfClientId(clientId), this.#now() + LOOKED_UP_FOR)
-    const known = this.known(clientId)
+    const known = this.findCached(clientId)
     // An unchanged client stays the same object, so that the parsed keys stay cached.
     if (known && JSON.stringify(known) === JSON.stringify(client)) return known
     if (client) this.#known.set(client.id, client)

@@ -66,7 +66,7 @@ export class MetadataClients {
   }
 
   /** The client of a document that is fresh. */
-  known(clientId: string): Client | undefined {
+  findCached(clientId: string): Client | undefined {
     const kept = this.#documents.get(clientId)
     return kept && this.#age(kept) < kept.freshFor ? this.#use(clientId, kept) : undefined
   }
@@ -98,7 +98,7 @@ export class MetadataClients {
    * used, which ends the request (Client ID Metadata Document §5.1).
    */
   async load(clientId: string, network: string | null): Promise<Client | null> {
-    const known = this.known(clientId)
+    const known = this.findCached(clientId)
     if (known || !this.isEnabled(clientId)) return known ?? null
     const failure = this.#failures.get(hashOf(clientId))
     if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FETCHED_AGAIN_AFTER) return null

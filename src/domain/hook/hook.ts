@@ -119,7 +119,7 @@ function createCaller({ issuer, secrets, post, now }: CallParts) {
       const pause = circuit.admit()
       if (pause > 0) return { kind: 'failed', reason: 'hook_paused', retryAfter: pause }
       const at = now()
-      const response = await post(signed({ id: randomUUID(), at, text: questionText(question, issuer, at) }, secrets))
+      const response = await post(signQuestion({ id: randomUUID(), at, text: questionText(question, issuer, at) }, secrets))
       circuit.note(response.kind === 'unavailable' && LOST.has(response.why) ? 'lost' : 'responded')
       const answer = readAnswer(response, question.scopes)
       if (typeof answer !== 'string') return answer
@@ -138,7 +138,7 @@ function createCaller({ issuer, secrets, post, now }: CallParts) {
 /** Failures of a call without any response. */
 const LOST: ReadonlySet<string> = new Set(['timed_out', 'unreachable'])
 
-function signed(message: StandardMessage, secrets: readonly Uint8Array[]) {
+function signQuestion(message: StandardMessage, secrets: readonly Uint8Array[]) {
   return { text: message.text, headers: signStandardWebhook(message, secrets) }
 }
 

@@ -14,7 +14,7 @@ export type Clients = {
   /** The client, even if it is disabled, from the store or from memory: for pages about the past. Never fetches a document. */
   find(clientId: string): Promise<Client | null>
   /** The client as stored, read at most once a second; or from a document, which may be a day old if it cannot be fetched. */
-  findAnew(clientId: string, network: string | null): Promise<Client | null>
+  findStored(clientId: string, network: string | null): Promise<Client | null>
   /**
    * The client; null if no client has this id or the client is disabled. May fetch a document: `network` is the network of the caller who
    * named the id, for its budget of fetches; null if a sealed value names the id.
@@ -25,7 +25,7 @@ export type Clients = {
   /** Whether tokens of this client are still accepted. Never fetches a document. */
   isEnabled(clientId: string): Promise<boolean> | boolean
   /** The client if it is in memory. After `find`, every registered client is. */
-  known(clientId: string): Client | undefined
+  findCached(clientId: string): Client | undefined
   /** Why the last look-up of this id found no client. */
   whyUnknown(clientId: string): UnknownReason
   /** Whether scripts of this origin may read the token endpoint's responses. */

@@ -10,7 +10,7 @@ import { namesMediaType } from '../accept.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { limitClient } from '../client-limits.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
-import { formParameters, required } from '../form-body.ts'
+import { formParameters, requireParameter } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
 // RFC 7662 §2.1: token_type_hint is read only to refuse a repetition. The hint would only save a look-up that this
@@ -30,7 +30,7 @@ export function introspectRoute(server: FastifyInstance, service: Service): void
       'authenticated',
       async (client: Client) => {
         limitClient(service, request, client, 'client_introspections')
-        const plain = await introspect(service.deps, client, required(parameters.token, 'token'))
+        const plain = await introspect(service.deps, client, requireParameter(parameters.token, 'token'))
         if (!namesMediaType(request.headers.accept, SIGNED_TYPE)) return { headers: JSON_HEADERS, body: plain }
         return { headers: SIGNED_HEADERS, body: signIntrospection(service.deps, client, plain) }
       },

@@ -10,7 +10,7 @@ import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../clien
 import { limitClient } from '../client-limits.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
-import { formParameters, required } from '../form-body.ts'
+import { formParameters, requireParameter } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
 // RFC 7009 §2.1, §5: the server may ignore the hint, and the form of a token shows its type.
@@ -22,7 +22,7 @@ export function revokeRoute(server: FastifyInstance, service: Service): void {
     const parameters = formParameters(request, KNOWN)
     await forClient(service, request, presentedCredentials(request, parameters), 'all', (client) => {
       limitClient(service, request, client, 'client_revocations')
-      return revoke(service.deps, client, required(parameters.token, 'token'), () => limitClientTokens(service, client))
+      return revoke(service.deps, client, requireParameter(parameters.token, 'token'), () => limitClientTokens(service, client))
     })
     // §2.2: "The content of the response body is ignored by the client", so there is none.
     const { 'content-type': _, ...headers } = JSON_HEADERS

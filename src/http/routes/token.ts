@@ -25,7 +25,7 @@ import { limitClient } from '../client-limits.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
-import { formParameters, required } from '../form-body.ts'
+import { formParameters, requireParameter } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'grant_type', 'scope', ...GRANT_PARAMETERS] as const
@@ -46,7 +46,7 @@ export function tokenRoute(server: FastifyInstance, service: Service): void {
       const client = await authenticateClient(deps, credentials, 'all')
       noteClient(client.id)
       limitClient(service, request, client, 'client_tokens')
-      const grantType = required(parameters.grant_type, 'grant_type')
+      const grantType = requireParameter(parameters.grant_type, 'grant_type')
       requireSigningOfProfile(deps, client)
       const proof = readTokenProof(deps, client, presentedProof(request, PATH))
       // RFC 8707 §2: "unknown, or malformed"
@@ -67,15 +67,15 @@ type GrantHandler = (deps: Deps, client: Client, parameters: TokenParameters, pr
 const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
   authorization_code: (deps, client, parameters, proof) =>
     exchangeCode(deps, client, {
-      code: required(parameters.code, 'code'),
-      redirectUri: required(parameters.redirect_uri, 'redirect_uri'),
+      code: requireParameter(parameters.code, 'code'),
+      redirectUri: requireParameter(parameters.redirect_uri, 'redirect_uri'),
       codeVerifier: parameters.code_verifier,
       resources: parameters.resource,
       proof,
     }),
   refresh_token: (deps, client, parameters, proof) =>
     refresh(deps, client, {
-      refreshToken: required(parameters.refresh_token, 'refresh_token'),
+      refreshToken: requireParameter(parameters.refresh_token, 'refresh_token'),
       scope: parameters.scope,
       resources: parameters.resource,
       proof,
@@ -84,12 +84,12 @@ const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
     grantToClient(deps, client, { scope, resources, proof }),
   // RFC 8628 §3.4
   [DEVICE_CODE_GRANT]: (deps, client, { device_code: deviceCode, resource: resources }, proof) =>
-    grantToDevice(deps, client, { deviceCode: required(deviceCode, 'device_code'), resources, proof }),
+    grantToDevice(deps, client, { deviceCode: requireParameter(deviceCode, 'device_code'), resources, proof }),
   // RFC 8693 §2.1
   [TOKEN_EXCHANGE]: (deps, client, parameters, proof) =>
     exchangeToken(deps, client, {
-      subjectToken: required(parameters.subject_token, 'subject_token'),
-      subjectTokenType: required(parameters.subject_token_type, 'subject_token_type'),
+      subjectToken: requireParameter(parameters.subject_token, 'subject_token'),
+      subjectTokenType: requireParameter(parameters.subject_token_type, 'subject_token_type'),
       requestedTokenType: parameters.requested_token_type,
       hasActorToken: parameters.actor_token !== null || parameters.actor_token_type !== null,
       scope: parameters.scope,

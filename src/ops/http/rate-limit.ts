@@ -37,14 +37,14 @@ export function createRateLimit<Name extends string>({
   // In the order in which the windows began: expired windows come first.
   const windows = new Map<string, Window>()
 
-  function running(key: string, at: number): Window | undefined {
+  function findRunning(key: string, at: number): Window | undefined {
     const window = windows.get(key)
     // If the clock jumped back, a window could otherwise last too long.
     return window && at < window.endsAt && window.endsAt <= at + WINDOW ? window : undefined
   }
 
   function count(key: string, at: number): Window {
-    const window = running(key, at)
+    const window = findRunning(key, at)
     if (window) {
       window.events += 1
       return window
@@ -78,7 +78,7 @@ export function createRateLimit<Name extends string>({
     },
     check(name, key) {
       const at = now()
-      const window = running(`${name} ${key}`, at)
+      const window = findRunning(`${name} ${key}`, at)
       return verdictOf(window && window.events >= perMinute[name] ? window.endsAt - at : 0)
     },
   }

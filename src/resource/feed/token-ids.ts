@@ -29,7 +29,7 @@ export function readTokenIds({ claims, clientId, tokenId, issuedAt, expiresAt }:
   const ended = readEndedIds(claims, { clientId, tokenId })
   if (!actors || !ended) return undefined
   const clients = [clientId, ...actors].map(hashOf)
-  return { keyId, issuedAt, expiresAt, clients: joined(clients), ended: joined(ended) }
+  return { keyId, issuedAt, expiresAt, clients: joinEntries(clients), ended: joinEntries(ended) }
 }
 
 function readEndedIds(
@@ -66,6 +66,6 @@ function hashOf(text: string): Buffer {
     .subarray(0, WORDS * 4)
 }
 
-function joined(entries: Buffer[]): Uint32Array {
+function joinEntries(entries: Buffer[]): Uint32Array {
   return wordsOf(Buffer.concat(entries)) ?? new Uint32Array()
 }

@@ -20,7 +20,7 @@ const OVER: Record<SweptTable, string> = {
  * deleting by keys (docs/decisions/0003-cleaning.md), and on Citus each machine deletes its own rows. An expired row stays expired, so
  * nothing changes between the two statements.
  */
-function sweeping(connection: Connection, table: SweptTable): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {
+function prepareSweep(connection: Connection, table: SweptTable): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {
   const find = connection.prepare<{ first: number; last: number }>(
     'read',
     `SELECT min(over_since) AS first, max(over_since) AS last FROM (
@@ -47,13 +47,13 @@ const ASKED_AT = '(excluded.expires_at - :lifetime::bigint)'
 
 export function createCleaning(connection: Connection): CleaningStore {
   const sweep = {
-    grants: sweeping(connection, 'grants'),
-    sessions: sweeping(connection, 'sessions'),
-    receipts: sweeping(connection, 'receipts'),
-    keys: sweeping(connection, 'keys'),
-    spent: sweeping(connection, 'spent'),
-    pushed_requests: sweeping(connection, 'pushed_requests'),
-    audit_writers: sweeping(connection, 'audit_writers'),
+    grants: prepareSweep(connection, 'grants'),
+    sessions: prepareSweep(connection, 'sessions'),
+    receipts: prepareSweep(connection, 'receipts'),
+    keys: prepareSweep(connection, 'keys'),
+    spent: prepareSweep(connection, 'spent'),
+    pushed_requests: prepareSweep(connection, 'pushed_requests'),
+    audit_writers: prepareSweep(connection, 'audit_writers'),
     endings: () => Promise.resolve(0),
   }
   const take = connection.prepare(

@@ -5,7 +5,7 @@ import type { GrantFilter } from '../../domain/model/pages.ts'
 import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { firstOf } from '../first-of.ts'
-import { paced } from '../paced.ts'
+import { runPaced } from '../paced.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { prepareGrantConfirmation } from './grant-statements.ts'
@@ -103,7 +103,7 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       const named = { wallet, clientId: clientId ?? after.clientId, madeAt: after.createdAt, id: after.id, limit }
       return (await connection.prepare<GrantRow>('read', sql, GRANTS)(named)).map(grantOf)
     },
-    endGrants: (ids, ending) => paced(ids.length, () => endAll(ids, ending)),
+    endGrants: (ids, ending) => runPaced(ids.length, () => endAll(ids, ending)),
   }
 }
 

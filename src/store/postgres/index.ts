@@ -123,25 +123,26 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
  * operator while rows are distributed.
  */
 export function migratePostgres(address: PostgresAddress, at: number, report?: (line: string) => void): Promise<Migration[]> {
-  const useAnother: Migrating['useAnother'] = (task) => using(address, 'migration', task)
-  return using(address, 'migration', (session) => migrate(session, { at, report, useAnother }))
+  const useAnother: Migrating['useAnother'] = (task) => useServer(address, 'migration', task)
+  return useServer(address, 'migration', (session) => migrate(session, { at, report, useAnother }))
 }
 
 export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
 
 export async function postgresMigrationStatus(address: PostgresAddress): Promise<MigrationStatus> {
-  const applied = await using(address, 'store', appliedMigrations)
+  const applied = await useServer(address, 'store', appliedMigrations)
   return { applied, pending: pendingSteps(MIGRATIONS, applied) }
 }
 
 /** The number of tables that a migration would distribute; 0 without Citus. */
-export const tablesToDistribute = (address: PostgresAddress): Promise<number> => using(address, 'store', countTablesToDistribute)
+export const tablesToDistribute = (address: PostgresAddress): Promise<number> =>
+  useServer(address, 'store', countTablesToDistribute)
 
 const OTHERS_AT_MOST = 20
 
 /** The other names of this program in the connections to the database, each with the address of its machine. */
 export async function otherVersionsOnPostgres(address: PostgresAddress): Promise<string[]> {
-  const rows = await using(address, 'store', (session) =>
+  const rows = await useServer(address, 'store', (session) =>
     session.query<{ other: string }>(
       `SELECT DISTINCT application_name || ' at ' || coalesce(host(client_addr), 'a local socket') AS other
        FROM pg_stat_activity
@@ -154,7 +155,7 @@ export async function otherVersionsOnPostgres(address: PostgresAddress): Promise
 }
 
 /** Uses a server without the retries of a running service, so that an operator sees an error at once. */
-async function using<Result>(
+async function useServer<Result>(
   address: PostgresAddress,
   purpose: Purpose,
   use: (session: Session) => Promise<Result>,

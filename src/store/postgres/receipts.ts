@@ -3,7 +3,7 @@
 import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
 import type { ReceiptStore } from '../../domain/model/request-store.ts'
-import { paced } from '../paced.ts'
+import { runPaced } from '../paced.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import type { Connection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
@@ -122,9 +122,9 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
       }
       return (await connection.prepare<ReceiptRow>('read', listOf(page), RECEIPTS)(named)).map(receiptOf)
     },
-    withdrawReceipts: (wallet, ids, at) => paced(ids.length, () => withdrawAll(wallet, ids, at)),
+    withdrawReceipts: (wallet, ids, at) => runPaced(ids.length, () => withdrawAll(wallet, ids, at)),
     withdrawReceipt: (wallet, id, at) => withdrawAll(wallet, [id], at),
-    deleteReceipts: (wallet, ids) => paced(ids.length, async () => void (await remove({ wallet, ids: textArray(ids) }))),
+    deleteReceipts: (wallet, ids) => runPaced(ids.length, async () => void (await remove({ wallet, ids: textArray(ids) }))),
     noteReceiptCheck: async (wallet, id, at) => void (await note({ wallet, id, at })),
   }
 }

@@ -5,7 +5,7 @@ import type { GrantFilter, UnendedPage } from '../../domain/model/pages.ts'
 import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { firstOf } from '../first-of.ts'
-import { paced } from '../paced.ts'
+import { runPaced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 
@@ -56,7 +56,7 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       }),
     listUnendedGrants: (page) => list(unendedOf(page)),
     endGrants: (ids, ending) =>
-      paced(ids.length, () => connection.write(() => ids.filter((id) => end.run({ id, ...ending }).changes > 0))),
+      runPaced(ids.length, () => connection.write(() => ids.filter((id) => end.run({ id, ...ending }).changes > 0))),
   }
 }
 

@@ -3,7 +3,7 @@
 import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
 import type { ReceiptStore } from '../../domain/model/request-store.ts'
-import { paced } from '../paced.ts'
+import { runPaced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 
 type ReceiptRow = {
@@ -96,14 +96,14 @@ export function createReceiptStore(connection: Connection): ReceiptStore {
         return rows.map((row) => receiptOf(row as ReceiptRow))
       }),
     withdrawReceipts: (wallet, ids, at) =>
-      paced(ids.length, () =>
+      runPaced(ids.length, () =>
         connection.write(() => {
           for (const id of ids) withdraw.run({ wallet, id, at })
         }),
       ),
     withdrawReceipt: (wallet, id, at) => connection.write(() => void withdraw.run({ wallet, id, at })),
     deleteReceipts: (wallet, ids) =>
-      paced(ids.length, () =>
+      runPaced(ids.length, () =>
         connection.write(() => {
           for (const id of ids) remove.run({ wallet, id })
         }),

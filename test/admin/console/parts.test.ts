@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { exact, named, pathTo, table } from '../../../src/console/parts.ts'
+import { exact, nameOr, pathTo, table } from '../../../src/console/parts.ts'
 import { bars, plot } from '../../../src/console/plot.ts'
-import { counted } from '../../../src/operations/words.ts'
+import { formatCount } from '../../../src/operations/words.ts'
 import { scripts } from '../../../src/pages/inline.ts'
 
 test('Numbers of grants are written in words that a person reads: one, many with separators, and a bound', () => {
-  expect(counted(1, 'grant')).toBe('1 grant')
-  expect(counted(0, 'grant')).toBe('0 grants')
-  expect(counted(1204, 'grant')).toBe('1,204 grants')
-  expect(counted(10_000, 'grant', 10_000)).toBe('10,000 or more grants')
+  expect(formatCount(1, 'grant')).toBe('1 grant')
+  expect(formatCount(0, 'grant')).toBe('0 grants')
+  expect(formatCount(1204, 'grant')).toBe('1,204 grants')
+  expect(formatCount(10_000, 'grant', 10_000)).toBe('10,000 or more grants')
 })
 
 test('A value with invisible characters is shown with its escapes, so that two values never look the same', () => {
@@ -61,5 +61,5 @@ test('The script of the console has less than 30 kB', () => {
 })
 
 test('The console shows the whole of the longest name that a client can have', () => {
-  expect(named('n'.repeat(80), 'client').toString()).toBe(`<bdi>${'n'.repeat(80)}</bdi>`)
+  expect(nameOr('n'.repeat(80), 'client').toString()).toBe(`<bdi>${'n'.repeat(80)}</bdi>`)
 })

@@ -32,7 +32,7 @@ function open(more: Record<string, unknown> = {}, counts: FetchCounts = UNLIMITE
     },
   })
   const load = (index: number) => clients.load(idOf(index), '192.0.2.0/24')
-  const inMemory = (count: number) => Array.from({ length: count }, (_, index) => clients.known(idOf(index))).filter(Boolean)
+  const inMemory = (count: number) => Array.from({ length: count }, (_, index) => clients.findCached(idOf(index))).filter(Boolean)
   return { clients, fetched, again, clock, load, inMemory }
 }
 
@@ -50,7 +50,7 @@ test('Large metadata documents stay in memory up to 8 million characters togethe
   expect(inMemory(300).length).toBeLessThan(210)
 })
 
-test.each(['known', 'lastGood'] as const)(
+test.each(['findCached', 'lastGood'] as const)(
   'A metadata document that is in use (%s) stays in memory, however many other client ids are named',
   async (use) => {
     const { clients, fetched, load } = open()
@@ -59,7 +59,7 @@ test.each(['known', 'lastGood'] as const)(
       await load(index)
       if (index % 1000 === 0) expect(clients[use](idOf(0))).toBeTruthy()
     }
-    expect(clients.known(idOf(0))).toBeDefined()
+    expect(clients.findCached(idOf(0))).toBeDefined()
     expect(fetched.filter((url) => url === idOf(0))).toHaveLength(1)
   },
 )
