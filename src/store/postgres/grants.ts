@@ -1,7 +1,7 @@
 /** The grant ledger on PostgreSQL. `domain/model/request-store.ts` documents what each method promises; one statement on one row decides it here. */
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { GrantLists } from '../../domain/model/operator-store.ts'
-import { type GrantStore } from '../../domain/model/request-store.ts'
+import type { GrantStore, RevokeTokenOutcome } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
@@ -15,6 +15,7 @@ import {
   TRIES_AT_MOST,
 } from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
+import { RepeatedChanges } from './repeated-changes.ts'
 import { rotatingTokens } from './rotation.ts'
 import type { Connection } from './statements/connection.ts'
 
@@ -65,6 +66,15 @@ const END_FULL = `
     AND (SELECT count(*) ${STILL_REVOKED}) >= ${REVOKED_AT_MOST}
   RETURNING id`
 
+type EndOutcome = Awaited<ReturnType<GrantStore['endGrant']>>
+
+const REPEATED_REVOCATION = {
+  revoked: 'revoked_before',
+  revoked_before: 'revoked_before',
+  grant_ended: 'grant_ended_before',
+  grant_ended_before: 'grant_ended_before',
+} as const
+
 type Owned = { client_id: string; ended_at: number | null }
 type Present = Owned & { is_revoked: boolean }
 
@@ -76,28 +86,32 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
   const present = prepareReadOfState(connection)
   const confirm = prepareGrantConfirmation(connection)
 
+  const revocations = new RepeatedChanges<RevokeTokenOutcome>(REPEATED_REVOCATION)
+  const revokeAccessToken = async (token: TokenOfGrant): Promise<RevokeTokenOutcome> => {
+    const { grantId, clientId, jti, at } = token
+    for (let left = TRIES_AT_MOST; left > 0; left--) {
+      if ((await revokeToken(token)).length > 0) return 'revoked'
+      const [row] = await present({ grantId, jti })
+      if (!row) return 'unknown'
+      if (row.client_id !== clientId) return 'foreign'
+      if (row.ended_at !== null || row.is_revoked) {
+        await confirm({ grantId })
+        return row.ended_at === null ? 'revoked_before' : 'grant_ended_before'
+      }
+      if ((await endFull({ grantId, clientId, jti, at })).length > 0) return 'grant_ended'
+      // Meanwhile a revoked token has expired, so the list has room again.
+    }
+    throw new StoreUnavailable('other requests keep changing the grant')
+  }
+
   return {
     ...redeemingCodes(connection),
     ...rotatingTokens(connection),
     ...listingGrants(connection),
     ...endingOneGrant(connection),
 
-    async revokeAccessToken(token) {
-      const { grantId, clientId, jti, at } = token
-      for (let left = TRIES_AT_MOST; left > 0; left--) {
-        if ((await revokeToken(token)).length > 0) return 'revoked'
-        const [row] = await present({ grantId, jti })
-        if (!row) return 'unknown'
-        if (row.client_id !== clientId) return 'foreign'
-        if (row.ended_at !== null || row.is_revoked) {
-          await confirm({ grantId })
-          return row.ended_at === null ? 'revoked_before' : 'grant_ended_before'
-        }
-        if ((await endFull({ grantId, clientId, jti, at })).length > 0) return 'grant_ended'
-        // Meanwhile a revoked token has expired, so the list has room again.
-      }
-      throw new StoreUnavailable('other requests keep changing the grant')
-    },
+    revokeAccessToken: (token) =>
+      revocations.run(`${token.grantId} ${token.clientId} ${token.jti}`, () => revokeAccessToken(token)),
 
     async readGrant(grantId) {
       const [row] = await read({ id: grantId })
@@ -119,21 +133,21 @@ function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
     key: 'id',
   })
   const confirm = prepareGrantConfirmation(connection)
-  return {
-    async endGrant(grantId, reason, at, clientId) {
-      for (let left = TRIES_AT_MOST; left > 0; left--) {
-        if ((await end({ grantId, reason, at, clientId: clientId ?? null })).length > 0) return 'ended'
-        const [row] = await owner({ id: grantId })
-        if (!row) return 'unknown'
-        if (clientId !== undefined && row.client_id !== clientId) return 'foreign'
-        // A standby was promoted meanwhile, and lacks the ending that the first statement found.
-        if (row.ended_at === null) continue
-        await confirm({ grantId })
-        return 'ended_before'
-      }
-      throw new StoreUnavailable('other requests keep changing the grant')
-    },
+  const endings = new RepeatedChanges<EndOutcome>({ ended: 'ended_before', ended_before: 'ended_before' })
+  const endGrant = async (...[grantId, reason, at, clientId]: Parameters<GrantStore['endGrant']>): Promise<EndOutcome> => {
+    for (let left = TRIES_AT_MOST; left > 0; left--) {
+      if ((await end({ grantId, reason, at, clientId: clientId ?? null })).length > 0) return 'ended'
+      const [row] = await owner({ id: grantId })
+      if (!row) return 'unknown'
+      if (clientId !== undefined && row.client_id !== clientId) return 'foreign'
+      // A standby was promoted meanwhile, and lacks the ending that the first statement found.
+      if (row.ended_at === null) continue
+      await confirm({ grantId })
+      return 'ended_before'
+    }
+    throw new StoreUnavailable('other requests keep changing the grant')
   }
+  return { endGrant: (...call) => endings.run(`${call[0]} ${call[3] ?? ''}`, () => endGrant(...call)) }
 }
 
 function prepareReadOfState(connection: Connection) {
