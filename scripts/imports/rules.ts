@@ -156,7 +156,7 @@ export const importRules: readonly ImportRule[] = [
       oauth look wallet keys domain/model domain/clients domain/resources domain/consent domain/audit
       domain/activity domain/maintenance domain/operators
     `,
-      others: 'typebox node:crypto node:util',
+      others: 'node:crypto node:util',
     },
   ),
   rule('src/admin', 'the HTTP side of the operations: the admin API, on a listener of its own, and its OpenAPI document', {
@@ -164,7 +164,7 @@ export const importRules: readonly ImportRule[] = [
       oauth domain/endings domain/model domain/consent domain/tokens domain/maintenance domain/operators operations ops/http
       ops/metrics pages
     `,
-    others: '@fastify/swagger fastify typebox node:http node:https',
+    others: '@fastify/swagger fastify node:http node:https',
   }),
   rule('src/console', 'the pages for operators, on the listener of the admin API', {
     ours: `

@@ -1,5 +1,5 @@
 /** The answers and the refusals of an operation, for the OpenAPI document. */
-import { type TSchema, Type } from 'typebox'
+import { type JsonSchema, Type } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
 import { nameSchema, refTo } from '../operations/schemas.ts'
 import { wordsOf } from './problem.ts'
@@ -51,7 +51,7 @@ function refusalsOf({ checksState, mayConflict, namesRecord }: Operation, { hasI
   ]
 }
 
-function answer(description: string, schema: TSchema | null): object {
+function answer(description: string, schema: JsonSchema | null): object {
   return schema === null ? { type: 'null', description } : { description, content: { 'application/json': { schema } } }
 }
 

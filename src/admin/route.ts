@@ -1,12 +1,12 @@
 /** The route of an operation: its path, its validation, its access check, its answers and its entry of the OpenAPI document. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type TSchema, Type } from 'typebox'
 import { type Authorized, authorizeOperator } from '../domain/operators/authorize-operator.ts'
 import { currentNonce } from '../domain/tokens/dpop.ts'
 import { presentedToken } from '../oauth/bearer-token.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { subjectOf } from '../operations/all.ts'
 import { cursorsOf, placesIn } from '../operations/cursor.ts'
+import { type JsonSchema, Type } from '../operations/json-schema.ts'
 import type { Members } from '../operations/members/member.ts'
 import {
   type Call,
@@ -83,7 +83,7 @@ function schemaOf(operation: Operation, url: string) {
   }
 }
 
-const IF_MATCH: Record<string, TSchema> = {
+const IF_MATCH: Record<string, JsonSchema> = {
   'if-match': Type.Optional(
     Type.String({
       maxLength: 100,
@@ -91,7 +91,7 @@ const IF_MATCH: Record<string, TSchema> = {
     }),
   ),
 }
-const IDEMPOTENCY_KEY: Record<string, TSchema> = {
+const IDEMPOTENCY_KEY: Record<string, JsonSchema> = {
   'idempotency-key': Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]{16,100}$',

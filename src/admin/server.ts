@@ -38,6 +38,14 @@ export function createAdminServer(admin: Admin, addConsole: AddConsole): Fastify
       routerOptions: { maxParamLength: PARAMETER_AT_MOST },
       exposeHeadRoutes: false,
       requestTimeout: 30_000,
+      schemaController: {
+        compilersFactory: {
+          // The declared type is that of the validators that Fastify brings, which are not loaded.
+          buildValidator: () => compileSchema as never,
+          // The handlers build exactly what the schemas describe; a test compares both.
+          buildSerializer: () => () => JSON.stringify,
+        },
+      },
     },
   )
   server.removeContentTypeParser('text/plain')
@@ -56,10 +64,6 @@ export function createAdminServer(admin: Admin, addConsole: AddConsole): Fastify
 
   void server.register(async (scope) => {
     await describeOperations(scope, admin)
-    // After `describeOperations`: adding schemas replaces the compilers.
-    scope.setValidatorCompiler(compileSchema)
-    // The handlers build exactly what the schemas describe; a test compares both.
-    scope.setSerializerCompiler(() => JSON.stringify)
     protectedResourceRoute(scope, admin)
     openapiRoute(scope)
     for (const operation of operations) addRoute(scope, admin, service, operation)

@@ -1,20 +1,19 @@
 /** Validation of requests by their schemas. */
 import type { FastifySchemaCompiler } from 'fastify'
-import type { TSchema } from 'typebox'
-import { compileCheck } from '../operations/check-input.ts'
+import { checkValue } from '../operations/check-input.ts'
+import type { JsonSchema } from '../operations/json-schema.ts'
 import { Problem } from './problem.ts'
 
-export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const check = compileCheck(schema, (pointer) => placeOf(httpPart, pointer))
+export const compileSchema: FastifySchemaCompiler<JsonSchema> = ({ schema, httpPart }) => {
   return (data: unknown) => {
     const value = httpPart === 'querystring' ? readQuery(schema, data) : data
-    const faults = check(value)
+    const faults = checkValue(schema, value, (pointer) => placeOf(httpPart, pointer))
     return faults.length === 0 ? { value } : { error: new Problem('invalid_request', 'The request has faults.', faults) }
   }
 }
 
 /** The values of a query are texts. Texts that are numbers or booleans in JSON are converted. The schema refuses any other text. */
-function readQuery(schema: TSchema, data: unknown): unknown {
+function readQuery(schema: JsonSchema, data: unknown): unknown {
   const types = (schema as { properties?: Record<string, { type?: string } | undefined> }).properties ?? {}
   const values = Object.entries(data as Record<string, unknown>).map(([name, value]) => [name, valueOf(types[name]?.type, value)])
   return Object.fromEntries(values)

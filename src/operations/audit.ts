@@ -1,8 +1,8 @@
 /** Searches the audit trail. */
-import { Type } from 'typebox'
 import { searchAudit as search } from '../domain/audit/search.ts'
 import type { AuditLine } from '../domain/model/audit-store.ts'
 import { WALLET, walletOf } from './grants.ts'
+import { Type } from './json-schema.ts'
 import type { Member, Option } from './members/member.ts'
 import { column, columns, type RecordKind, readPage, type Subject } from './operation.ts'
 import { nameSchema, time } from './schemas.ts'
@@ -30,7 +30,7 @@ const auditLineSchema = nameSchema(
       resource: auditText,
       request_id: auditText,
       network: Type.Optional(Type.String({ description: "The first part of the caller's address." })),
-      details: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]))),
+      details: Type.Optional(Type.Record(Type.Union([Type.String(), Type.Number()]))),
       hash: Type.String({ description: 'SHA-256 over the hash of the line before and this line, base64url.' }),
     },
     { description: 'A line of the audit trail. A member without a value is absent.' },

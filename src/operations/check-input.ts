@@ -1,6 +1,5 @@
 /** Checks what a caller gave against the members of an operation. */
-import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { findSchemaFaults, type JsonSchema } from './json-schema.ts'
 import type { Members } from './members/member.ts'
 import type { Operation } from './operation.ts'
 import { invalid } from './refusal.ts'
@@ -9,16 +8,11 @@ import { inputSchema } from './schemas.ts'
 /** A refusal lists at most this many faults. */
 const FAULTS_AT_MOST = 20
 
-/** A function from a value to its faults. `placeOf` names a member by its JSON pointer. */
-export function compileCheck(schema: TSchema, placeOf: (pointer: string) => string): (value: unknown) => string[] {
-  const compiled = Compile(schema)
-  return (value) => {
-    const withNul = membersWithNul(value)
-    if (compiled.Check(value) && withNul.length === 0) return []
-    const faults = compiled.Errors(value).map(({ instancePath, message }) => `${placeOf(instancePath)} ${message}.`)
-    faults.push(...withNul.map((name) => `${placeOf(`/${name}`)} contains NUL.`))
-    return [...new Set(faults)].slice(0, FAULTS_AT_MOST)
-  }
+/** The faults of a value, as sentences. `placeOf` names a member by its JSON pointer. */
+export function checkValue(schema: JsonSchema, value: unknown, placeOf: (pointer: string) => string): string[] {
+  const faults = findSchemaFaults(schema, value).map(({ pointer, words }) => `${placeOf(pointer)} ${words}.`)
+  faults.push(...membersWithNul(value).map((name) => `${placeOf(`/${name}`)} contains NUL.`))
+  return [...new Set(faults)].slice(0, FAULTS_AT_MOST)
 }
 
 /** PostgreSQL cannot store NUL. Texts further inside of a body have rules of their own. */
@@ -27,14 +21,10 @@ function membersWithNul(value: unknown): string[] {
   return members.filter(([, text]) => typeof text === 'string' && text.includes('\0')).map(([name]) => name)
 }
 
-const checks = new Map<string, (value: unknown) => string[]>()
-
 /** Throws a refusal with all faults. */
 export function checkInput(operation: Operation, input: Members): void {
   const schema = inputSchema(operation)
   if (!schema) return
-  const check = checks.get(operation.id) ?? compileCheck(schema, (pointer) => pointer.slice(1) || 'The input')
-  checks.set(operation.id, check)
-  const faults = check(input)
+  const faults = checkValue(schema, input, (pointer) => pointer.slice(1) || 'The input')
   if (faults.length > 0) throw invalid(faults)
 }

@@ -1,5 +1,4 @@
 /** The registered clients. */
-import { Type } from 'typebox'
 import { setClientLogo as storeLogo } from '../domain/clients/client-logo.ts'
 import { CLIENTS_IN_TABLE, type ClientRow, readClientTable } from '../domain/clients/client-table.ts'
 import { createClientOnce } from '../domain/clients/idempotent-client.ts'
@@ -12,6 +11,7 @@ import type { NewJob } from '../domain/operators/jobs.ts'
 import { CLIENT_LOGO, type Logo, readLogoUri } from '../look/logo.ts'
 import { requireOwnerFor, requireOwnerIfOperator } from './access.ts'
 import { jobRecord, jobs } from './jobs.ts'
+import { Type } from './json-schema.ts'
 import {
   type Arrangement,
   arrangeItems,
@@ -277,7 +277,7 @@ export const getSetupOfClient = get<Setup>({
   description: 'The secret is not in the answer. The code reads the values from the environment.',
   answers: { done: 'The values and the code.' },
   output: Type.Object({
-    environment: Type.Record(Type.String(), Type.String()),
+    environment: Type.Record(Type.String()),
     snippets: Type.Array(Type.Object({ library: Type.String(), language: Type.String(), code: Type.String() })),
   }),
   command: {

@@ -1,6 +1,6 @@
 /** The delivery log of a webhook: the last attempts, with the response to each. */
-import { Type } from 'typebox'
 import { ATTEMPTS_AT_MOST, type Attempt, type LoggedAttempt } from '../domain/model/webhook-store.ts'
+import { Type } from './json-schema.ts'
 import { type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { notFound } from './refusal.ts'
 import { fieldsOf, nameSchema, textOrNull, time } from './schemas.ts'

@@ -1,5 +1,4 @@
 /** Grants of users: reads and ends them. */
-import { Type } from 'typebox'
 import { endOneGrant } from '../domain/consent/end-grants.ts'
 import { countMatching } from '../domain/consent/end-matching.ts'
 import { type PagePlace, readGrantPage } from '../domain/consent/list-grants.ts'
@@ -10,6 +9,7 @@ import { conditionsOf, matchingOf } from '../domain/operators/jobs.ts'
 import { type Address, parseAddress, shortenAddress } from '../wallet/address.ts'
 import { COUNTED_AT_MOST } from './clients.ts'
 import { type JobRecord, jobRecord, jobs } from './jobs.ts'
+import { Type } from './json-schema.ts'
 import type { Member, Members } from './members/member.ts'
 import { type Call, column, columns, type RecordKind, type Subject } from './operation.ts'
 import { conflict, invalid, notFound } from './refusal.ts'
@@ -30,7 +30,7 @@ const grantFields = fieldsOf<GrantAt>()({
   scopes: [Type.Array(Type.String()), ({ scopes }) => scopes],
   resources: [Type.Array(Type.String({ maxLength: 2000 })), ({ resources }) => resources],
   scopes_by_resource: [
-    Type.Union([Type.Record(Type.String(), Type.Array(Type.String())), Type.Null()], {
+    Type.Union([Type.Record(Type.Array(Type.String())), Type.Null()], {
       description: 'The scopes of each resource; null if every resource has every scope.',
     }),
     ({ scopesByResource }) => scopesByResource,

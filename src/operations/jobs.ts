@@ -1,7 +1,7 @@
 /** Long work that operators and users started. */
-import { Type } from 'typebox'
 import type { Job } from '../domain/model/records.ts'
 import { readJob, readJobs } from '../domain/operators/jobs.ts'
+import { Type } from './json-schema.ts'
 import type { Members } from './members/member.ts'
 import type { RecordKind, Subject } from './operation.ts'
 import { fieldsOf, nameSchema, textOrNull, time, timeOrNull, uuid } from './schemas.ts'

@@ -1,5 +1,4 @@
 /** The kinds, states and times of the keys. No operation returns key material. */
-import { Type } from 'typebox'
 import {
   type KeyKeeping,
   keyState,
@@ -8,6 +7,7 @@ import {
   rotateKey as rotate,
 } from '../domain/maintenance/keep-keys.ts'
 import type { KeyKind, KeyRecord as StoredKey } from '../keys/key-ring.ts'
+import { Type } from './json-schema.ts'
 import type { Members } from './members/member.ts'
 import { column, columns, type RecordKind, type Subject } from './operation.ts'
 import { conflict, notFound } from './refusal.ts'

@@ -3,8 +3,8 @@
  * (`all.ts`), so a new operation has a route, an entry of the OpenAPI document, a page and a command.
  */
 import { createHash } from 'node:crypto'
-import type { TSchema } from 'typebox'
 import type { AdminScope } from '../domain/operators/roles.ts'
+import type { JsonSchema } from './json-schema.ts'
 import { type Member, type Members, type RecordMember, type Shown, textOf } from './members/member.ts'
 import { Refusal } from './refusal.ts'
 import { type Act, type Actor, requireScope, type Service } from './service.ts'
@@ -134,9 +134,9 @@ export type Operation<Input = never, Output = unknown> = {
   /** the description of each answer of the API. `created` and `started` answer a call that created a record or started work. */
   answers: { done?: string; created?: string; started?: string }
   /** the schema of the output; null if there is none */
-  output: TSchema | null
+  output: JsonSchema | null
   /** the schema of the output of a call that started work; `output` unless given */
-  startedOutput?: TSchema
+  startedOutput?: JsonSchema
   /** true if the list is read page by page */
   isPaged?: true
   /** true if the state of the record can be named (If-Match) */
@@ -178,7 +178,7 @@ export type Display = {
 }
 
 /** A schema that the API's document names. */
-export type NamedSchema = TSchema & { $id: string }
+export type NamedSchema = JsonSchema & { $id: string }
 
 /** A kind of records. */
 export type RecordKind = {

@@ -1,5 +1,4 @@
 /** The list of operators. Only owners change the list. */
-import { Type } from 'typebox'
 import { OPERATOR_ROLES, type Operator, type OperatorRole } from '../domain/model/records.ts'
 import {
   OPERATORS_AT_MOST,
@@ -11,6 +10,7 @@ import {
   walletOrClientOf,
 } from '../domain/operators/operators.ts'
 import { requireStillOwner } from './access.ts'
+import { Type } from './json-schema.ts'
 import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
 import { type Members, membersOf } from './members/member.ts'
 import { operatorMembers, ROLE_WORDS } from './members/operator-members.ts'

@@ -1,7 +1,7 @@
 /** The JSON Schemas of inputs and outputs, derived from the members. Times are epoch seconds. */
-import { type TSchema, Type } from 'typebox'
 import { ENTRIES_AT_MOST } from '../domain/clients/client-faults.ts'
 import { CLIENT_LOGO_URI_AT_MOST } from '../look/logo.ts'
+import { type JsonSchema, Type } from './json-schema.ts'
 import type { Member, RecordMembers } from './members/member.ts'
 import type { Kind, NamedSchema, Operation } from './operation.ts'
 
@@ -15,8 +15,10 @@ const LATEST = 253_402_300_799
 const LONGEST = 2000
 const CLOSED = { additionalProperties: false } as const
 
-type Fields<Stored> = Readonly<Record<string, readonly [schema: TSchema, read: (stored: Stored) => unknown]>>
-type RecordOf<Own> = { [Name in keyof Own]: Own[Name] extends readonly [TSchema, (stored: never) => infer Value] ? Value : never }
+type Fields<Stored> = Readonly<Record<string, readonly [schema: JsonSchema, read: (stored: Stored) => unknown]>>
+type RecordOf<Own> = {
+  [Name in keyof Own]: Own[Name] extends readonly [JsonSchema, (stored: never) => infer Value] ? Value : never
+}
 
 /** What the API returns of a stored record besides its members: for each name, the schema and the function that reads the value. */
 export function fieldsOf<Stored>() {
@@ -33,22 +35,22 @@ function mapValues<Value, Result>(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
 }
 
-export function nameSchema(name: string, schema: TSchema): NamedSchema {
+export function nameSchema(name: string, schema: JsonSchema): NamedSchema {
   return { ...schema, $id: name }
 }
 
 /** A reference to a named schema. */
-export function refTo({ $id }: { $id: string }): TSchema {
+export function refTo({ $id }: { $id: string }): JsonSchema {
   return { $ref: `${$id}#` }
 }
 
 /** All records of a list. */
-export function listOf(item: { $id: string }): TSchema {
+export function listOf(item: { $id: string }): JsonSchema {
   return Type.Object({ items: Type.Array(refTo(item)) })
 }
 
 /** A page of a list. */
-export function pageOf(item: { $id: string }): TSchema {
+export function pageOf(item: { $id: string }): JsonSchema {
   return Type.Object({
     items: Type.Array(refTo(item)),
     next: Type.Union([Type.String(), Type.Null()], {
@@ -86,7 +88,7 @@ const pageMembers = {
 }
 
 /** What a caller gives besides the id of the record; null if the operation takes nothing. */
-export function inputSchema({ input, kind, isPaged }: Pick<Operation, 'input' | 'kind' | 'isPaged'>): TSchema | null {
+export function inputSchema({ input, kind, isPaged }: Pick<Operation, 'input' | 'kind' | 'isPaged'>): JsonSchema | null {
   if (!input && !isPaged) return null
   const properties = (input ?? []).map((member) => {
     const schema = givenSchema(member, kind)
@@ -97,7 +99,7 @@ export function inputSchema({ input, kind, isPaged }: Pick<Operation, 'input' | 
 }
 
 /** A text of a query is not empty. */
-function givenSchema(member: Member, kind: Kind): TSchema {
+function givenSchema(member: Member, kind: Kind): JsonSchema {
   const { shape, longest: maxLength = LONGEST, words } = member
   const described = words === undefined ? {} : { description: words }
   if (shape.kind === 'text' && !shape.choices && (kind === 'list' || kind === 'act'))
@@ -106,17 +108,17 @@ function givenSchema(member: Member, kind: Kind): TSchema {
 }
 
 /** A record as the API returns it. */
-export function recordSchema(table: RecordMembers, others: Record<string, TSchema>): TSchema {
+export function recordSchema(table: RecordMembers, others: Record<string, JsonSchema>): JsonSchema {
   const properties = Object.values(table).map((member) => [member.name, schemaOf(member)] as const)
   return Type.Object({ ...Object.fromEntries(properties), ...others })
 }
 
-function schemaOf({ shape, nullable }: Member): TSchema {
+function schemaOf({ shape, nullable }: Member): JsonSchema {
   const schema = schemaOfShape(shape)
   return nullable ? Type.Union([schema, Type.Null()]) : schema
 }
 
-function schemaOfShape(shape: Member['shape']): TSchema {
+function schemaOfShape(shape: Member['shape']): JsonSchema {
   switch (shape.kind) {
     case 'text':
       return shape.choices ? Type.Enum([...shape.choices]) : Type.String({ maxLength: LONGEST })

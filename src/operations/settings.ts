@@ -1,5 +1,5 @@
 /** The settings in force of the process that answers. Settings are changed in the environment, and a change needs a restart. */
-import { Type } from 'typebox'
+import { Type } from './json-schema.ts'
 import type { Members } from './members/member.ts'
 import { column, columns, type RecordKind, type Subject } from './operation.ts'
 import { fieldsOf, nameSchema, textOrNull } from './schemas.ts'

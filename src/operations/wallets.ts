@@ -1,6 +1,6 @@
 /** Wallets: finds one by the beginning of its address or by its name, and lists its latest refused sign-ins. */
-import { Type } from 'typebox'
 import { walletOf } from './grants.ts'
+import { Type } from './json-schema.ts'
 import { column, type RecordKind, readPage, type Subject } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { fieldsOf, nameSchema, refTo, time, walletSchema } from './schemas.ts'

@@ -1,12 +1,12 @@
 /** Webhooks: the servers that receive the lines of the audit trail. */
 import { randomUUID } from 'node:crypto'
-import { Type } from 'typebox'
 import { calledUriFault } from '../domain/clients/client-called-uri.ts'
 import { recordedEvents } from '../domain/model/audit-events.ts'
 import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook, type WebhookProgress } from '../domain/model/webhook-store.ts'
 import { newStandardSecret, standardSecretText } from '../keys/standard-webhook.ts'
 import { nearest } from '../oauth/nearest.ts'
 import { type DeliveryRecord, deliverySchema, testRecord } from './deliveries.ts'
+import { Type } from './json-schema.ts'
 import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
 import {
   byKey,
