@@ -28,13 +28,13 @@ async function deadlocksOf({ sql }: PostgresDatabase): Promise<number> {
   return Number(row?.deadlocks)
 }
 
-/** Repeats what found no free connection in time, which a busy machine can cause. An attempt that is repeated has the same result. */
+/** Repeats what was refused before it was sent, which a busy machine can cause. An attempt that is repeated has the same result. */
 async function whenFree<Result>(run: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await run()
     } catch (error) {
-      if (!(error instanceof StoreUnavailable && error.message.includes('no connection became free'))) throw error
+      if (!(error instanceof StoreUnavailable && error.message.startsWith('PostgreSQL is too slow'))) throw error
     }
   }
 }
