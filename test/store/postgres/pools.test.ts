@@ -61,6 +61,16 @@ test('If a server allows a node one connection, reads and changes share it', asy
   }
 })
 
+test('If a server allows a node one connection, 300 reads at once share it, and the node does not open a connection for each of them', async () => {
+  let opened = 0
+  const address = await proxied(await newDatabaseOfOneConnection(), { onOpen: () => void opened++ })
+  const connection = new Connection(address, 'given')
+  onTestFinished(() => connection.close())
+  const outcomes = await Promise.allSettled(Array.from({ length: 300 }, () => connection.query('SELECT 1 AS one')))
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
+  expect(opened).toBeLessThan(20)
+})
+
 test('After a server refused a connection, a node opens none for a second, and sends its statements over the open ones', async () => {
   let opened = 0
   const address = await proxied(await newDatabaseOfOneConnection(), { onOpen: () => void opened++ })

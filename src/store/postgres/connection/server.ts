@@ -20,7 +20,8 @@ export type Session = { query<Row = Record<string, unknown>>(text: string, value
 
 /** The caller must release the client. With `true` the connection is closed; otherwise the pool uses the connection again. */
 type Checked = CheckedClient & { release(close?: boolean): void }
-type SidePool = { pool: pg.Pool; size: number; open: number }
+/** `waiting`: the functions that refuse the callers that wait for a connection. */
+type SidePool = { pool: pg.Pool; size: number; open: number; waiting: Set<(error: Error) => void> }
 
 export class Server {
   readonly since = performance.now()
@@ -29,7 +30,6 @@ export class Server {
   readonly #address: ServerAddress
   /** one pool for both if only one connection is allowed */
   readonly #pools: Record<Side, SidePool>
-  readonly #waiting = new Set<(error: Error) => void>()
   #refusedUntil = 0
   #closing: Promise<unknown> | null = null
 
@@ -45,6 +45,7 @@ export class Server {
     const side: SidePool = {
       size,
       open: 0,
+      waiting: new Set(),
       pool: new pg.Pool({
         Client: class extends CheckedClient {
           constructor() {
@@ -114,13 +115,14 @@ export class Server {
    * free in time.
    */
   #acquire(side: Side, deadline: number): Promise<Checked> {
-    const pool = this.#poolOf(side)
+    const chosen = this.#poolOf(side)
+    const { pool, waiting } = chosen
     const isFull = pool.totalCount >= pool.options.max
     const { promise, resolve, reject } = Promise.withResolvers<Checked>()
     const giveUp = (error: Error) => {
       if (error instanceof NotSent) this.#refusedUntil = performance.now() + REFUSED_FOR_MS
       clearTimeout(timer)
-      this.#waiting.delete(giveUp)
+      waiting.delete(giveUp)
       reject(error)
     }
     const giveUpLate = () => {
@@ -130,11 +132,14 @@ export class Server {
     // A timer accepts 0 to 2^31 - 1 ms.
     const left = Math.max(0, Math.min(deadline - performance.now(), isFull ? WAIT_AT_MOST_MS : 2 ** 31 - 1))
     const timer = pool.idleCount > pool.waitingCount ? undefined : setTimeout(giveUpLate, left)
-    this.#waiting.add(giveUp)
+    waiting.add(giveUp)
     pool.connect((error, client) => {
       clearTimeout(timer)
-      const isLate = !this.#waiting.delete(giveUp)
-      if (error || !client) giveUp(new NotSent(error))
+      const isLate = !waiting.delete(giveUp)
+      if (error || !client) {
+        giveUp(new NotSent(error))
+        this.#stopOpening(chosen, error)
+      }
       // The pool passes the connection on within `release`. If thousands of statements gave up, the calls would exhaust the stack.
       else if (isLate) queueMicrotask(() => client.release())
       else resolve(client as unknown as Checked)
@@ -143,12 +148,22 @@ export class Server {
   }
 
   /** If the server refuses new connections, the statements share the open ones, and a side without a connection uses those of the other side. */
-  #poolOf(side: Side): pg.Pool {
+  #poolOf(side: Side): SidePool {
     const isRefused = performance.now() < this.#refusedUntil
     const own = this.#pools[side]
-    const { pool, size, open } = isRefused && own.open === 0 ? this.#pools[side === 'read' ? 'write' : 'read'] : own
+    const chosen = isRefused && own.open === 0 ? this.#pools[side === 'read' ? 'write' : 'read'] : own
+    const { pool, size, open } = chosen
     pool.options.max = isRefused ? Math.max(1, open) : size
-    return pool
+    return chosen
+  }
+
+  /**
+   * Otherwise the pool would open a connection for each caller that waits, one after the other. If this side has no connection, the callers are
+   * refused: their next attempt uses the connections of the other side.
+   */
+  #stopOpening({ pool, open, waiting }: SidePool, error: unknown): void {
+    pool.options.max = open
+    if (open === 0) for (const giveUp of waiting) giveUp(new NotSent(error))
   }
 
   get isConnected(): boolean {
@@ -157,8 +172,10 @@ export class Server {
 
   /** Closes idle connections at once, and each other connection when its statement has ended. Statements without a connection are not sent. */
   async close(): Promise<void> {
-    this.#closing ??= Promise.all([...new Set(Object.values(this.#pools))].map(({ pool }) => pool.end()))
-    for (const giveUp of this.#waiting) giveUp(new NotSent(new StoreUnavailable('the node left this PostgreSQL server')))
+    const sides = [...new Set(Object.values(this.#pools))]
+    this.#closing ??= Promise.all(sides.map(({ pool }) => pool.end()))
+    for (const { waiting } of sides)
+      for (const giveUp of waiting) giveUp(new NotSent(new StoreUnavailable('the node left this PostgreSQL server')))
     await this.#closing
   }
 }
