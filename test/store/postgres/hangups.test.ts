@@ -67,6 +67,20 @@ test('Searches at the same time share their connections, and after a failed sear
   expect(connections, 'after the pause').toBe(2)
 })
 
+test('A statement waits until its deadline for a server that accepts connections and sends nothing, and not for the search', async () => {
+  const silent = await listen(() => undefined)
+  const address = addressOf('postgres://nobody@127.0.0.1/nothing', 'connect_timeout=10')
+  const group = new ServerGroup({ ...address, servers: at(silent) })
+  const query = { name: '', text: 'SELECT', values: [] }
+  const send = () => group.run({ kind: 'read', query, attempt: 1, deadline: performance.now() + 100 })
+  const ended = vi.fn<(outcome: unknown) => unknown>((outcome) => outcome)
+  const search = group.find().then(ended, ended)
+  await expect(send()).rejects.toBeInstanceOf(NotSent)
+  expect(ended).not.toHaveBeenCalled()
+  for (const socket of open) socket.destroy()
+  expect(await search).toBeInstanceOf(NotSent)
+})
+
 test('Through a proxy that closes every seventh connection as a statement is sent, every refresh takes effect exactly once', async () => {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)

@@ -60,6 +60,14 @@ export class ServerGroup {
     return this.#search
   }
 
+  /** A search can take longer than a statement may wait: `connect_timeout`, and the checks of the connection. The search goes on. */
+  async #findBefore(deadline: number): Promise<Server> {
+    const { promise: isLate, reject } = Promise.withResolvers<never>()
+    const giveUp = () => reject(new NotSent(new StoreUnavailable('PostgreSQL could not be reached in time')))
+    const timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()))
+    return Promise.race([this.find(), isLate]).finally(() => clearTimeout(timer))
+  }
+
   get #searchPauseLeft(): number {
     return Math.max(0, this.#noSearchBefore - performance.now())
   }
@@ -104,7 +112,7 @@ export class ServerGroup {
 
   async #runOnce<Row>(attempt: Attempt): Promise<Row[]> {
     if (performance.now() > attempt.deadline) throw new StoreUnavailable('PostgreSQL is too slow')
-    const server = this.#server ?? (await this.find())
+    const server = this.#server ?? (await this.#findBefore(attempt.deadline))
     try {
       const rows = await server.send<Row>(attempt, attempt.deadline)
       // Another server may lack what this server returned, and the next statement runs on the other server.
