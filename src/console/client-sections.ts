@@ -13,12 +13,13 @@ ${section('Connect the app', setupContent(output), 'setup')}`
 }
 
 function setupContent(setup: Setup): Html {
-  const { snippets, environment } = setup
+  const { snippets, environment, note } = setup
   const secretNote =
     'CLIENT_SECRET' in environment &&
     html`<p class="fine">The secret is stored nowhere. Put in the one that was shown when it was made.</p>`
   return html`${withCopyButton(code('The values', environmentText(setup)), 'the values')}
 ${secretNote}
+${note && html`<p>${note}</p>`}
 ${snippets.map(
   ({ library, code: text }) =>
     html`<details class="fold"><summary>${library}</summary>${withCopyButton(code(library, text), `the code for ${library}`)}</details>`,

@@ -278,6 +278,7 @@ export const getSetupOfClient = get<Setup>({
   answers: { done: 'The values and the code.' },
   output: Type.Object({
     environment: Type.Record(Type.String()),
+    note: Type.Union([Type.String(), Type.Null()], { description: 'What the code needs and the client lacks, or null.' }),
     snippets: Type.Array(Type.Object({ library: Type.String(), language: Type.String(), code: Type.String() })),
   }),
   command: {
@@ -285,6 +286,7 @@ export const getSetupOfClient = get<Setup>({
     examples: [EXAMPLE],
     lines: (setup: Setup) => [
       environmentText(setup),
+      ...(setup.note === null ? [] : ['', `# ${setup.note}`]),
       ...setup.snippets.flatMap(({ library, code }) => ['', `# ${library}`, '', code.trimEnd()]),
     ],
     json: (setup: Setup) => setup,

@@ -7,7 +7,10 @@ import type { Client } from '../domain/model/records.ts'
 export type Snippet = { library: string; language: string; code: string }
 
 /** The values of a client, under the names that the code reads from the environment. */
-export type Setup = { environment: Readonly<Record<string, string>>; snippets: Snippet[] }
+export type Setup = { environment: Readonly<Record<string, string>>; note: string | null; snippets: Snippet[] }
+
+/** The scopes that every snippet requests. */
+const REQUESTED = ['openid', 'wallet']
 
 type Recipe = Snippet & {
   /** of the block in docs/guides/clients.md */
@@ -115,10 +118,12 @@ export const recipes: readonly Recipe[] = [
 /** The place of the secret, which is stored nowhere. */
 const SECRET = 'the secret of the client'
 
-export function setupOf(issuer: string, { id, type, redirectUris, authMethod }: Client): Setup {
+export function setupOf(issuer: string, { id, type, redirectUris, authMethod, scopes }: Client): Setup {
   const hasSecret = authMethod.startsWith('client_secret_')
   const [redirectUri] = redirectUris
   const wanted = hasSecret ? 'secret' : type === 'public' ? 'public' : 'keys'
+  const snippets = recipes.filter((recipe) => redirectUri !== undefined && recipe.for === wanted)
+  const missing = REQUESTED.filter((scope) => !scopes.includes(scope))
   return {
     environment: {
       ISSUER: issuer,
@@ -126,14 +131,18 @@ export function setupOf(issuer: string, { id, type, redirectUris, authMethod }: 
       ...(hasSecret && { CLIENT_SECRET: SECRET }),
       ...(redirectUri !== undefined && { REDIRECT_URI: redirectUri }),
     },
-    snippets: recipes
-      .filter((recipe) => redirectUri !== undefined && recipe.for === wanted)
-      .map(({ library, language, code }) => ({
-        library,
-        language,
-        code: wanted === 'public' ? withValues(code, issuer, id) : code,
-      })),
+    note: snippets.length > 0 && missing.length > 0 ? noteOf(missing) : null,
+    snippets: snippets.map(({ library, language, code }) => ({
+      library,
+      language,
+      code: wanted === 'public' ? withValues(code, issuer, id) : code,
+    })),
   }
+}
+
+function noteOf(missing: readonly string[]): string {
+  const [requested, lacking] = [REQUESTED, missing].map((scopes) => scopes.join(' and '))
+  return `The code requests the scopes ${requested}. This client lacks ${lacking}. Register what is missing, or change the code.`
 }
 
 /** An app in a browser reads no environment. */

@@ -68,7 +68,23 @@ test('The setup of a client in a browser has its values in the code, and that of
   expect(ofPage.snippets.map(({ library }) => library)).toEqual(['oidc-client-ts'])
   expect(ofPage.snippets[0]?.code).toContain(`const clientId = '${page.id}'`)
   const ofCaller = (await owner.call('GET', `/v1/clients/${owner.client.id}/setup`)).json()
-  expect(ofCaller).toEqual({ environment: { ISSUER: grantor.authUrl, CLIENT_ID: owner.client.id }, snippets: [] })
+  expect(ofCaller).toEqual({ environment: { ISSUER: grantor.authUrl, CLIENT_ID: owner.client.id }, note: null, snippets: [] })
+})
+
+test('The setup of a client names the scopes that its code requests and the client lacks', async ({
+  grantor,
+  owner,
+  visitor,
+}) => {
+  const redirectUris = ['https://notes.example.net/callback']
+  const note =
+    'The code requests the scopes openid and wallet. This client lacks wallet. Register what is missing, or change the code.'
+  const noteOf = async ({ id }: { id: string }) =>
+    ((await owner.call('GET', `/v1/clients/${id}/setup`)).json() as { note: string | null }).note
+  const lacking = await grantor.createClient({ redirectUris, scopes: ['enhancement', 'openid'] })
+  expect(await noteOf(lacking)).toBe(note)
+  expect((await visitor.get(`/console/clients/${lacking.id}`)).body).toContain(`<p>${note}</p>`)
+  expect(await noteOf(await grantor.createClient({ redirectUris, scopes: ['openid', 'wallet'] }))).toBeNull()
 })
 
 test.for(recipes)('The code for $library is a part of the block that tests run', (recipe) => {
