@@ -75,7 +75,8 @@ describe('Wrong command lines', () => {
     [['clients', 'show'], 'CLIENT_ID is missing'],
     [['clients', 'show', 'a', 'b'], '"b" is one argument too many'],
     [['clients', 'list', '--', '--json'], '"--json" is one argument too many'],
-    [['start', '--ports', '65531'], '--ports must be a port from 1 to 65530, the first of six, not "65531"'],
+    [['start', '--ports', '65531'], '--ports must be a port from 1024 to 65530, the first of six, not "65531"'],
+    [['start', '--ports', '80'], '--ports must be a port from 1024 to 65530, the first of six, not "80"'],
   ])('The wrong command line %j exits with 2, and the error names the fault', async (argv, message) => {
     const { exit, out, err } = await run(argv)
     expect([exit, out]).toEqual([2, ''])

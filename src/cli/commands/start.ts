@@ -133,7 +133,9 @@ type Ports = { auth: number; login: number; app: number; api: number; mcp: numbe
 
 function portsFrom(text: string): Ports {
   const first = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (first < 1 || first > 65_530) throw new UsageError(`--ports must be a port from 1 to 65530, the first of six, not "${text}"`)
+  // Ports below 1024 belong to the system. The origin of port 80 or 443 would have no port.
+  if (first < 1024 || first > 65_530)
+    throw new UsageError(`--ports must be a port from 1024 to 65530, the first of six, not "${text}"`)
   return { auth: first, login: first + 1, app: first + 2, api: first + 3, mcp: first + 4, admin: first + 5 }
 }
 
