@@ -31,7 +31,7 @@ export const doctor = defineCommand({
           check: 'settings',
           verdict: 'wrong',
           found,
-          remedy: 'See docs/reference/settings.md.',
+          remedy: 'Correct the setting (docs/reference/settings.md), and run this command with the environment of the services.',
         })),
       )
     } else {

@@ -1,5 +1,5 @@
 /** The database that the settings name, on either engine: opened, migrated, inspected. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { Settings } from '../../config/settings.ts'
 import type { SchemaStep, TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
@@ -22,7 +22,7 @@ const postgres = () => import('../../store/postgres/index.ts')
 export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): Promise<Store> {
   if (url.kind === 'postgres') return (await postgres()).openPostgresStore(withVersion(url), { storeClock })
   // Opening would create the file, and a mistyped path would then look like an empty database.
-  if (!existsSync(url.path)) throw new CommandError(`there is no database at ${url.path}; grantor migrate creates one`)
+  if (!fileExists(url.path)) throw new CommandError(`there is no database at ${url.path}; grantor migrate creates one`)
   return (await sqlite()).openSqliteStore(url.path, storeClock && { now: storeClock.now })
 }
 
@@ -39,7 +39,7 @@ export async function migrateDatabase(url: DatabaseUrl, at: number, report?: (li
 /** The applied and the pending steps; null if the file does not exist. The file is not created. */
 export async function databaseStatus(url: DatabaseUrl): Promise<DatabaseStatus | null> {
   if (url.kind === 'postgres') return (await postgres()).postgresMigrationStatus(withVersion(url))
-  return existsSync(url.path) ? (await sqlite()).sqliteMigrationStatus(url.path) : null
+  return fileExists(url.path) ? (await sqlite()).sqliteMigrationStatus(url.path) : null
 }
 
 /** The number of tables that `grantor migrate` would distribute on Citus. */
@@ -90,11 +90,21 @@ export async function countWaitingAuditLines(url: PostgresUrl) {
 
 /** Whether a database exists that may have been restored from a backup. */
 export function isThere(url: DatabaseUrl): boolean {
-  return url.kind === 'postgres' || existsSync(url.path)
+  return url.kind === 'postgres' || fileExists(url.path)
 }
 
 /** The database's location, without a password. */
 export function placeOf(url: DatabaseUrl): string {
   if (url.kind === 'sqlite') return url.path
   return `${url.servers.map(({ host, port }) => `${host}:${port}`).join(',')}/${url.database}`
+}
+
+/** Throws if the file may exist, but this user may not look. */
+function fileExists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new CommandError(`${path} cannot be read (${code}); run the command as the user of the service`)
+  }
 }

@@ -51,6 +51,8 @@ function readRoot(folder: string): string {
   try {
     root = readFileSync(path, 'utf8').trim()
   } catch (error) {
+    if (codeOf(error) === 'EACCES')
+      throw new CommandError(`${path} cannot be read (EACCES); run the command as the user of grantor start`)
     throw new CommandError(`${folder} holds no development store (${codeOf(error)}); grantor start --data ${folder} makes one`)
   }
   if (root.length < 43)

@@ -3,11 +3,12 @@ import { type Program, readSettings, type Settings } from '../../config/settings
 import { type CommandEnvironment, CommandError, EXIT } from '../terminal/command.ts'
 import { developmentEnvironment } from './development-store.ts'
 
+const SERVER_HINT = ' grantor init writes those of a new installation. On your own machine grantor start needs none.'
 // A hint for each program that does not use the store of `grantor start`.
 const HINTS: Partial<Record<Program, string>> = {
   start: '',
-  serve: ' On your own machine grantor start needs none.',
-  'login-server': ' On your own machine grantor start needs none.',
+  serve: SERVER_HINT,
+  'login-server': SERVER_HINT,
 }
 
 /**

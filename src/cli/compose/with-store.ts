@@ -66,6 +66,9 @@ export function failureOf(error: unknown): unknown {
     return new CommandError(
       'the keys in this database were made with another GRANTOR_SECRET; set that secret, or name it in GRANTOR_SECRET_PREVIOUS',
     )
-  if (error instanceof StoreUnavailable) return new CommandError(`the database cannot be used: ${error.message}`)
+  if (error instanceof StoreUnavailable)
+    return new CommandError(
+      `the database cannot be used: ${error.message}; check GRANTOR_DATABASE_URL, and the rights of this user`,
+    )
   return error
 }

@@ -59,7 +59,7 @@ export class Connection {
       this.#dataVersion = this.#writer.prepare('PRAGMA data_version')
       this.#checkpoints = new Checkpoints(file, this.#writer)
     } catch (error) {
-      throw new StoreUnavailable(`cannot open ${path}`, { cause: error })
+      throw new StoreUnavailable(`cannot open ${path} (${(error as Error).message})`, { cause: error })
     }
   }
 

@@ -17,7 +17,9 @@ export function isUnavailable(error: unknown): boolean {
 
 /** A `StoreUnavailable` if the file cannot be used now. Any other error is a defect and is returned as it is. */
 export function asUnavailable(error: unknown): unknown {
-  return isUnavailable(error) ? new StoreUnavailable('the SQLite file cannot be used', { cause: error }) : error
+  return isUnavailable(error)
+    ? new StoreUnavailable(`the SQLite file cannot be used (${(error as Error).message})`, { cause: error })
+    : error
 }
 
 /** The primary result code of a SQLite error, or -1 for any other error. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { symlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -92,10 +93,16 @@ describe('The command serve', () => {
     expect(one.err()).not.toMatch(/undici/)
   })
 
-  test('If the database is missing or was never migrated, serve exits with 1 and one line that names grantor migrate', async () => {
+  test('If the database is missing, cannot be read or was never migrated, serve exits with 1 and one line that names the reason or grantor migrate', async () => {
     const one = launchForTest(['serve'], env)
     expect((await one.ended()).code).toBe(1)
     expect(one.err()).toMatch(/^grantor: there is no database at .*grantor migrate.*\n$/)
+    // A permission that is missing is EACCES, which root does not get.
+    const loop = `${path}-loop`
+    symlinkSync(loop, loop)
+    const unreadable = launchForTest(['serve'], { ...env, GRANTOR_DATABASE_URL: `sqlite:${loop}` })
+    expect((await unreadable.ended()).code).toBe(1)
+    expect(unreadable.err()).toMatch(/^grantor: .* cannot be read \(ELOOP\).*\n$/)
     new DatabaseSync(path).close()
     const other = launchForTest(['serve'], env)
     expect((await other.ended()).code).toBe(1)

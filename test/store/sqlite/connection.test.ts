@@ -173,7 +173,7 @@ test('A file that cannot be opened fails with StoreUnavailable, which names the 
   const path = await newSqlitePath()
   expect(() => new Connection(join(path, 'below/grantor.sqlite'))).toThrow(StoreUnavailable)
   mkdirSync(path)
-  expect(() => new Connection(path)).toThrow(`cannot open ${path}`)
+  expect(() => new Connection(path)).toThrow(`cannot open ${path} (unable to open database file)`)
   writeFileSync(
     `${path}-text`,
     'This is a text, long enough to be taken for the head of a database file of SQLite, but it is none.'.repeat(9),
