@@ -69,8 +69,11 @@ const kind: RecordKind = {
   displays: [
     ...columns('grant_id', 'wallet', 'client_id', 'scopes'),
     column('SINCE', 'created_at', 'time'),
-    // For a grant that has ended, the reason.
-    { ...column('STATE', 'state'), shown: ({ state, end_reason: reason }) => String(reason ?? state) },
+    // For a grant that has ended, also the reason.
+    {
+      ...column('STATE', 'state'),
+      shown: ({ state, end_reason: reason }) => [state, reason].filter((part) => typeof part === 'string').join(': '),
+    },
   ],
   empty: { page: 'No grant matches.', terminal: 'No grant matches.' },
 }
@@ -123,9 +126,9 @@ export const listGrants = list<{ wallet?: string; client_id?: string; active?: b
   ],
   isPaged: true,
   command: {
-    words: 'Lists grants (wallet, client, scopes), the newest first; the active grants of a wallet by client.',
+    words: 'Lists grants with their wallet, client and scopes.',
     about:
-      'Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
+      'The newest grants come first; with --wallet and --living the grants are in the order of their clients. STATE is active, expired or, if a grant has ended, ended with the reason (docs/reference/errors.md). Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
     examples: ['--living --client 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20', '--all --json > grants.json'],
     stream: { json: 'array', hasAll: true },
   },

@@ -52,7 +52,13 @@ export function environmentLines({ environment }: CommandWords, output: unknown)
 function recordLines(subject: Subject, record: Members): string[] {
   const displays = factDisplays(subject)
   if (displays.length > 0) return facts(displays.flatMap((display) => factsOf(display, record)))
-  return facts(Object.entries(record).map(([name, value]) => [name, textOf(value)] as const))
+  return facts(Object.entries(record).flatMap(([name, value]) => rawFacts(name, value)))
+}
+
+function rawFacts(name: string, value: unknown): (readonly [string, string])[] {
+  if (value === null) return []
+  if (typeof value === 'number' && name.endsWith('_at')) return [[name, time(value)]]
+  return [[name, Array.isArray(value) ? value.map(textOf).join(' ') : textOf(value)]]
 }
 
 function factDisplays({ displays = [] }: Subject): Display[] {

@@ -160,7 +160,7 @@ export const endReasons = {
   too_many_revoked_tokens: 'The client revoked more than 64 access tokens one by one.',
   operator: 'The operator ended the grant with `grantor grants revoke`.',
   client_deleted: 'The operator deleted the client.',
-  user: 'The user ended the app or everything on the account page.',
+  user: 'The user ended the app or everything on the account page, or switched off a scope of the grant at a sign-in.',
   consent_missing: 'The consent was withdrawn, or the client now needs a signed one.',
   wallet_changed: 'The contract wallet has other owners now.',
   restored: 'The database was restored from a backup, and the operator ended what was uncertain.',

@@ -155,6 +155,8 @@ describe('The command grants revoke', () => {
       end_reason: 'operator',
       ended_at: NOW,
     })
+    expect((await run(['grants', 'list'], env, NOW)).out).toMatch(new RegExp(`${one} .* ended: operator$`, 'm'))
+    expect((await run(['grants', 'show', one], env, NOW)).out).toMatch(/^ {2}ended_at +\d{4}-\d\d-\d\dT[\d:]+Z$/m)
   })
 
   test('The command grants revoke also withdraws the receipts of the wallet, for one client or for all clients', async () => {
