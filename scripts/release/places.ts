@@ -10,6 +10,7 @@ export const places: readonly { file: string; pattern: RegExp }[] = [
   { file: 'ops/helm/grantor/values-sqlite.yaml', pattern: new RegExp(`^ {2}tag: ${NUMBER}$`, 'gm') },
   { file: 'ops/helm/grantor/values-postgresql.yaml', pattern: new RegExp(`^ {2}tag: ${NUMBER}$`, 'gm') },
   { file: 'docs/operating/install.md', pattern: new RegExp(`\\bgrantor[-:]${NUMBER}`, 'g') },
+  { file: 'docs/guides/testing.md', pattern: new RegExp(`\\bgrantor:${NUMBER}`, 'g') },
   { file: 'docs/operating/walletconnect.md', pattern: new RegExp(`@grantor/walletconnect@${NUMBER}`, 'g') },
   {
     file: 'docs/reference/admin-openapi.json',

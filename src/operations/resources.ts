@@ -82,7 +82,7 @@ const createResource = create<Members, ResourceRecord>({
   output: refTo(kind.schemas[0]),
   command: {
     about: [
-      'A resource is an API for which the service issues access tokens. A registered resource has exactly the scopes that are named here, besides those of the service (openid, wallet) and, for registered clients, those in GRANTOR_SCOPE_DESCRIPTIONS. All other scopes that are named here are granted only for resources that name them. Clients that are not registered may request only registered resources that are open to them.',
+      'A resource is an API for which the service issues access tokens. A registered resource has exactly the scopes that are named here, besides those of the service (openid, wallet, profile) and, for registered clients, those in GRANTOR_SCOPE_DESCRIPTIONS. Every other scope that is named here is granted only for the resources that name the scope. Clients that are not registered may request only registered resources that are open to them.',
       'Clients can be registered for a resource that is not in this registry: grantor clients create --resource.',
     ],
     examples: [
