@@ -11,7 +11,9 @@ export async function checkServiceClocks(site: Site): Promise<Found[]> {
       const probed = await site.probe(server)
       const name = server === 'auth' ? 'grantor serve' : 'grantor login-server'
       if ('problem' in probed) return unchecked(`the clock of ${name} could not be read`, 'See the check of the proxies.')
-      return judge(name, probed.answer.now - (probed.sentAt + probed.takenMs / 2000))
+      // The service read its clock at an unknown time between the request and the answer.
+      const half = probed.takenMs / 2000
+      return judge(name, probed.answer.now - (probed.sentAt + half), half)
     }),
   )
 }
@@ -20,8 +22,8 @@ export function checkDatabaseClock({ name, now, at }: { name: string; now: numbe
   return judge(name, now - at)
 }
 
-function judge(name: string, difference: number): Found {
-  const seconds = Math.abs(Math.round(difference))
+function judge(name: string, difference: number, uncertain = 0): Found {
+  const seconds = Math.round(Math.max(0, Math.abs(difference) - uncertain))
   const found = `the clock of ${name} is ${seconds} seconds ${difference > 0 ? 'ahead of' : 'behind'} this machine`
   const remedy = 'Run an NTP client (chrony or systemd-timesyncd) on both machines.'
   if (seconds >= HARMFUL) return wrong(found, remedy)
