@@ -337,6 +337,22 @@ test('Refreshes at the same time are one transaction of each machine, without a 
   for (const { id } of [locked, ...others]) expect(await generationOf(id)).toEqual([2])
 })
 
+test('A machine on which three refreshes exceed their time, because their rows are locked, is not away: a read and a refresh at once succeed', async () => {
+  const [other, ...grants] = [await untilDirect(1), await grantOn(1), await grantOn(1), await grantOn(1)]
+  const refresh = (grant: NewGrant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))
+  await using((cluster.workers[1] as PostgresServer).urlOf(database.name), async (sql) => {
+    await sql.unsafe('SET citus.enable_manual_changes_to_shards = on; BEGIN')
+    for (const { id } of grants) await sql.unsafe(`SELECT FROM grants_${await shardOf(id)} WHERE id = '${id}' FOR UPDATE`)
+    for (const { status } of await Promise.allSettled(grants.map(refresh))) expect(status).toBe('rejected')
+    // While a machine is away, one statement at a time is sent there.
+    expect(await Promise.all([store.grants.readGrant(other.id), refresh(other)])).toMatchObject([
+      { id: other.id },
+      { kind: 'rotated' },
+    ])
+    await sql.unsafe('ROLLBACK')
+  })
+})
+
 test('Reads of a locked shard wait, and delay no reads of the other shards of the machine', async () => {
   const [grant, other] = [await untilDirect(1), await grantOn(1)]
   while ((await shardOf(other.id)) === (await shardOf(grant.id))) Object.assign(other, await grantOn(1))

@@ -77,12 +77,14 @@ class Citus implements Cluster {
     if (!machine) return { group: this.#context.group, query }
     if (!direct)
       return { group: this.#planner(side), query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
+    // If the machine is connected directly, it reports a timeout itself, for example because a row is locked.
+    const isFailure = (error: unknown) => isOfMachine(error) && !(isTimeout(error) && direct.group.server)
     return {
       ...direct,
       excuses: isOfOtherMachine,
       within: (run) =>
         machine
-          .run(side, () => this.#runDirect(run, direct.group, attempt), isOfMachine)
+          .run(side, () => this.#runDirect(run, direct.group, attempt), isFailure)
           .catch((error: unknown) => {
             if (side === 'write' || attempt.batch || !isLockTimeout(error)) throw error
             // The read waits for the lock without occupying the machine's share of the pool.
