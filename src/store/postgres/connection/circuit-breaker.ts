@@ -12,8 +12,8 @@ export type BreakerOptions = {
  * trial, and the others are refused. A success closes the breaker.
  */
 export class CircuitBreaker {
+  isClosed = true
   readonly #options: BreakerOptions
-  #isClosed = true
   #failures = 0
   #failingSince = 0
   #running = 0
@@ -22,17 +22,13 @@ export class CircuitBreaker {
     this.#options = options
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
   /** `isFailure`: whether an error of the task is a failure of the server. Other errors neither open nor close the breaker. */
   async run<Result>(task: () => Promise<Result>, isFailure: (error: unknown) => boolean): Promise<Result> {
-    if (!this.#isClosed && this.#running > 0) throw new StoreUnavailable('PostgreSQL does not work at the moment')
+    if (!this.isClosed && this.#running > 0) throw new StoreUnavailable('PostgreSQL does not work at the moment')
     this.#running++
     try {
       const result = await task()
-      this.#isClosed = true
+      this.isClosed = true
       this.#failures = 0
       return result
     } catch (error) {
@@ -47,6 +43,6 @@ export class CircuitBreaker {
     const now = performance.now()
     if (this.#failures++ === 0) this.#failingSince = now
     const { opensAfter = 1, opensAfterMs = 0 } = this.#options
-    if (this.#failures >= opensAfter && now - this.#failingSince >= opensAfterMs) this.#isClosed = false
+    if (this.#failures >= opensAfter && now - this.#failingSince >= opensAfterMs) this.isClosed = false
   }
 }

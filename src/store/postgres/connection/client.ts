@@ -10,13 +10,14 @@ export class CheckedClient extends pg.Client {
   unreplicated = false
   /** see `ServerState` */
   instance = ''
-  readonly #startup: Record<string, string>
+  /** Replaces the method of `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
+  readonly getStartupConf: () => Record<string, string>
 
   constructor({ query_timeout: silenceAtMost, ...options }: pg.ClientConfig) {
     super(options)
     usePromises(this, silenceAtMost)
     const { user = '', database = '', application_name = '' } = options
-    this.#startup = { user, database, application_name }
+    this.getStartupConf = () => ({ user, database, application_name })
     // An `error` event without a listener would end the process. The running statement is rejected with the same error.
     this.on('error', () => undefined)
     this.on('notice', ({ routine }) => (this.unreplicated ||= routine === 'SyncRepWaitForLSN'))
@@ -26,11 +27,6 @@ export class CheckedClient extends pg.Client {
       attach(stream)
       catchUnreadable(stream)
     }
-  }
-
-  /** Overrides `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
-  getStartupConf(): Record<string, string> {
-    return this.#startup
   }
 }
 

@@ -37,10 +37,11 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Unreplicated) return 'unreplicated'
   if (error instanceof StoreUnavailable) return 'exhausted'
   const code = codeOf(error)
+  const severity = textOf(error, 'severity')
   // Only PostgreSQL's own errors have a code of five characters and a severity.
-  if (severityOf(error) === '') return 'lost'
+  if (severity === '') return 'lost'
   // A server that closes the connection sends FATAL. With ERROR the connection stays open: Citus forwards the error of another machine.
-  if (LOST.test(code)) return severityOf(error) === 'ERROR' && code !== '08P01' ? 'machine_lost' : 'lost'
+  if (LOST.test(code)) return severity === 'ERROR' && code !== '08P01' ? 'machine_lost' : 'lost'
   // The error of Citus when its own server was killed.
   if (code === 'XX000' && (error as Error).message.startsWith('postmaster was shut down')) return 'lost'
   // A table was distributed after Citus had planned the statement.
@@ -66,9 +67,6 @@ function unavailable(error: unknown): StoreUnavailable {
 }
 
 export const codeOf = (error: unknown): string => textOf(error, 'code')
-
-/** `ERROR`, `FATAL` or `PANIC`, in the language of the server; empty for errors that are not the server's. */
-const severityOf = (error: unknown): string => textOf(error, 'severity')
 
 function textOf(error: unknown, name: 'code' | 'severity'): string {
   const text = (error as Record<string, unknown> | null)?.[name]

@@ -12,11 +12,12 @@ import { type Attempt, PATIENCE_MS, ServerGroup } from './server-group.ts'
 const STATEMENTS_AT_MOST = 10_000
 
 export class Runner {
+  /** The cluster of which the database consists; null on plain PostgreSQL, and before the first search for a server. */
+  cluster: Cluster | null = null
   readonly #address: PostgresAddress
   readonly #group: ServerGroup
   /** the rows that are being changed */
   readonly #rows = new Map<string, Queue>()
-  #cluster: Cluster | null = null
   #statements = 0
   #closing: Promise<void> | null = null
   #whenIdle: (() => void) | null = null
@@ -25,11 +26,6 @@ export class Runner {
   constructor(address: PostgresAddress, purpose: Purpose) {
     this.#address = address
     this.#group = new ServerGroup(address, { purpose, accept: (server) => this.#accept(server) })
-  }
-
-  /** The cluster of which the database consists; null on plain PostgreSQL, and before the first search for a server. */
-  get cluster(): Cluster | null {
-    return this.#cluster
   }
 
   get server(): Server | null {
@@ -106,7 +102,7 @@ export class Runner {
   }
 
   #routeOf(attempt: Attempt, via: ServerGroup | undefined): Route | Promise<Route> {
-    if (this.#cluster && !via) return this.#cluster.routeOf(attempt)
+    if (this.cluster && !via) return this.cluster.routeOf(attempt)
     return { group: via ?? this.#group, query: attempt.query }
   }
 
@@ -124,17 +120,16 @@ export class Runner {
     const { checkMachines, openCluster } = await loadCluster()
     await checkMachines(server)
     const run = <Row>(statement: Statement, via?: ServerGroup) => this.run<Row>(statement, undefined, via)
-    this.#cluster ??= openCluster({ address: this.#address, group: this.#group, run })
+    this.cluster ??= openCluster({ address: this.#address, group: this.#group, run })
   }
 
   /** Refuses new statements, waits for the statements that are waiting or running, and closes the connections. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return (this.#closing ??= this.#close())
   }
 
   async #close(): Promise<void> {
     if (this.#statements > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
-    await Promise.all([this.#group.close(), this.#cluster?.close()])
+    await Promise.all([this.#group.close(), this.cluster?.close()])
   }
 }

@@ -28,6 +28,8 @@ export type ServerOptions = Partial<Pick<ServerAddress, 'purpose' | 'settings'>>
 }
 
 export class ServerGroup {
+  /** the server in use */
+  server: Server | null = null
   readonly #address: PostgresAddress
   readonly #options: ServerOptions
   /**
@@ -38,7 +40,6 @@ export class ServerGroup {
     read: new CircuitBreaker({ opensAfterMs: PATIENCE_MS }),
     write: new CircuitBreaker({ opensAfterMs: PATIENCE_MS }),
   }
-  #server: Server | null = null
   #search: Promise<Server> | null = null
   #noSearchBefore = 0
 
@@ -47,14 +48,10 @@ export class ServerGroup {
     this.#options = options
   }
 
-  get server(): Server | null {
-    return this.#server
-  }
-
   /** The server in use, or the one that a search finds. All callers share one search. After a failed search there is a pause without searches. */
   async find(): Promise<Server> {
-    if (this.#server) return this.#server
-    if (!this.#search && this.#searchPauseLeft > 0)
+    if (this.server) return this.server
+    if (!this.#search && performance.now() < this.#noSearchBefore)
       throw new NotSent(new StoreUnavailable('PostgreSQL could not be reached a moment ago'))
     this.#search ??= this.#look().finally(() => (this.#search = null))
     return this.#search
@@ -66,10 +63,6 @@ export class ServerGroup {
     const giveUp = () => reject(new NotSent(new StoreUnavailable('PostgreSQL could not be reached in time')))
     const timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()))
     return Promise.race([this.find(), isLate]).finally(() => clearTimeout(timer))
-  }
-
-  get #searchPauseLeft(): number {
-    return Math.max(0, this.#noSearchBefore - performance.now())
   }
 
   /** Connects to all servers at once, and uses the first one that passes the checks. */
@@ -84,24 +77,24 @@ export class ServerGroup {
         await accept?.(server)
         return server
       })
-      return (this.#server = await Promise.any(accepted))
+      return (this.server = await Promise.any(accepted))
     } catch (error) {
       this.#noSearchBefore = performance.now() + SEARCH_PAUSE_MS * (0.5 + Math.random() / 2)
       throw error instanceof AggregateError ? error.errors.at(-1) : error
     } finally {
-      for (const server of opened) if (server !== this.#server) void server.close()
+      for (const server of opened) if (server !== this.server) void server.close()
     }
   }
 
   /** The server is not used for further statements. Running statements continue. */
   leave(server: Server): void {
-    if (this.#server === server) this.#server = null
+    if (this.server === server) this.server = null
     void server.close()
   }
 
   async close(): Promise<void> {
     await this.#search?.catch(() => undefined)
-    await this.#server?.close()
+    await this.server?.close()
   }
 
   /** Runs one attempt of a statement. Throws the error of the driver. */
@@ -112,11 +105,11 @@ export class ServerGroup {
 
   async #runOnce<Row>(attempt: Attempt): Promise<Row[]> {
     if (performance.now() > attempt.deadline) throw new StoreUnavailable('PostgreSQL is too slow')
-    const server = this.#server ?? (await this.#findBefore(attempt.deadline))
+    const server = this.server ?? (await this.#findBefore(attempt.deadline))
     try {
       const rows = await server.send<Row>(attempt, attempt.deadline)
       // Another server may lack what this server returned, and the next statement runs on the other server.
-      if (attempt.kind !== 'once' && this.#server !== server) throw new Error('another server took over meanwhile')
+      if (attempt.kind !== 'once' && this.server !== server) throw new Error('another server took over meanwhile')
       return rows
     } catch (error) {
       if (!attempt.excuses?.(error)) this.#noteFailure(server, error, attempt.attempt)
@@ -144,7 +137,8 @@ export class ServerGroup {
     if (mayHaveHappened && kind === 'once') return null
     const isFirst = attempt === 1 && (mayHaveHappened || failure === 'stale')
     if (!isFirst && !this.#breakers[sideOf({ kind })].isClosed) return null
-    const pause = this.#searchPauseLeft + 5 + Math.random() * 25 * attempt
-    return Math.max(0, Math.min(pause, deadline - performance.now()))
+    const now = performance.now()
+    const pause = Math.max(0, this.#noSearchBefore - now) + 5 + Math.random() * 25 * attempt
+    return Math.max(0, Math.min(pause, deadline - now))
   }
 }
