@@ -12,13 +12,13 @@ export class RepeatedChanges<Outcome extends string> {
     this.#repeated = repeated
   }
 
-  /** Runs the change, unless the change `key` is running. If that change fails, or its outcome is not final, the change runs again. */
+  /**
+   * Runs the change, unless the change `key` is running. If that change fails, the call fails with the same error. If its outcome is not final, the
+   * change runs again.
+   */
   async run(key: string, change: () => Promise<Outcome>): Promise<Outcome> {
     const earlier = this.#running.get(key)
-    if (earlier) {
-      const outcome = await earlier.catch(() => null)
-      return (outcome && this.#repeated[outcome]) ?? change()
-    }
+    if (earlier) return this.#repeated[await earlier] ?? change()
     const running = change()
     this.#running.set(key, running)
     try {
