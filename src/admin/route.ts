@@ -94,7 +94,7 @@ const IF_MATCH: Record<string, JsonSchema> = {
 const IDEMPOTENCY_KEY: Record<string, JsonSchema> = {
   'idempotency-key': Type.Optional(
     Type.String({
-      pattern: '^[A-Za-z0-9_-]{16,100}$',
+      pattern: /^[A-Za-z0-9_-]{16,100}$/u,
       description:
         'A random text. A request that is repeated with the same key creates nothing more and has the same result, for as long as the service keeps its key for refresh tokens.',
     }),

@@ -32,6 +32,9 @@ export type JsonSchema = {
 
 type Keywords = Omit<JsonSchema, 'type'>
 
+/** The regular expressions of the schemas, by their text. They are literals in the code, where a test finds those that can be slow. */
+const patterns = new Map<string, RegExp>()
+
 export const Type = {
   Object(properties: Readonly<Record<string, JsonSchema>>, keywords?: Keywords): JsonSchema {
     const required = Object.keys(properties).filter((name) => !(OPTIONAL in (properties[name] ?? {})))
@@ -40,7 +43,10 @@ export const Type = {
   /** An object whose properties can have any name. */
   Record: (value: JsonSchema): JsonSchema => ({ type: 'object', patternProperties: { '^.*$': value } }),
   Array: (items: JsonSchema, keywords?: Keywords): JsonSchema => ({ type: 'array', items, ...keywords }),
-  String: (keywords?: Keywords): JsonSchema => ({ type: 'string', ...keywords }),
+  String({ pattern, ...keywords }: Omit<Keywords, 'pattern'> & { pattern?: RegExp } = {}): JsonSchema {
+    if (pattern) patterns.set(pattern.source, pattern)
+    return { type: 'string', ...(pattern && { pattern: pattern.source }), ...keywords }
+  },
   Integer: (keywords?: Keywords): JsonSchema => ({ type: 'integer', ...keywords }),
   Number: (): JsonSchema => ({ type: 'number' }),
   Boolean: (keywords?: Keywords): JsonSchema => ({ type: 'boolean', ...keywords }),
@@ -98,7 +104,7 @@ function faultsOfText({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pat
   return [
     ...(length < minLength ? [`must not have fewer than ${minLength} characters`] : []),
     ...(length > maxLength ? [`must not have more than ${maxLength} characters`] : []),
-    ...(pattern !== undefined && !new RegExp(pattern, 'u').test(value) ? [`must match pattern "${pattern}"`] : []),
+    ...(pattern !== undefined && !patterns.get(pattern)?.test(value) ? [`must match pattern "${pattern}"`] : []),
   ]
 }
 

@@ -7,8 +7,8 @@ import type { Kind, NamedSchema, Operation } from './operation.ts'
 
 export const time = Type.Integer({ minimum: 0, description: 'Epoch seconds.' })
 export const timeOrNull = Type.Union([time, Type.Null()])
-export const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })
-export const walletSchema = Type.String({ pattern: '^0x[0-9A-Fa-f]{40}$', description: 'The address of a wallet (EIP-55).' })
+export const uuid = Type.String({ pattern: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u })
+export const walletSchema = Type.String({ pattern: /^0x[0-9A-Fa-f]{40}$/u, description: 'The address of a wallet (EIP-55).' })
 export const textOrNull = Type.Union([Type.String(), Type.Null()])
 /** Until the year 9999. */
 const LATEST = 253_402_300_799
