@@ -192,7 +192,7 @@ test('The command of the page starts an issuer at the port of the page, and the 
   const ended = once(child, 'close')
   child.kill('SIGTERM')
   await ended
-  const [, argv = ''] = /grantor (test-issuer .*)$/.exec(image) ?? []
+  const [, argv = ''] = /grantor:[\d.]+ (test-issuer .*)$/.exec(image) ?? []
   const { testIssuer } = await import('../../src/cli/commands/test-issuer.ts')
   const names = [...argv.matchAll(/--(\w+)/g)].map(([, name = '']) => name)
   expect(names).toEqual(['port', 'host'])
