@@ -167,7 +167,7 @@ export default defineConfig({
     // three times as many as there are cores: a good part of the tests waits, for a browser, a process or a disk
     maxWorkers: availableParallelism() * 3,
     // only to end what hangs: no test is to fail because the machine is busy; a property that is tried more often may take longer
-    testTimeout: 240_000 * Math.max(1, runs / 100),
+    testTimeout: 120_000 * Math.max(1, runs / 100),
     hookTimeout: 120_000,
     // what a test waits for comes late on a busy machine; a short time would make the machine's speed part of the assertion
     expect: { poll: { timeout: 60_000 } },

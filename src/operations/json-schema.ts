@@ -32,7 +32,7 @@ export type JsonSchema = {
 
 type Keywords = Omit<JsonSchema, 'type'>
 
-/** The regular expressions of the schemas, by their text. They are literals in the code, where a test finds those that can be slow. */
+/** The regular expressions of the schemas, by their source text. Each one is a literal, because a test checks the run time of all literals. */
 const patterns = new Map<string, RegExp>()
 
 export const Type = {

@@ -107,45 +107,59 @@ process.env.RELEASE_VERSION ??= releaseVersion()
 
 const test = base.extend('options', { admin: true }).extend('furnished', FILE, ({ grantor }) => furnish(grantor))
 
-test('Each page of the console is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async ({
-  grantor,
-  furnished,
-  page,
-}) => {
-  const { clientId, jobId } = furnished
+type Ids = Awaited<ReturnType<typeof furnish>> & { grantId: string; webhookId: string }
+
+/** The paths of the pages, by subject: all of them in one test would take minutes. */
+const PAGES: Record<string, (ids: Ids) => Record<string, string>> = {
+  'clients, resources and jobs': ({ clientId, jobId }) => ({
+    overview: '',
+    clients: '/clients',
+    'clients-sorted': '/clients?sort=name&order=descending&search=e',
+    client: `/clients/${clientId}`,
+    resources: '/resources',
+    resource: `/resources/${encodeURIComponent('https://notes.example.com/api')}`,
+    jobs: '/jobs',
+    job: `/jobs/${jobId}`,
+  }),
+  'wallets, grants and sessions': ({ grantId }) => ({
+    wallet: `/wallet?wallet=${USER.address}`,
+    grants: '/grants',
+    grant: `/grants/${grantId}`,
+    sessions: '/sessions',
+  }),
+  'keys, operators, audit trail, webhooks and settings': ({ webhookId }) => ({
+    keys: '/keys',
+    operators: '/operators',
+    audit: '/audit',
+    webhooks: '/webhooks',
+    webhook: `/webhooks/${webhookId}`,
+    settings: '/settings',
+    refused: '/clients/unknown',
+  }),
+}
+
+test('The sign-in of the console is accessible (WCAG 2.2 AA)', async ({ grantor, page }) => {
   await page.goto(`${grantor.adminUrl}/console`)
   await expectGoodLooks(page, 'console-sign-in', [LOOKS[0]])
-  await signInToConsole(page, grantor)
-  const [grant] = await grantor.store.grants.listGrants({ clientId, limit: 1 })
-  const [webhook] = await grantor.store.webhooks.listWebhooks()
-  const pages: [string, string][] = [
-    ['overview', ''],
-    ['clients', '/clients'],
-    ['client', `/clients/${clientId}`],
-    ['jobs', '/jobs'],
-    ['job', `/jobs/${jobId}`],
-    ['resources', '/resources'],
-    ['resource', `/resources/${encodeURIComponent('https://notes.example.com/api')}`],
-    ['wallet', `/wallet?wallet=${USER.address}`],
-    ['grant', `/grants/${grant?.id}`],
-    ['keys', '/keys'],
-    ['operators', '/operators'],
-    ['audit', '/audit'],
-    ['webhooks', '/webhooks'],
-    ['webhook', `/webhooks/${webhook?.id}`],
-    ['clients-sorted', '/clients?sort=name&order=descending&search=e'],
-    ['grants', '/grants'],
-    ['sessions', '/sessions'],
-    ['settings', '/settings'],
-    ['refused', '/clients/unknown'],
-  ]
-  for (const [name, path] of pages) {
-    await page.goto(`${grantor.adminUrl}/console${path}`)
-    if (name === 'audit') await page.locator('.trail summary').first().click()
-    await expectGoodLooks(page, `console-${name}`, NARROW.includes(name) ? [LOOKS[0], LOOKS[3]] : [LOOKS[0]])
-    await expectGoodLooks(page, undefined, [LOOKS[1], LOOKS[2], LOOKS[3]])
-  }
 })
+
+for (const [subject, pathsOf] of Object.entries(PAGES))
+  test(`Each page of the console for ${subject} is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)`, async ({
+    grantor,
+    furnished,
+    page,
+  }) => {
+    await signInToConsole(page, grantor)
+    const [grant] = await grantor.store.grants.listGrants({ clientId: furnished.clientId, limit: 1 })
+    const [webhook] = await grantor.store.webhooks.listWebhooks()
+    const paths = pathsOf({ ...furnished, grantId: grant?.id ?? '', webhookId: webhook?.id ?? '' })
+    for (const [name, path] of Object.entries(paths)) {
+      await page.goto(`${grantor.adminUrl}/console${path}`)
+      if (name === 'audit') await page.locator('.trail summary').first().click()
+      await expectGoodLooks(page, `console-${name}`, NARROW.includes(name) ? [LOOKS[0], LOOKS[3]] : [LOOKS[0]])
+      await expectGoodLooks(page, undefined, [LOOKS[1], LOOKS[2], LOOKS[3]])
+    }
+  })
 
 test('Each form of the console and the question before a deletion are accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async ({
   grantor,

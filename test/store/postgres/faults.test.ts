@@ -104,6 +104,7 @@ test('A read is refused at once when 10,000 statements wait, and the waiting sta
   const completed = settled.filter((each) => !(each instanceof StoreUnavailable))
   expect(completed).toContain('revoked')
   expect(completed.filter((each) => !['revoked', 'grant_ended', 'grant_ended_before'].includes(each as string))).toEqual([])
+  expect((await store.grants.readGrant(grant.id))?.endReason).toBe('too_many_revoked_tokens')
 })
 
 test('If the database is read-only, writes fail with StoreUnavailable, reads succeed, and writes work again without a restart', async () => {

@@ -33,7 +33,7 @@ const LOCK = named(`
 // has not ended may be committed on the coordinator, and the new machine may have acknowledged a change. A rolled back transaction is older than
 // every transaction that was running when the statement began.
 //
-// The number of the machine is no condition of WHERE: PostgreSQL would read all placements of the machine, through the index on this number.
+// `groupid` is in FILTER and not in WHERE. Otherwise PostgreSQL can use the index on `groupid`, and read all placements of the machine.
 export const CHECK = named(`
   SELECT (CASE WHEN count(*) FILTER (
       WHERE placement.groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)
