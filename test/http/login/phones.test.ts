@@ -71,7 +71,7 @@ describe('The link to another device', () => {
 
   test.each<[string, () => string | Promise<string>, number, string]>([
     ['from a link', () => phoneChallenge, 400, 'broken_link'],
-    ['changed', () => `${challenge.slice(0, -2)}AA`, 400, 'broken_link'],
+    ['changed', () => challenge.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')), 400, 'broken_link'],
     ['truncated', () => challenge.slice(0, -1), 400, 'broken_link'],
     ['empty', () => '', 400, 'broken_link'],
     ['replaced by a verifier', async () => parameterIn(await first.reject(challenge), 'login_verifier'), 400, 'broken_link'],
