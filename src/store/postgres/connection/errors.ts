@@ -63,12 +63,14 @@ export function toStoreError(error: unknown): unknown {
 
 function unavailable(error: unknown): StoreUnavailable {
   const message = error instanceof Error ? error.message : ''
-  return new StoreUnavailable(`PostgreSQL cannot be used (${codeOf(error) || message})`, { cause: new Error(message) })
+  // The message of a system call names the address.
+  const reason = textOf(error, 'syscall') ? message : codeOf(error) || message
+  return new StoreUnavailable(`PostgreSQL cannot be used (${reason})`, { cause: new Error(message) })
 }
 
 export const codeOf = (error: unknown): string => textOf(error, 'code')
 
-function textOf(error: unknown, name: 'code' | 'severity'): string {
+function textOf(error: unknown, name: 'code' | 'severity' | 'syscall'): string {
   const text = (error as Record<string, unknown> | null)?.[name]
   return typeof text === 'string' ? text : ''
 }
