@@ -1,4 +1,5 @@
 /** The coordinator of the cluster is away: what needs only the rows of grants goes on, at every node that has started before. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { NOW } from '../store/contract/subject.ts'
@@ -8,7 +9,7 @@ import type { PostgresServer } from '../support/postgres-server.ts'
 import { send } from '../support/send.ts'
 import { endEverything, outcomeOf } from '../support/signed-app.ts'
 import { requestOf, Walk } from '../support/walk.ts'
-import { type Cluster, startCluster } from './cluster.ts'
+import { type Cluster, startCluster, using } from './cluster.ts'
 import { killCoordinator, untilDirect } from './coordinator-killed.ts'
 
 let cluster: Cluster
@@ -74,6 +75,32 @@ test('While the coordinator is killed, the account page lists apps and sessions,
   await restart()
   await expect.poll(async () => (await ready()).json(), { timeout: 20_000 }).toEqual({ status: 'ready' })
   await app.walk.signIn(requestOf(app.client))
+})
+
+test('While the coordinator is killed, reads of locked shards wait, one by one and as lists', { timeout: 120_000 }, async () => {
+  await untilDirect(app)
+  const { access_token } = await app.freshTokens()
+  const restart = await killCoordinator(cluster)
+  const reads: Promise<unknown>[] = []
+  await using((cluster.workers[0] as PostgresServer).urlOf(database.name), (one) =>
+    using((cluster.workers[1] as PostgresServer).urlOf(database.name), async (other) => {
+      for (const sql of [one, other]) {
+        const [here] = await sql`
+          SELECT string_agg('grants_' || shardid, ', ') AS shards FROM pg_dist_shard JOIN pg_dist_placement USING (shardid)
+          JOIN pg_dist_local_group USING (groupid) WHERE logicalrelid = 'grants'::regclass`
+        await sql.unsafe(`SET citus.enable_manual_changes_to_shards = on; BEGIN; LOCK TABLE ${here?.shards}`)
+      }
+      reads.push(
+        app.isActive(access_token),
+        app.walk.browse({ path: '/account' }).then(({ body }) => body.includes(app.client.id)),
+      )
+      // Longer than the timeout of reads straight to a machine.
+      await pause(300)
+      await Promise.all([one, other].map((sql) => sql.unsafe('COMMIT')))
+    }),
+  )
+  expect(await Promise.all(reads)).toEqual([true, true])
+  await restart()
 })
 
 test('A node is not ready while the coordinator and a worker are away, and an authorization request without a session gets 503', {

@@ -1,7 +1,7 @@
 /** Chooses the server for each statement on Citus, and handles the failure of a machine. */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { codeOf, failureOf, isSilence, isTimeout } from '../connection/errors.ts'
-import { type Server, type Side, sideOf } from '../connection/server.ts'
+import { type Server, sideOf } from '../connection/server.ts'
 import type { Attempt, ServerGroup } from '../connection/server-group.ts'
 import { SharedRuns } from '../statements/shared-runs.ts'
 import { COMMIT, type Kind } from '../statements/statement.ts'
@@ -76,7 +76,7 @@ class Citus implements Cluster {
     if (!direct && attempt.batch) throw new NotTogether()
     if (!machine) return { group: this.#context.group, query }
     if (!direct)
-      return { group: this.#planner(side), query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
+      return { group: this.#planner, query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
     // If the machine is connected directly, it reports a timeout itself, for example because a row is locked.
     const isFailure = (error: unknown) => isOfMachine(error) && !(isTimeout(error) && direct.group.server)
     return {
@@ -88,7 +88,7 @@ class Citus implements Cluster {
           .catch((error: unknown) => {
             if (side === 'write' || attempt.batch || !isLockTimeout(error)) throw error
             // The read waits for the lock without occupying the machine's share of the pool.
-            return this.#machines.waiting.run(() => this.#planner(side).run({ ...attempt, excuses: isOfMachine }) as never)
+            return this.#machines.waiting.run(() => this.#planner.run({ ...attempt, excuses: isOfMachine }) as never)
           }),
     }
   }
@@ -97,9 +97,9 @@ class Citus implements Cluster {
    * The servers to which a statement is sent that Citus must plan on distributed tables. Every machine can plan it. While no server of the
    * settings is connected, for example because they name the coordinator alone, this is a machine that holds rows.
    */
-  #planner(side: Side): ServerGroup {
+  get #planner(): ServerGroup {
     const { group } = this.#context
-    return group.server ? group : (this.#direct.any(side) ?? group)
+    return group.server ? group : (this.#direct.any ?? group)
   }
 
   /** The statements for a row, or for the rows of a batch, on the machine of the rows; undefined if the machine is not connected. */
@@ -134,8 +134,8 @@ class Citus implements Cluster {
       this.#readShardsSoon()
       if (attempt.batch) throw new NotTogether()
     }
-    const planner = attempt.instance === undefined ? this.#planner(sideOf(attempt)) : group
-    return planner.run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
+    const chosen = attempt.instance === undefined ? this.#planner : group
+    return chosen.run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
   }
 
   /** Statements for rows on one machine are sent together. */
@@ -145,7 +145,7 @@ class Citus implements Cluster {
   }
 
   readInstance(): string {
-    const running: Running = { server: this.#planner('write').server?.state?.instance ?? '', machines: this.#direct.instances }
+    const running: Running = { server: this.#planner.server?.state?.instance ?? '', machines: this.#direct.instances }
     return JSON.stringify(running)
   }
 
@@ -156,7 +156,7 @@ class Citus implements Cluster {
   }
 
   async confirm(on: string | undefined): Promise<void> {
-    const instance = on === undefined ? ((await this.#planner('write').find()).state?.instance ?? '') : parseRunning(on).server
+    const instance = on === undefined ? ((await this.#planner.find()).state?.instance ?? '') : parseRunning(on).server
     const { group } = this.#context
     const via = group.server?.state?.instance === instance ? group : (this.#direct.on(instance) ?? group)
     return this.#confirmations.run(instance, async () => {
@@ -207,7 +207,7 @@ class Citus implements Cluster {
 
   /** Reads the machine of each shard, because shards can move. A failure is ignored: the next read follows soon. */
   #readShardsIfDue(): void {
-    const server = this.#planner('read').server
+    const server = this.#planner.server
     const now = performance.now()
     if (!server || now - this.#shardsReadAt < SHARDS_EVERY_MS) return
     this.#shardsReadAt = now

@@ -54,7 +54,7 @@ export class DirectGroups {
     for (const { machine, group, ...at } of present.values()) {
       if (this.#machines.has(machine)) continue
       const accept = (server: Server) => this.#checkIdentity(server, machine, group)
-      // A group has as many connections for the other side, which does not use the group.
+      // A group has as many connections for the other side. Only `any` uses them.
       const address: PostgresAddress = { ...this.#address, servers: [at], target: 'read-write', poolSize: 2 * poolSize }
       this.#machines.set(machine, {
         group,
@@ -96,9 +96,12 @@ export class DirectGroups {
     })
   }
 
-  /** The connections to a machine that can be reached; undefined if there is none. */
-  any(side: Side): ServerGroup | undefined {
-    for (const machine of this.#machines.values()) if (machine[side].connected) return machine[side].group
+  /**
+   * The connections for changes to a machine that can be reached, for statements of every kind; undefined if there is none. Those for reads do not
+   * wait for locks.
+   */
+  get any(): ServerGroup | undefined {
+    for (const { write } of this.#machines.values()) if (write.connected) return write.group
     return undefined
   }
 
