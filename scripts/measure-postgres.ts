@@ -2,7 +2,9 @@
  * Measures the cost of each operation on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
- *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker] [--shards 64]] [--by-wallet] [--at-once 32] [--pause 4]
+ *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--programs FOLDER | --citus 3 [--via worker] [--shards 64]] [--by-wallet] [--at-once 32] [--pause 4]
+ *
+ * --programs is the folder of the programs of PostgreSQL, to compare a primary of the same version with Citus. Without it, they are those of the tests.
  *
  * With --citus, the rows are on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). The address of the
  * database is the coordinator's, or, with `--via worker`, that of a worker. Statements for one row go straight to the machine of the row.
@@ -36,6 +38,7 @@ const { values } = parseArgs({
     grants: { type: 'string', default: '1000000' },
     operations: { type: 'string', default: '40000' },
     'wal-compression': { type: 'string', default: 'off' },
+    programs: { type: 'string' },
     citus: { type: 'string', default: '0' },
     via: { type: 'string', default: 'coordinator' },
     shards: { type: 'string', default: '32' },
@@ -67,7 +70,7 @@ type Servers = { coordinator: PostgresServer; workers: PostgresServer[]; databas
 
 async function start(): Promise<Servers> {
   if (values.citus === '0') {
-    const server = await startPostgres(SETTINGS)
+    const server = await startPostgres(SETTINGS, values.programs)
     return { coordinator: server, workers: [], database: 'postgres', close: () => server.remove() }
   }
   const cluster = await startCluster(Number(values.citus), { ...SETTINGS, 'citus.shard_count': values.shards })
