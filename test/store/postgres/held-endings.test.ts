@@ -192,7 +192,9 @@ test('A standby is not read, and its promotion and a restart of a server change 
   const { primary, standby, url: pair } = await startPair()
   await migratePostgres(addressOf(primary.urlOf('postgres')), NOW)
   const of = { within: 3600, limit: 10, at: NOW }
-  const onStandby = await openPostgresStore(addressOf(standby.urlOf('postgres'), 'target_session_attrs=any'), { clock: 'given' })
+  const readOnly = addressOf(standby.urlOf('postgres'), 'target_session_attrs=any')
+  // The standby has stored the migration, and applies it later.
+  const onStandby = await poll(() => openPostgresStore(readOnly, { clock: 'given' }))
   onTestFinished(() => onStandby.close())
   await expect(onStandby.endings.readEndings(null, of)).rejects.toThrow(StoreUnavailable)
 
