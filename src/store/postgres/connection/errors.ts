@@ -62,10 +62,9 @@ export function toStoreError(error: unknown): unknown {
 }
 
 function unavailable(error: unknown): StoreUnavailable {
-  const message = error instanceof Error ? error.message : ''
-  // The message of a system call names the address.
-  const reason = textOf(error, 'syscall') ? message : codeOf(error) || message
-  return new StoreUnavailable(`PostgreSQL cannot be used (${reason})`, { cause: new Error(message) })
+  const cause = new Error(error instanceof Error ? error.message : '')
+  const reason = textOf(error, 'syscall') ? cause.message : codeOf(error) || cause.message
+  return new StoreUnavailable(`PostgreSQL cannot be used (${reason})`, { cause })
 }
 
 export const codeOf = (error: unknown): string => textOf(error, 'code')
