@@ -104,9 +104,16 @@ test('A read is refused at once when 10,000 statements wait, and the waiting sta
   const completed = settled.filter((each) => !(each instanceof StoreUnavailable))
   expect(completed).toContain('revoked')
   expect(completed.filter((each) => !['revoked', 'grant_ended', 'grant_ended_before'].includes(each as string))).toEqual([])
-  // On a busy machine, too few of them are in time to end the grant.
-  const reason = completed.includes('grant_ended') ? 'too_many_revoked_tokens' : null
-  expect((await store.grants.readGrant(grant.id))?.endReason).toBe(reason)
+  // On a busy machine, too few of them are in time to end the grant, which the 65th does.
+  for (let more = 0; more < 65; more++)
+    await store.grants.revokeAccessToken({
+      grantId: grant.id,
+      clientId: grant.clientId,
+      jti: randomUUID(),
+      expiresAt: NOW + 600,
+      at: NOW,
+    })
+  expect((await store.grants.readGrant(grant.id))?.endReason).toBe('too_many_revoked_tokens')
 })
 
 test('If the database is read-only, writes fail with StoreUnavailable, reads succeed, and writes work again without a restart', async () => {
