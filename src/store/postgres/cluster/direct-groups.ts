@@ -97,8 +97,8 @@ export class DirectGroups {
   }
 
   /**
-   * The connections for changes to a machine that can be reached, for statements of every kind; undefined if there is none. Those for reads do not
-   * wait for locks.
+   * The connections for changes to a machine that can be reached, for statements of every kind; undefined if there is none. Those for reads soon
+   * give up on a lock.
    */
   get any(): ServerGroup | undefined {
     for (const { write } of this.#machines.values()) if (write.connected) return write.group
