@@ -8,8 +8,6 @@ import { SILENT } from './errors.ts'
 export class CheckedClient extends pg.Client {
   /** true if a commit did not wait for its standby */
   unreplicated = false
-  /** see `ServerState` */
-  instance = ''
   /** Replaces the method of `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
   readonly getStartupConf: () => Record<string, string>
 

@@ -69,7 +69,8 @@ export class ServerGroup {
   async #look(): Promise<Server> {
     const { servers, ...address } = this.#address
     const { purpose = 'store', settings = {}, accept } = this.#options
-    const opened = servers.map((at) => new Server({ ...address, ...at, purpose, settings }))
+    const leave = (server: Server) => this.leave(server)
+    const opened = servers.map((at) => new Server({ ...address, ...at, purpose, settings }, leave))
     try {
       const accepted = opened.map(async (server) => {
         // Opens the first connection.

@@ -1,4 +1,7 @@
-/** One PostgreSQL server: a pool of connections for reads and one for changes. Each new connection is checked. */
+/**
+ * One running PostgreSQL server: a pool of connections for reads and one for changes. Each new connection is checked: the address may lead to another
+ * server meanwhile.
+ */
 import pg from 'pg'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { clientOptions, type ServerAddress } from '../address.ts'
@@ -25,16 +28,19 @@ type SidePool = { pool: pg.Pool; size: number; open: number; waiting: Set<(error
 
 export class Server {
   readonly since = performance.now()
-  /** What the latest connection found. */
+  /** What the latest connection found. `instance` is the same for all connections. */
   state: ServerState | null = null
   readonly #address: ServerAddress
+  readonly #leave: (server: Server) => void
   /** one pool for both if only one connection is allowed */
   readonly #pools: Record<Side, SidePool>
   #refusedUntil = 0
   #closing: Promise<unknown> | null = null
 
-  constructor(address: ServerAddress) {
+  /** `leave` is called if the address leads to another server that takes writes. */
+  constructor(address: ServerAddress, leave: (server: Server) => void) {
     this.#address = address
+    this.#leave = leave
     const size = address.purpose === 'migration' ? 1 : address.poolSize
     const write = this.#createPool(Math.ceil(size / 2))
     this.#pools = { write, read: size === 1 ? write : this.#createPool(Math.floor(size / 2)) }
@@ -68,9 +74,13 @@ export class Server {
     // The same address may also lead to a replica. A replica can be behind, and return a grant as active after the grant ended.
     const needsWrites = purpose === 'migration' || target === 'read-write' || this.state?.isReadOnly === false
     if (needsWrites && state.isReadOnly) throw new StoreUnavailable('this PostgreSQL server takes no writes')
+    if (this.state && this.state.instance !== state.instance) {
+      // A virtual address leads to a promoted standby. What the open connections find on the old primary may not be there.
+      this.#leave(this)
+      throw new StoreUnavailable('the address leads to another PostgreSQL server')
+    }
     if (state.isForgetful) throw forgetful('this PostgreSQL')
     this.state = state
-    client.instance = state.instance
     side.open++
     client.once('end', () => side.open--)
   }
@@ -80,7 +90,8 @@ export class Server {
     const { query, instance } = statement
     const client = await this.#acquire(sideOf(statement), deadline)
     try {
-      if (instance !== undefined && instance !== client.instance) throw new StoreUnavailable('PostgreSQL was restarted meanwhile')
+      if (instance !== undefined && instance !== this.state?.instance)
+        throw new StoreUnavailable('PostgreSQL was restarted meanwhile')
       const { command, rows } = await (query.send?.(client) ?? client.query<object>(query))
       // PostgreSQL reported that it is ready for the next statement, but sent no result of this one.
       if (!command) throw new Error('the response of PostgreSQL is incomplete')
