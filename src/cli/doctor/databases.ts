@@ -137,6 +137,11 @@ function serverFaults(name: string, facts: Facts, url: PostgresUrl): Found[] {
         `${name} waits for a synchronous standby, and no standby is connected`,
         'Start a standby that synchronous_standby_names names.',
       ),
+    facts.isShared &&
+      wrong(
+        `${name} is behind a pooler that shares its connections`,
+        'Let the pooler use session pooling (pool_mode = session), or connect to PostgreSQL directly.',
+      ),
     ...poolFaults(name, facts, url),
   ]
   const found = faults.filter((fault) => fault !== false)

@@ -6,6 +6,7 @@ import type { Reply } from './cluster/cluster.ts'
 import { CheckedClient } from './connection/client.ts'
 import { toStoreError } from './connection/errors.ts'
 import { loadCluster } from './connection/load-cluster.ts'
+import { sharesConnections } from './connection/pooler.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { Connection } from './statements/connection.ts'
 import { createWaitingBatchStore } from './waiting-batches.ts'
@@ -24,6 +25,8 @@ export type PostgresFacts = {
   /** client connections that are open now, to all databases */
   connectionsInUse: number
   isolation: string
+  /** whether a pooler shares the connections */
+  isShared: boolean
   /** epoch seconds, with fractions */
   now: number
 }
@@ -64,7 +67,8 @@ async function inspectServer(
   try {
     const [row = {}] = await queryUnchecked(address, at, INSPECT)
     const machines = row.citus ? await inspectMachines(address, at) : []
-    return { server: { ...at, ofCluster: false, facts: factsOf(row) }, machines }
+    const isShared = await sharesConnections({ ...address, ...at, purpose: 'store' })
+    return { server: { ...at, ofCluster: false, facts: { ...factsOf(row), isShared } }, machines }
   } catch (error) {
     const failure = toStoreError(error)
     const problem = failure instanceof Error ? failure.message : 'unknown error'
@@ -97,6 +101,7 @@ function factsOf(row: Record<string, unknown>): PostgresFacts {
     connections: row.connections as number,
     connectionsInUse: row.connections_in_use as number,
     isolation: row.isolation as string,
+    isShared: false,
     now: row.now as number,
   }
 }

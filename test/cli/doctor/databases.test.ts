@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/check.ts'
+import { hasPgBouncer, startPgBouncer } from '../../support/pgbouncer.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { configure, startPostgres } from '../../support/postgres-server.ts'
 import { connect } from '../../support/sql.ts'
@@ -133,3 +134,20 @@ test('A role that may not change a table is found, with the name of the table', 
     },
   ])
 })
+
+test.skipIf(!hasPgBouncer)(
+  'A pooler with transaction pooling in front of the server is found, and one with session pooling is no fault',
+  async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const [shared] = await findings(await startPgBouncer(server, { pool_mode: 'transaction' }))
+    expect(shared).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringContaining('is behind a pooler that shares its connections'),
+    })
+    expect((await findings(await startPgBouncer(server, { pool_mode: 'session' }))).map(({ verdict }) => verdict)).toEqual([
+      'ok',
+      'ok',
+    ])
+  },
+)

@@ -6,6 +6,8 @@ import { type ServerAddress, settingsOf } from '../address.ts'
 import { SILENT } from './errors.ts'
 
 export class CheckedClient extends pg.Client {
+  /** of the key for the cancellation of statements; `pg` sets it, and its types lack it */
+  declare readonly processID: number | null
   /** true if a commit did not wait for its standby */
   unreplicated = false
   /** Replaces the method of `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
@@ -80,6 +82,8 @@ export type ServerState = {
   isReplicated: boolean
   /** The start time of the server. Identifies the running server: a promoted standby at the same address has another value. */
   instance: string
+  /** Whether the connection leads to a pooler, which has a key of its own for the cancellation of statements. */
+  isPooled: boolean
   /** Whether the server has Citus's list of shards with the machine of each shard. */
   hasShards: boolean
   /** Whether the tables can be distributed over several machines. */
@@ -87,18 +91,19 @@ export type ServerState = {
 }
 
 /** Applies the settings of a connection, and reads the state of the server. */
-export async function applySettings(client: pg.ClientBase, address: ServerAddress): Promise<ServerState> {
+export async function applySettings(client: CheckedClient, address: ServerAddress): Promise<ServerState> {
   const { rows } = await client.query<ServerState>(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS "isReadOnly",
             ${IS_FORGETFUL} AS "isForgetful",
             current_setting('synchronous_standby_names') <> '' AS "isReplicated",
             pg_postmaster_start_time()::text AS instance,
+            pg_backend_pid() IS DISTINCT FROM $2::integer AS "isPooled",
             citus.is_there AS "hasShards",
             citus.is_there OR version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS "isDistributed",
             (SELECT count(set_config(key, value, false)) FROM json_each_text($1)
              WHERE key <> 'transaction_timeout' OR current_setting('server_version_num')::integer >= 170000)
      FROM (SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS is_there) AS citus`,
-    [JSON.stringify(settingsOf(address))],
+    [JSON.stringify(settingsOf(address)), client.processID],
   )
   const [state] = rows
   if (!state) throw new StoreUnavailable('PostgreSQL did not report its settings')

@@ -48,7 +48,7 @@ export function failureOf(error: unknown): Failure {
   if (code === 'XX000' && (error as Error).message.startsWith('could not find valid entry for shard')) return 'stale'
   if (code === '25006') return 'read_only'
   if (code === '40001' || code === '40P01') return 'conflict'
-  // `RevalidateCachedQuery`: a table changed after the statement was prepared. 26000: a pooler has dropped the prepared statement.
+  // `RevalidateCachedQuery`: a table changed after the statement was prepared. 26000: a pooler that now shares its connections.
   if ((error as { routine?: unknown }).routine === 'RevalidateCachedQuery' || code === '26000') return 'stale'
   return EXHAUSTED.test(code) ? 'exhausted' : 'defect'
 }

@@ -73,8 +73,7 @@ export class ServerGroup {
     const opened = servers.map((at) => new Server({ ...address, ...at, purpose, settings }, leave))
     try {
       const accepted = opened.map(async (server) => {
-        // Opens the first connection.
-        await server.use(() => Promise.resolve())
+        await server.open()
         await accept?.(server)
         return server
       })

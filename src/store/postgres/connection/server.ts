@@ -8,6 +8,7 @@ import { clientOptions, type ServerAddress } from '../address.ts'
 import type { Statement } from '../statements/statement.ts'
 import { applySettings, CheckedClient, forgetful, type ServerState } from './client.ts'
 import { failureOf, isTimeout, NotSent, Unreplicated } from './errors.ts'
+import { SHARED_CONNECTIONS, sharesConnections } from './pooler.ts'
 
 /**
  * A statement that waits longer for a connection is refused before the statement is sent. The rest of the time until the caller's deadline
@@ -83,6 +84,12 @@ export class Server {
     this.state = state
     side.open++
     client.once('end', () => side.open--)
+  }
+
+  /** Opens the first connection. Rejects if a pooler shares the connections. */
+  async open(): Promise<void> {
+    await this.use(() => Promise.resolve())
+    if (this.state?.isPooled && (await sharesConnections(this.#address))) throw new StoreUnavailable(SHARED_CONNECTIONS)
   }
 
   /** Sends a statement. Resolves with the rows when the statement is committed. */

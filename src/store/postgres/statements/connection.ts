@@ -239,7 +239,7 @@ function keyOf(place: Place | undefined, named: Named): string | undefined {
   return typeof key === 'string' ? key : undefined
 }
 
-/** The name of a prepared statement is a hash of its text. Two statements never share a name, also behind a pooler or beside another version. */
+/** The name of a prepared statement is a hash of its text. Two statements never share a name. */
 function nameOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
