@@ -28,10 +28,11 @@ export function createCleaning(connection: Connection): CleaningStore {
     spent: sweeping('spent'),
     pushed_requests: sweeping('pushed_requests'),
     audit_writers: sweeping('audit_writers'),
-    // The newest row stays: SQLite gives a new row the highest number and one, and no number may be used twice.
+    // The newest row stays: SQLite gives a new row the highest number and one, and no number may be used twice. Rows from a time when the clock was
+    // ahead are skipped until their time has come. Otherwise a batch of them at the beginning would hold up all others.
     endings: connection.prepareWrite(`
       DELETE FROM endings WHERE seq IN (
-        SELECT seq FROM (SELECT seq, at FROM endings ORDER BY seq LIMIT :limit)
+        SELECT seq FROM (SELECT seq, at FROM endings WHERE at <= :at ORDER BY seq LIMIT :limit)
         WHERE at <= :at - :overFor AND seq < (SELECT max(seq) FROM endings))`),
   }
   const take = connection.prepareWrite(`

@@ -36,6 +36,14 @@ test('The oldest rows of endings are deleted after their time, at most as many a
   expect((await read()).map(keyOf), 'its number is higher than that of every earlier row').toEqual([next])
 })
 
+test('Endings from a time when the clock was ahead do not prevent the deletion of the endings after them', async () => {
+  const { store, end } = await openStore()
+  for (const at of [NOW + 9000, NOW + 9000, NOW, NOW, NOW]) await end(at)
+  const sweep = (by: number) => store.cleaning.sweep('endings', { overFor: 100, limit: 2, at: by + 100 })
+  expect(await sweep(NOW)).toBe(2)
+  expect(await sweep(NOW + 9000)).toBe(2)
+})
+
 test('An ending whose time is minutes older than its commit is read, though later endings were read before', async () => {
   const { store, end } = await openStore()
   const read = readerOf(store)
