@@ -45,10 +45,16 @@ function startsOf(prefix: string): string[] {
   return starts
 }
 
-/** The condition on an address of which the first four digits and the last four are known, for the column `wallet`. */
-export const HAS_ENDS = 'wallet >= :from AND wallet < :to AND substr(wallet, 39) = :ending'
+const HAS_ENDS = 'wallet >= :from AND wallet < :to AND substr(wallet, 39) = :ending'
 
-/** The values of `HAS_ENDS` for a shortened address, such as `0x1F9a…90C5`; none for any other text. */
+/** The rows of a wallet of whose address the first four digits and the last four are known. No index has the wallets of ended sessions. */
+export const WITH_ENDS = [
+  { table: 'sessions', rows: `sessions WHERE ended_at IS NULL AND ${HAS_ENDS}` },
+  { table: 'grants', rows: `grants WHERE ${HAS_ENDS}` },
+  { table: 'receipts', rows: `receipts WHERE ${HAS_ENDS}` },
+]
+
+/** The values of `WITH_ENDS` for a shortened address, such as `0x1F9a…90C5`; none for any other text. */
 export function endsOfAddresses(shortened: string): { from: string; to: string; ending: string }[] {
   const [, from, ending] = /^(0x[0-9a-fA-F]{4})…([0-9a-fA-F]{4})$/.exec(shortened) ?? []
   return from === undefined || ending === undefined ? [] : [{ from, to: `${from}g`, ending }]

@@ -116,7 +116,7 @@ export interface RestorationStore {
   readRestoration(): Promise<Restoration | null>
   /** Ends all grants and sessions and withdraws all receipts, in batches. After an interruption, repeat the call. */
   endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
-  /** The wallets with sessions, grants or receipts whose shortened address (`shortenAddress`) is this one. */
+  /** The wallets with unended sessions, grants or receipts whose shortened address (`shortenAddress`) is this one. */
   findShortened(shortened: string): Promise<Address[]>
   /**
    * The time of the last transaction that this database received before it was promoted or recovered, in epoch seconds: the earliest one of all

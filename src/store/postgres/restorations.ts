@@ -1,7 +1,7 @@
 /** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
 import type { Grant } from '../../domain/model/records.ts'
-import { endsOfAddresses, HAS_ENDS } from '../wallet-search.ts'
+import { endsOfAddresses, WITH_ENDS } from '../wallet-search.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { prepareRecordConfirmation } from './revision.ts'
 import type { Connection } from './statements/connection.ts'
@@ -92,8 +92,8 @@ export function createRestorationStore(connection: Connection): RestorationStore
 }
 
 function findingLosses(connection: Connection): Pick<RestorationStore, 'findShortened' | 'readReplayEnd'> {
-  const searches = ['sessions', 'grants', 'receipts'].map((table) =>
-    connection.prepare<{ wallet: Grant['wallet'] }>('read', `SELECT DISTINCT wallet FROM ${table} WHERE ${HAS_ENDS}`, { table }),
+  const searches = WITH_ENDS.map(({ table, rows }) =>
+    connection.prepare<{ wallet: Grant['wallet'] }>('read', `SELECT DISTINCT wallet FROM ${rows}`, { table }),
   )
   return {
     async findShortened(shortened) {

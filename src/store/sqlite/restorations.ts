@@ -4,7 +4,7 @@
  */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
 import type { Grant } from '../../domain/model/records.ts'
-import { endsOfAddresses, HAS_ENDS } from '../wallet-search.ts'
+import { endsOfAddresses, WITH_ENDS } from '../wallet-search.ts'
 import type { Connection } from './connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
@@ -69,7 +69,7 @@ export function createRestorationStore(connection: Connection): RestorationStore
 }
 
 function prepareSearch(connection: Connection): RestorationStore['findShortened'] {
-  const selects = ['sessions', 'grants', 'receipts'].map((table) => `SELECT wallet FROM ${table} WHERE ${HAS_ENDS}`)
+  const selects = WITH_ENDS.map(({ rows }) => `SELECT wallet FROM ${rows}`)
   const search = connection.prepareRead(selects.join(' UNION '))
   return (shortened) =>
     connection.read(() => {

@@ -8,6 +8,7 @@ import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
 import { createPushedRequestStore } from '../../../src/store/postgres/pushed-requests.ts'
 import { createReceiptStore } from '../../../src/store/postgres/receipts.ts'
 import { createRecords } from '../../../src/store/postgres/records.ts'
+import { createRestorationStore } from '../../../src/store/postgres/restorations.ts'
 import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
 import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
@@ -301,6 +302,21 @@ test('A statement without an index, which counts as expensive while sequential s
   const plan = await own.prepare<{ 'QUERY PLAN': string }>('read', 'EXPLAIN SELECT sum(created_at) FROM clients')()
   expect(plan.map((row) => row['QUERY PLAN']).join('\n')).not.toContain('JIT')
   expect(await own.prepare('read', 'SHOW jit')()).toEqual([{ jit: 'off' }])
+})
+
+test('On PostgreSQL, the wallets with a shortened address are found through an index of each table', async () => {
+  const recording = record(database, 'database')
+  createRestorationStore(recording)
+  const searches = recording.prepared.filter((sql) => sql.startsWith('SELECT DISTINCT wallet'))
+  expect(searches).toHaveLength(3)
+  await database.sql.unsafe('SET enable_seqscan = off')
+  for (const sql of searches) {
+    const [line = '', ...more] = await planOf(sql, /(Scan|Index Cond)/)
+    expect([line, ...more].join('\n'), sql).toMatch(
+      /Index.*\b(sessions_unended|grants_(by|of)_wallet|receipts_\w+)\b[^]*Index Cond: .*wallet/,
+    )
+  }
+  await database.sql.unsafe('RESET enable_seqscan')
 })
 
 test('On PostgreSQL, expired rows are found through an index on their expiry, never by a table scan', async () => {

@@ -10,6 +10,7 @@ import { migrate } from '../../../src/store/sqlite/migrations.ts'
 import { createPushedRequestStore } from '../../../src/store/sqlite/pushed-requests.ts'
 import { createReceiptStore } from '../../../src/store/sqlite/receipts.ts'
 import { createRecords } from '../../../src/store/sqlite/records.ts'
+import { createRestorationStore } from '../../../src/store/sqlite/restorations.ts'
 import { createSessionStore } from '../../../src/store/sqlite/sessions.ts'
 import { createSpentStore } from '../../../src/store/sqlite/spent.ts'
 import { createWalletStore } from '../../../src/store/sqlite/wallets.ts'
@@ -160,6 +161,18 @@ test('On SQLite, expired rows are found through an index on their expiry, and de
     const sorts = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
     expect(sorts.filter(({ detail }) => detail.includes('TEMP B-TREE'))).toEqual([])
   }
+})
+
+test('On SQLite, the wallets with a shortened address are found through an index of each table', async () => {
+  const connection = await openRecording()
+  await createRestorationStore(connection).findShortened('0x1F9a…90C5')
+  const [search = ''] = [...connection.sql].filter((sql) => sql.includes(' UNION '))
+  const found = planOf(connection, search).map((step) => step.replace(/USING (COVERING )?/, ''))
+  expect(found).toEqual([
+    'SEARCH sessions INDEX sessions_unended (wallet>? AND wallet<?)',
+    expect.stringMatching(/^SEARCH grants INDEX grants_(by|of)_wallet \(wallet>\? AND wallet<\?\)$/),
+    expect.stringMatching(/^SEARCH receipts (PRIMARY KEY|INDEX \w+) \(wallet>\? AND wallet<\?\)$/),
+  ])
 })
 
 test('On SQLite, endings are read and deleted in the order of their numbers, without a sort', async () => {
