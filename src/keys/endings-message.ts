@@ -5,17 +5,22 @@ import { signJwt } from './signed-jwt.ts'
 /** From a time in epoch seconds to entries of 16 bytes, as base64url. */
 export type EntriesByTime = Record<string, string>
 
-/** `iat` is in epoch seconds; `at`, `from` and `until` are in milliseconds; `lifetime` is in seconds. */
+/**
+ * `iat` is in epoch seconds; `at`, `from` and `until` are in milliseconds; `lifetime` is in seconds. `snapshot` names the snapshot of which the
+ * message is a part.
+ */
 export type EndingsClaims = {
   iss: string
   aud: string
   iat: number
   at: number
+  nonce?: string
   feed: string
   from: number | null
   until: number
   lifetime: number
   part?: [number, number]
+  snapshot?: string
   keys: string[]
   ended?: EntriesByTime
   clients?: EntriesByTime

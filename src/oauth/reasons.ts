@@ -164,6 +164,7 @@ export const oauthErrors = {
       two_client_auth_methods: ['clients', 'The client authenticated in more than one way.', 'Send credentials in one way only.'],
       client_id_mismatch: ['clients', '`client_id` in the body is not the client of the `Authorization` header.'],
       cursor_malformed: ['endings', '`cursor` is not a cursor of the feed.'],
+      nonce_malformed: ['endings', '`nonce` is not 16 bytes in base64url.'],
       wait_malformed: ['endings', '`wait` is not a number of seconds from 0 to 30.'],
       token_malformed: ['userinfo', 'The access token was sent twice, or is not a token.'],
       verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code stays valid.'],

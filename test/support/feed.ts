@@ -29,7 +29,7 @@ export async function readFeed(grantor: Grantor, server: TestClient, query: Reco
   return { answer, cursor, messages: await Promise.all(messages.map((message) => openMessage(grantor, server, message))) }
 }
 
-async function openMessage(grantor: Grantor, server: TestClient, message: string): Promise<EndingsClaims> {
+export async function openMessage(grantor: Grantor, server: TestClient, message: string): Promise<EndingsClaims> {
   const keys = createRemoteJWKSet(new URL('/oauth/jwks', grantor.authUrl))
   const { payload } = await jwtVerify<EndingsClaims>(message, keys, {
     typ: 'endings+jwt',

@@ -17,19 +17,21 @@ export type MessageFrame = Pick<EndingsClaims, 'iss' | 'aud' | 'at' | 'feed' | '
 export function signMessage(
   ring: KeyRing,
   frame: MessageFrame,
-  content: Pick<EndingsClaims, 'from' | 'part'> & { added: Iterable<Added> },
+  content: Pick<EndingsClaims, 'from' | 'part' | 'snapshot'> & { added: Iterable<Added>; nonce?: string | null },
 ): string {
-  const { from, part, added } = content
+  const { nonce = null, from, part, snapshot, added } = content
   return signEndings(ring, {
     iss: frame.iss,
     aud: frame.aud,
     iat: Math.floor(frame.at / 1000),
     at: frame.at,
+    ...(nonce !== null && { nonce }),
     feed: frame.feed,
     from,
     until: frame.until,
     lifetime: frame.lifetime,
     ...(part && { part }),
+    ...(snapshot !== undefined && { snapshot }),
     keys: signingKeyIds(ring),
     ...entriesByTime(added),
   })

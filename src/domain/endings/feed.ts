@@ -75,7 +75,13 @@ const MESSAGES_AT_MOST = 1000
 type Tick = { until: number; seenBy: number; added: Added[] }
 
 /** Every ending up to the place, in `of` parts, without the first part: it has no ending and is signed for each reader. */
-type Snapshot = { place: FeedPlace; messages: readonly string[]; of: number }
+type Snapshot = { name: string; place: FeedPlace; messages: readonly string[]; of: number }
+
+/**
+ * With `isFirst`, the first message is signed now and for this reader only. With a nonce, which needs `isFirst`, this message repeats the nonce, and
+ * exists also if the reader has everything.
+ */
+type Opening = { isFirst: boolean; nonce?: string | null }
 
 class State {
   readonly kinds: Record<EntryKind, Entries> = { ended: new Entries(), clients: new Entries() }
@@ -152,25 +158,23 @@ export class EndingFeed {
   /**
    * The messages after the cursor; a snapshot if there is no cursor, or if the feed cannot be continued from there. No message if the reader has
    * everything. Throws `StoreUnavailable` if the feed is not complete now.
-   *
-   * With `isFirst`, the first message is signed now and for this reader only.
    */
-  async read(resource: string, cursor: FeedPlace | null, { isFirst }: { isFirst: boolean }): Promise<Batch> {
+  async read(resource: string, cursor: FeedPlace | null, opening: Opening): Promise<Batch> {
     const state = await this.#freshState()
-    if (cursor && this.#canContinue(state, resource, cursor))
-      return this.#batchAfter(state, resource, cursor, isFirst ? 'signed now' : 'shared')
-    const { place, messages, of } = await this.#snapshot(state, resource)
+    if (cursor && this.#canContinue(state, resource, cursor)) return this.#batchAfter(state, resource, cursor, opening)
+    const { name: snapshot, place, messages, of } = await this.#snapshot(state, resource)
     const frame = { ...this.#frame(state, resource), until: place.until }
-    const first = signMessage(this.#parts.keys, frame, { from: null, part: [1, of], added: [] })
-    const after = this.#batchAfter(state, resource, place, 'shared')
+    const { nonce = null } = opening
+    const first = signMessage(this.#parts.keys, frame, { nonce, from: null, part: [1, of], snapshot, added: [] })
+    const after = this.#batchAfter(state, resource, place, { isFirst: false })
     return { cursor: after.cursor, messages: [first, ...messages, ...after.messages] }
   }
 
-  /** What follows the place; no message if nothing was read since. */
-  #batchAfter(state: State, resource: string, place: FeedPlace, kind: 'signed now' | 'shared'): Batch {
+  /** What follows the place; no message if nothing was read since and there is no nonce. */
+  #batchAfter(state: State, resource: string, place: FeedPlace, { isFirst, nonce = null }: Opening): Batch {
     const cursor = writeCursor(this.#placeIn(state))
-    if (place.until === state.until) return { cursor, messages: [] }
-    const message = kind === 'shared' ? this.#messageAfter(state, resource, place) : this.#makeMessage(state, resource, place)
+    if (place.until === state.until && nonce === null) return { cursor, messages: [] }
+    const message = isFirst ? this.#makeMessage(state, resource, place, nonce) : this.#messageAfter(state, resource, place)
     return { cursor, messages: [message] }
   }
 
@@ -218,18 +222,18 @@ export class EndingFeed {
     const name = `${resource} ${place.until} ${place.node === this.#node}`
     const known = state.messages.get(name)
     if (known !== undefined) return known
-    const message = this.#makeMessage(state, resource, place)
+    const message = this.#makeMessage(state, resource, place, null)
     if (state.messages.size < MESSAGES_AT_MOST) state.messages.set(name, message)
     return message
   }
 
   /** One message with everything after the place. */
-  #makeMessage(state: State, resource: string, { until, node }: FeedPlace): string {
+  #makeMessage(state: State, resource: string, { until, node }: FeedPlace, nonce: string | null): string {
     const isOwn = node === this.#node
     const added = state.ticks
       .filter((tick) => (isOwn ? tick.until > until : tick.seenBy >= until - OTHER_NODE))
       .flatMap((tick) => tick.added.filter(({ block, position }) => state.visibility.sees(resource, block.groupAt(position))))
-    return signMessage(this.#parts.keys, this.#frame(state, resource), { from: until, added })
+    return signMessage(this.#parts.keys, this.#frame(state, resource), { nonce, from: until, added })
   }
 
   /**
@@ -249,14 +253,15 @@ export class EndingFeed {
   async #makeSnapshot(state: State, resource: string): Promise<Snapshot> {
     const frame = this.#frame(state, resource)
     const place = this.#placeIn(state)
+    const name = randomBytes(12).toString('base64url')
     const { count, parts } = partsOf(state.kinds, (group) => state.visibility.sees(resource, group))
     const of = count + 1
     const messages: string[] = []
     for (const added of parts) {
       if (messages.length > 0) await this.#parts.nextTurn()
-      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 2, of], added }))
+      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 2, of], snapshot: name, added }))
     }
-    return { place, messages, of }
+    return { name, place, messages, of }
   }
 
   #frame(state: State, resource: string): MessageFrame {

@@ -28,7 +28,9 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 }
 
-const FEED_PARAMETERS = ['cursor', 'wait'] as const
+const FEED_PARAMETERS = ['cursor', 'wait', 'nonce'] as const
+/** 16 bytes in base64url, in one spelling. */
+const NONCE = /^[\w-]{21}[AQgw]$/
 /** Seconds. */
 const WAIT_AT_MOST = 30
 /** Seconds after which a stream ends, so that readers spread over new nodes. Up to a quarter less, so that they do not come back together. */
@@ -37,7 +39,7 @@ const STREAM_AT_MOST = 600
 const UNREAD_AT_MOST = 30_000
 
 type Feed = { feed: EndingFeed; readers: FeedReaders }
-type Reading = { resource: string; cursor: FeedPlace | null }
+type Reading = { resource: string; cursor: FeedPlace | null; nonce: string | null }
 
 export function endingsRoutes(server: FastifyInstance, service: Service): void {
   // Otherwise open streams would keep the server from closing.
@@ -64,13 +66,14 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
       if (resource === null) throw notAResourceServer()
       const cursor = cursorOf(parameters.cursor ?? request.headers['last-event-id'])
       const wait = waitOf(parameters.wait)
+      const nonce = nonceOf(parameters.nonce)
       const reader = openReader(service, client)
       if (!namesMediaType(request.headers.accept, EVENT_STREAM)) {
-        const batch = await closing(reader, readWithin(service.endings, { resource, cursor }, wait))
+        const batch = await closing(reader, readWithin(service.endings, { resource, cursor, nonce }, wait))
         return reply.headers(JSON_HEADERS).send(batch)
       }
       // The first messages decide the status: a feed that is not complete is 503.
-      const first = await service.endings.feed.read(resource, cursor, { isFirst: true }).catch((error: unknown) => {
+      const first = await service.endings.feed.read(resource, cursor, { isFirst: true, nonce }).catch((error: unknown) => {
         reader.close()
         throw error
       })
@@ -101,15 +104,17 @@ async function closing<Result>(reader: FeedReader, work: Promise<Result>): Promi
 }
 
 /** The first messages with news; without news, what there is after `wait` seconds. */
-async function readWithin({ feed }: Feed, { resource, cursor }: Reading, wait: number): Promise<Batch> {
-  let batch = await feed.read(resource, cursor, { isFirst: wait === 0 })
+async function readWithin({ feed }: Feed, { resource, cursor, nonce }: Reading, wait: number): Promise<Batch> {
+  if (wait === 0) return feed.read(resource, cursor, { isFirst: true, nonce })
+  let batch = await feed.read(resource, cursor, { isFirst: false })
   const until = performance.now() + wait * 1000
   const isOver = pauseFor(wait * 1000, undefined, { ref: false })
   while (batch.messages.length === 0 && performance.now() < until && !feed.isClosed) {
     await Promise.race([feed.next(resource, batch.cursor), isOver])
     batch = await feed.read(resource, readCursor(batch.cursor), { isFirst: false })
   }
-  return batch
+  // The message of this response only is signed after the wait.
+  return nonce === null ? batch : feed.read(resource, cursor, { isFirst: true, nonce })
 }
 
 type Stream = { client: Client; resource: string; reader: FeedReader }
@@ -181,7 +186,7 @@ function untilDrained(response: FastifyReply['raw']): Promise<void> {
 }
 
 /**
- * What follows the cursor; undefined if the client may no longer read. If the store cannot be read, the stream stays open without messages, and the
+ * What follows the cursor; undefined if the client may no longer read, or if another run of the feed has begun. If the store cannot be read, the stream stays open without messages, and the
  * feed of the reader becomes too old to be used.
  */
 async function readOrWait(
@@ -191,7 +196,10 @@ async function readOrWait(
 ): Promise<Batch | undefined> {
   try {
     if (!(await isStillReader(service, client))) return undefined
-    return await service.endings.feed.read(resource, readCursor(cursor), { isFirst: false })
+    const place = readCursor(cursor)
+    const batch = await service.endings.feed.read(resource, place, { isFirst: false })
+    // The nonce and the clock of the first message are those of the earlier run.
+    return readCursor(batch.cursor)?.feed === place?.feed ? batch : undefined
   } catch (error) {
     if (error instanceof StoreUnavailable) return { cursor, messages: [] }
     throw error
@@ -208,6 +216,11 @@ function cursorOf(text: string | string[] | null | undefined): FeedPlace | null 
   const cursor = typeof text === 'string' ? readCursor(text) : null
   if (!cursor) throw invalidRequest('cursor_malformed', 'cursor is not one of the feed.')
   return cursor
+}
+
+function nonceOf(text: string | null): string | null {
+  if (text !== null && !NONCE.test(text)) throw invalidRequest('nonce_malformed', 'nonce is not 16 bytes in base64url.')
+  return text
 }
 
 function waitOf(text: string | null): number {
