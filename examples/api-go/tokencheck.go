@@ -11,6 +11,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
+	cryptorand "crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
@@ -165,6 +166,8 @@ type claims struct {
 	Feed          string            `json:"feed"`
 	From          *float64          `json:"from"`
 	Until         *float64          `json:"until"`
+	Nonce         string            `json:"nonce"`
+	Snapshot      string            `json:"snapshot"`
 	Lifetime      float64           `json:"lifetime"`
 	Part          []int             `json:"part"`
 	Keys          []string          `json:"keys"`
@@ -394,6 +397,9 @@ var (
 
 const lineAtMost, entriesAtMost = 4 << 20, 2_000_000
 
+// clocksDiffer is by how many milliseconds the clocks of two nodes may differ.
+const clocksDiffer = 2000
+
 // now returns milliseconds of the monotonic clock.
 func (c *TokenCheck) now() float64 { return float64(time.Since(c.start).Microseconds()) / 1000 }
 
@@ -452,6 +458,8 @@ func (c *TokenCheck) readStream(ctx context.Context, cursor *string) (time.Durat
 	if err != nil {
 		return 0, err
 	}
+	nonce := newNonce()
+	request.URL.RawQuery = url.Values{"nonce": {nonce}}.Encode()
 	c.authenticate(request)
 	request.Header.Set("Accept", "text/event-stream")
 	if *cursor != "" {
@@ -460,7 +468,7 @@ func (c *TokenCheck) readStream(ctx context.Context, cursor *string) (time.Durat
 	c.noticeSetClock()
 	c.feed.Lock()
 	c.ahead = float64(time.Now().UnixMilli()) - c.now()
-	connection := c.feed.connect(c.now())
+	connection := c.feed.connect(c.now(), nonce)
 	c.feed.Unlock()
 	silence := time.AfterFunc(5*time.Second, cancel)
 	defer silence.Stop()
@@ -514,14 +522,22 @@ func (c *TokenCheck) take(ctx context.Context, text string, connection *connecti
 	return c.feed.accept(message, connection, c.now())
 }
 
-var errMoreParts = errors.New("parts of the snapshot are missing")
+func newNonce() string {
+	bytes := make([]byte, 16)
+	cryptorand.Read(bytes)
+	return base64.RawURLEncoding.EncodeToString(bytes)
+}
+
+var errMoreParts = errors.New("the snapshot is not complete, or has not come as far as the state")
 
 type entry [16]byte
 
 // content is one state of the feed.
 type content struct {
 	feed     string
+	name     string // of the snapshot
 	parts    int
+	isWhole  bool
 	until    float64
 	at       float64
 	lifetime float64
@@ -531,16 +547,26 @@ type content struct {
 	sweptAt  float64
 }
 
-// connection has the time of the request, and how far the server's clock is ahead of the monotonic clock, both in milliseconds.
+// connection has the time of the request, and how far the server's clock is ahead of the monotonic clock, both in milliseconds. The offset and
+// the run of the feed are those of the first message, which must repeat the nonce.
 type connection struct {
 	sentAt float64
+	nonce  string
 	offset *float64
+	feed   string
+}
+
+// reached is how far a run of the feed had come when its latest message arrived. Ahead is the server's clock minus the monotonic clock, at least.
+type reached struct {
+	feed                    string
+	until, ahead, arrivedAt float64
 }
 
 // feedState is what a reader holds. Its methods but decide need the lock.
 type feedState struct {
 	sync.RWMutex
-	content, snapshot *content
+	content, snapshot *content // the snapshot is not complete, or has not come as far as the content
+	reached           reached
 	completeUntil     *float64 // nil if the feed is stale
 }
 
@@ -552,9 +578,25 @@ func (s *feedState) forget() error {
 	return errSnapshot
 }
 
-func (s *feedState) connect(now float64) *connection {
+func (s *feedState) connect(now float64, nonce string) *connection {
 	s.snapshot = nil
-	return &connection{sentAt: now}
+	return &connection{sentAt: now, nonce: nonce}
+}
+
+// begin takes the first message of a response. It refuses a recording: the nonce is of another request, or the server's clock goes back within the run.
+func (s *feedState) begin(m *claims, connection *connection, now float64) error {
+	offset := *m.At - connection.sentAt
+	if m.Nonce != connection.nonce || (s.isSameRun(m, now) && offset < s.reached.ahead-clocksDiffer) {
+		return errRefused
+	}
+	connection.offset, connection.feed = &offset, m.Feed
+	return nil
+}
+
+// isSameRun reports whether the run must not go back. The name of a run can stay when the clock is set back and the server starts again, so the run
+// counts for a minute.
+func (s *feedState) isSameRun(m *claims, now float64) bool {
+	return s.reached.feed == m.Feed && now-s.reached.arrivedAt <= 60_000
 }
 
 // accept takes a verified message. All times are in milliseconds.
@@ -566,53 +608,59 @@ func (s *feedState) accept(m *claims, connection *connection, now float64) error
 		return errRefused
 	}
 	if connection.offset == nil {
-		offset := *m.At - connection.sentAt
-		connection.offset = &offset
+		if err := s.begin(m, connection, now); err != nil {
+			return err
+		}
 	}
 	slack := 100 + (now-connection.sentAt)/1000
 	if *m.At > *connection.offset+now+slack {
 		s.distrust()
 		return errStale
 	}
-	if m.From != nil {
-		if s.snapshot != nil || s.content == nil || s.content.feed != m.Feed || *m.From > s.content.until || *m.Until < s.content.until {
-			return s.forget()
-		}
-		s.content.add(m)
-	} else if err := s.addPart(m); err != nil {
-		return err
+	next := s.snapshot
+	if next == nil {
+		next = s.content
 	}
-	if len(s.content.ended)+len(s.content.clients) > entriesAtMost {
+	if m.Feed != connection.feed {
+		return s.forget()
+	} else if m.From == nil {
+		next = s.nextPart(m)
+	} else if next != nil && (!next.isWhole || next.feed != m.Feed || *m.From > next.until || *m.Until < next.until) {
+		next = nil
+	}
+	if next == nil {
 		return s.forget()
 	}
+	next.add(m)
+	if len(next.ended)+len(next.clients) > entriesAtMost {
+		return s.forget()
+	}
+	if !next.isWhole || (s.isSameRun(m, now) && *m.Until < s.reached.until) {
+		return errMoreParts
+	}
+	s.content, s.snapshot = next, nil
+	s.reached = reached{m.Feed, *m.Until, *m.At - now, now}
 	completeUntil := *m.Until - *connection.offset - slack
 	s.completeUntil = &completeUntil
 	return nil
 }
 
-func (s *feedState) addPart(m *claims) error {
+// nextPart returns the snapshot to which a part belongs, or nil. The parts of two snapshots must not be mixed: entries could be missing.
+func (s *feedState) nextPart(m *claims) *content {
 	index, of := m.Part[0], m.Part[1]
 	if index == 1 {
-		s.snapshot = &content{feed: m.Feed, until: *m.Until, ended: map[entry]float64{}, clients: map[entry]float64{}}
+		s.snapshot = &content{feed: m.Feed, name: m.Snapshot, until: *m.Until, ended: map[entry]float64{}, clients: map[entry]float64{}}
 	}
 	part := s.snapshot
-	if part == nil || part.parts != index-1 || index > of || part.feed != m.Feed || part.until != *m.Until {
-		return s.forget()
+	if part == nil || part.parts != index-1 || index > of || part.name != m.Snapshot || part.until != *m.Until {
+		return nil
 	}
-	part.add(m)
-	part.parts = index
-	if len(part.ended)+len(part.clients) > entriesAtMost {
-		return s.forget()
-	}
-	if index < of {
-		return errMoreParts
-	}
-	s.content, s.snapshot = part, nil
-	return nil
+	part.parts, part.isWhole = index, index == of
+	return part
 }
 
 func (c *content) add(m *claims) {
-	c.until, c.at, c.lifetime = *m.Until, *m.At, m.Lifetime
+	c.until, c.at, c.lifetime = *m.Until, max(c.at, *m.At), m.Lifetime
 	c.keys = map[string]bool{}
 	for _, key := range m.Keys {
 		c.keys[key] = true

@@ -27,6 +27,7 @@ func TestVectors(t *testing.T) {
 			Name  string
 			Steps []struct {
 				Connect                *float64
+				Nonce                  string
 				Message, Token, Expect string
 				At                     float64
 			}
@@ -48,7 +49,7 @@ func TestVectors(t *testing.T) {
 				found := ""
 				switch {
 				case step.Connect != nil:
-					connection = check.feed.connect(*step.Connect)
+					connection = check.feed.connect(*step.Connect, step.Nonce)
 				case step.Message != "":
 					message, err := check.verify(context.Background(), vectors.Messages[step.Message], "endings+jwt")
 					if err == nil {

@@ -105,7 +105,7 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
     const target = request.url ?? ''
     const { authorization, 'content-type': contentType } = request.headers
     issuer.requests.push({ path: target, authorization, contentType, body })
-    if (target === `${path}/oauth/endings` && issuer.answerEndings) return issuer.answerEndings(request, response)
+    if (target.split('?')[0] === `${path}/oauth/endings` && issuer.answerEndings) return issuer.answerEndings(request, response)
     const answer = answerTo(target, body)
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
     response.end(typeof answer.json === 'string' ? answer.json : JSON.stringify(answer.json))

@@ -1,4 +1,5 @@
 /** What the reader takes from the machine on which it runs. */
+import { randomBytes } from 'node:crypto'
 
 /** Milliseconds of a clock that is never set. */
 export function monotonic(): number {
@@ -40,6 +41,11 @@ export function startTimer(call: () => void, milliseconds: number): ReturnType<t
 export function anyUpTo(milliseconds: number): number {
   // oxlint-disable-next-line eslint/no-restricted-properties -- no secret: a time to wait
   return Math.random() * milliseconds
+}
+
+/** 16 bytes in base64url. */
+export function newNonce(): string {
+  return randomBytes(16).toString('base64url')
 }
 
 /** The part of a message of `undici:client:sendHeaders` that is used here. */

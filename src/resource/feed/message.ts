@@ -9,12 +9,16 @@ type EntriesUntil = { forgetAt: number; entries: Uint32Array }
 /** `at`, `from` and `until` are in milliseconds, `lifetime` is in seconds. */
 export type FeedMessage = {
   at: number
+  /** in the first message of a response */
+  nonce?: string | undefined
   feed: string
   /** null in a snapshot */
   from: number | null
   until: number
   lifetime: number
   part: { index: number; of: number } | undefined
+  /** names the snapshot of which the message is a part */
+  snapshot?: string | undefined
   keys: string[]
   ended: EntriesUntil[]
   clients: EntriesUntil[]
@@ -41,16 +45,18 @@ export async function readFeedMessage(text: string, expected: ExpectedMessage): 
 }
 
 function readClaims(claims: JWTPayload): FeedMessage {
-  const { feed, from, part } = claims
+  const { feed, from, part, nonce, snapshot } = claims
   const [at, until] = [readTime(claims, 'at'), readTime(claims, 'until')]
   if (typeof feed !== 'string' || feed === '' || feed.length > 256) throw malformed('feed')
   const message: FeedMessage = {
     at,
+    nonce: typeof nonce === 'string' ? nonce : undefined,
     feed,
     from: from === null ? null : readTime(claims, 'from'),
     until,
     lifetime: readTime(claims, 'lifetime'),
     part: part === undefined ? undefined : readPart(part),
+    snapshot: typeof snapshot === 'string' ? snapshot : undefined,
     keys: readKeys(claims.keys),
     ended: readEntries(claims, 'ended'),
     clients: readEntries(claims, 'clients'),

@@ -5,7 +5,7 @@
  */
 import type { JWTVerifyGetKey } from 'jose'
 import { type FeedEvent, readEvents } from './event-stream.ts'
-import { anyUpTo, clockAhead, monotonic, pause } from './machine.ts'
+import { anyUpTo, clockAhead, monotonic, newNonce, pause } from './machine.ts'
 import { readFeedMessage } from './message.ts'
 import { FeedFault, type FeedProblem, type FeedProblemKind } from './problem.ts'
 import { type FeedConnection, FeedState } from './state.ts'
@@ -127,14 +127,16 @@ export class FeedReader {
 
   async #readStream(): Promise<'ended' | 'replace'> {
     const { ask, authorization } = this.#source
-    const url = await this.#findEndpoint()
+    const nonce = newNonce()
+    const url = new URL(await this.#findEndpoint())
+    url.searchParams.set('nonce', nonce)
     const headers: Record<string, string> = { authorization }
     if (this.#cursor !== undefined) headers['last-event-id'] = this.#cursor
     this.#noticeSetClock()
     this.#clockAhead = clockAhead()
     this.#connection = new AbortController()
     if (this.#closing.signal.aborted) return 'ended'
-    const connection = this.#state.connect(monotonic())
+    const connection = this.#state.connect(monotonic(), nonce)
     let isSlow: boolean | undefined
     for await (const event of readEvents({ url, headers, ask, signal: this.#connection.signal })) {
       isSlow ??= monotonic() - connection.sentAt > FIRST_MESSAGE_WITHIN

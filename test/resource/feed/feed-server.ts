@@ -2,7 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { audience, type LittleIssuer, startLittleIssuer } from '../little-issuer.ts'
 
-type Connection = { cursor: string | undefined; authorization: string | undefined; response: ServerResponse; until: number }
+type Connection = {
+  cursor: string | undefined
+  authorization: string | undefined
+  /** until the first message */
+  nonce: string | undefined
+  response: ServerResponse
+  until: number
+}
 type Claims = Record<string, unknown>
 
 /** Milliseconds between two messages. */
@@ -12,6 +19,8 @@ export class FeedServer {
   readonly issuer: LittleIssuer
   /** every connection so far */
   readonly connections: Connection[] = []
+  /** those of all requests so far */
+  readonly nonces: (string | undefined)[] = []
   /** Milliseconds by which the server's clock is ahead of this machine's clock. */
   clockAhead = 0
   feed = 'run-1'
@@ -65,6 +74,7 @@ export class FeedServer {
       aud: audience,
       iat: Math.floor(at / 1000),
       at,
+      ...(connection.nonce === undefined ? {} : { nonce: connection.nonce }),
       feed,
       from,
       until: at,
@@ -80,6 +90,7 @@ export class FeedServer {
     const until = this.now()
     const message = await this.message(connection, { at: until, until, ...claims }, header)
     connection.until = until
+    connection.nonce = undefined
     connection.response.write(`id: ${until}.${this.feed}\ndata: ${message}\n\n`)
   }
 
@@ -97,8 +108,10 @@ export class FeedServer {
     const { 'last-event-id': lastEventId, authorization } = request.headers
     const cursor = typeof lastEventId === 'string' ? lastEventId : undefined
     const [until, feed] = cursor?.split('.') ?? []
-    const connection = { cursor, authorization, response, until: feed === this.feed ? Number(until) : 0 }
+    const nonce = new URL(request.url ?? '', 'http://localhost').searchParams.get('nonce') ?? undefined
+    const connection = { cursor, authorization, nonce, response, until: feed === this.feed ? Number(until) : 0 }
     this.connections.push(connection)
+    this.nonces.push(nonce)
     if (this.instead) return void this.instead(connection)
     this.begin(connection)
     await this.send(connection)

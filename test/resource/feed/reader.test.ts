@@ -174,6 +174,45 @@ test('A message of another run of the feed on the same connection: the reader co
   expect(problems.map(({ kind, detail }) => [kind, detail])).toEqual([['message_missing', 'feed']])
 })
 
+test('A recording of an earlier response is refused, by a reader that is new and by one that has a state', async ({
+  server,
+  options,
+  check,
+  token,
+  problems,
+}) => {
+  let recording = ''
+  server.instead = async (connection) => {
+    recording ||= await server.message(connection)
+    server.begin(connection).write(`id: 1.run-1\ndata: ${recording}\n\n`)
+  }
+  await check.ready()
+  expect(await check(token.request)).toMatchObject({ wallet })
+  server.end(token.grant_id)
+  const [connection] = server.open
+  if (connection) await server.send({ ...connection, until: server.now() - 60_000 })
+  await expect
+    .poll(async () => (await check(token.request).catch((error: unknown) => error)) as object)
+    .toMatchObject({ reason: 'ended' })
+
+  failIntrospection(server)
+  server.open[0]?.response.end()
+  const fresh = createTokenCheck({ ...options, introspection: { ...introspection, clientId: 'api:2' } })
+  expect((await refusal(fresh(token.request))).status).toBe(503)
+  await expect.poll(() => problems.map(({ kind, detail }) => [kind, detail])).toEqual([['message_refused', 'claim nonce']])
+  for (const each of [check, fresh]) expect([401, 503]).toContain((await refusal(each(token.request))).status)
+  fresh.close()
+})
+
+test('Each request of the feed has a nonce of its own, 16 bytes in base64url', async ({ server, check }) => {
+  await check.ready()
+  server.open[0]?.response.end()
+  await expect.poll(() => server.connections.length).toBe(2)
+  const nonces = server.nonces
+  expect(nonces).toEqual([expect.stringMatching(/^[\w-]{22}$/), expect.stringMatching(/^[\w-]{22}$/)])
+  expect(new Set(nonces).size).toBe(2)
+})
+
 test('A cursor that the server refuses with 400 is forgotten', async ({ server, check }) => {
   await check.ready()
   server.instead = ({ response }) => response.writeHead(400).end()

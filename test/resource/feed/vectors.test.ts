@@ -8,6 +8,7 @@ import { FeedFault } from '../../../src/resource/feed/problem.ts'
 import { type FeedConnection, FeedState } from '../../../src/resource/feed/state.ts'
 import { readTokenIds } from '../../../src/resource/feed/token-ids.ts'
 import { SIGNING_ALGORITHMS } from '../../../src/resource/signature-check.ts'
+import { blockWith } from '../../support/page-blocks.ts'
 import { vectors } from './vectors.ts'
 
 const MAX_AGE = 3000
@@ -20,11 +21,17 @@ test('The test vectors are those of docs/reference', async () => {
   )
 })
 
+test('The example of `ended` in feed.md is the one of the test vectors', () => {
+  const [, claims = ''] = vectors.messages.snapshot_with_endings.split('.')
+  const { ended } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { ended: object }
+  expect(JSON.parse(blockWith('reference/feed.md', '"ended"'))).toEqual({ ended })
+})
+
 test.each(vectors.cases)('The reader decides as in the test vector: $name', async ({ steps }) => {
   const state = new FeedState()
   let connection: FeedConnection = { sentAt: 0 }
   for (const step of steps) {
-    if ('connect' in step) connection = state.connect(step.connect)
+    if ('connect' in step) connection = state.connect(step.connect, step.nonce)
     else if ('message' in step) expect({ ...step, expect: await take(step) }).toEqual(step)
     else expect({ ...step, expect: await decide(step) }).toEqual(step)
   }

@@ -10,6 +10,10 @@ const OTHER_RESOURCE = 'https://api.example.com/other'
 /** The server's clock at the beginning, in milliseconds. */
 const START = 1_800_000_000_000
 const LIFETIME = 600
+/** that of every request */
+const NONCE = 'AAECAwQFBgcICQoLDA0ODw'
+/** that of an earlier request */
+const OTHER_NONCE = 'EBESExQVFhcYGRobHB0eHw'
 const APP = '6f1c2d9e-3b57-4f0a-9a4e-1c2b3d4e5f60'
 const SERVER_APP = 'a1b2c3d4-0000-4000-8000-000000000001'
 
@@ -83,7 +87,7 @@ function message({ key = 'es', typ = 'endings+jwt', at, from = null, until, more
     from: from === null ? null : START + from,
     until: START + until,
     lifetime: LIFETIME,
-    ...(from === null ? { part: [1, 1] } : {}),
+    ...(from === null ? { nonce: NONCE, part: [1, 1], snapshot: 'one' } : {}),
     keys: ['es', 'ed'],
     ...more,
   }
@@ -122,16 +126,43 @@ const messages = {
   }),
   nothing_new: message({ at: 600, from: -400, until: 500 }),
   nothing_new_later: message({ at: 1600, from: 500, until: 1500 }),
+  first_after_a_cursor: message({ at: 600, from: -400, until: 500, more: { nonce: NONCE } }),
+  snapshot_without_a_nonce: message({ at: 0, until: -400, more: { nonce: undefined } }),
+  snapshot_with_an_earlier_nonce: message({ at: 0, until: -400, more: { nonce: OTHER_NONCE } }),
+  snapshot_with_an_earlier_until: message({ at: 700, until: -600 }),
+  after_the_snapshot_with_an_earlier_until: message({ at: 700, from: -600, until: 0 }),
+  grant_1_ended_again: message({
+    at: 900,
+    from: 0,
+    until: 800,
+    more: { ended: { [LATER]: entries(uuid(grant(1)), uuid(grant(2))) } },
+  }),
+  snapshot_with_an_earlier_at: message({ at: 1000, until: 900 }),
+  snapshot_later: message({ at: 5000, until: 4900 }),
   grant_1_ended: message({ at: 600, from: -400, until: 500, more: { ended: { [LATER]: entries(uuid(grant(1))) } } }),
   key_es_retired: message({ key: 'ed', at: 600, from: -400, until: 500, more: { keys: ['ed'] } }),
   unknown_claim: message({ at: 600, from: -400, until: 500, more: { another: { claim: true } } }),
   part_1_of_3: message({ at: 0, until: -400, more: { part: [1, 3], ended: { [LATER]: entries(uuid(grant(1))) } } }),
-  part_2_of_3: message({ at: 0, until: -400, more: { part: [2, 3], ended: { [LATER]: entries(uuid(grant(2))) } } }),
-  part_3_of_3: message({ at: 0, until: -400, more: { part: [3, 3], clients: { [LATER]: entries(hash(SERVER_APP)) } } }),
-  part_3_of_another_run: message({ at: 0, until: -400, more: { part: [3, 3], feed: 'run-2' } }),
-  part_3_with_another_until: message({ at: 0, until: -300, more: { part: [3, 3] } }),
+  part_2_of_3: message({
+    at: 0,
+    until: -400,
+    more: { nonce: undefined, part: [2, 3], ended: { [LATER]: entries(uuid(grant(2))) } },
+  }),
+  part_3_of_3: message({
+    at: 0,
+    until: -400,
+    more: { nonce: undefined, part: [3, 3], clients: { [LATER]: entries(hash(SERVER_APP)) } },
+  }),
+  part_3_of_another_run: message({ at: 0, until: -400, more: { nonce: undefined, part: [3, 3], feed: 'run-2' } }),
+  part_3_of_another_snapshot: message({ at: 0, until: -400, more: { nonce: undefined, part: [3, 3], snapshot: 'other' } }),
+  part_2_as_the_first_message: message({ at: 0, until: -400, more: { part: [2, 3] } }),
+  part_3_as_the_first_message: message({ at: 0, until: -400, more: { part: [3, 3] } }),
+  part_3_with_another_until: message({ at: 0, until: -300, more: { nonce: undefined, part: [3, 3] } }),
   forged: message({ key: 'foreign', at: 600, from: -400, until: 500 }),
   truncated,
+  of_an_unknown_key: message({ at: 600, from: -400, until: 500, header: { kid: 'unknown' } }),
+  with_another_algorithm_than_the_key: message({ at: 600, from: -400, until: 500, header: { alg: 'RS256' } }),
+  with_an_old_iat: message({ at: 600, from: -400, until: 500, more: { iat: 1 } }),
   unsigned: `${message({ at: 600, from: -400, until: 500, header: { alg: 'none' } })
     .split('.')
     .slice(0, 2)
@@ -144,6 +175,7 @@ const messages = {
   older: message({ at: 700, from: -1000, until: -500 }),
   after_a_gap: message({ at: 1600, from: 900, until: 1500 }),
   of_another_run: message({ at: 600, from: -400, until: 500, more: { feed: 'run-2' } }),
+  another_run_in_the_same_response: message({ at: 1600, until: 1500, more: { nonce: undefined, feed: 'run-2' } }),
   snapshot_of_another_run: message({ at: 2000, until: 1600, more: { feed: 'run-2' } }),
   snapshot_of_an_older_standby: message({
     at: 2000,
@@ -151,9 +183,9 @@ const messages = {
     more: { feed: 'run-2', ended: { [LATER]: entries(uuid(grant(5))) } },
   }),
   from_a_server_whose_clock_was_set_forward: message({ at: 60_600, from: -400, until: 60_500 }),
-  from_a_server_whose_clock_was_set_back: message({ at: -59_400, from: -400, until: -59_500 }),
+  from_a_server_whose_clock_was_set_back: message({ at: -59_400, from: -400, until: -59_500, more: { feed: 'run-2' } }),
   snapshot_of_a_server_that_is_a_minute_ahead: message({ at: 60_000, until: 59_600 }),
-  snapshot_of_a_server_that_is_a_minute_behind: message({ at: -60_000, until: -60_400 }),
+  snapshot_of_a_server_that_is_a_minute_behind: message({ at: -60_000, until: -60_400, more: { feed: 'run-2' } }),
   after_twelve_minutes: message({ at: 720_600, from: -400, until: 720_500 }),
 }
 
@@ -182,9 +214,9 @@ type MessageStep = {
   expect: 'complete' | 'more_parts' | 'refuse' | 'snapshot' | 'stale'
 }
 type TokenStep = { token: keyof typeof tokens; at: number; expect: 'valid' | 'ended' | 'ask' }
-type Step = { connect: number } | MessageStep | TokenStep
+type Step = { connect: number; nonce: string } | MessageStep | TokenStep
 
-const connect = (at: number): Step => ({ connect: at })
+const connect = (at: number): Step => ({ connect: at, nonce: NONCE })
 const take = (name: keyof typeof messages, at: number, expected: MessageStep['expect'] = 'complete'): Step => ({
   message: name,
   at,
@@ -308,7 +340,7 @@ const cases = [
   case_(
     'Parts in another order are refused',
     connect(5000),
-    take('part_2_of_3', 5020, 'snapshot'),
+    take('part_2_as_the_first_message', 5020, 'snapshot'),
     check('of_grant_5', 5030, 'ask'),
   ),
   case_(
@@ -325,6 +357,14 @@ const cases = [
     take('part_1_of_3', 5020, 'more_parts'),
     take('nothing_new', 5620, 'snapshot'),
     check('of_grant_5', 5630, 'ask'),
+  ),
+  case_(
+    'A part of another snapshot is refused, also if the run and until are the same',
+    connect(5000),
+    take('part_1_of_3', 5020, 'more_parts'),
+    take('part_2_of_3', 5022, 'more_parts'),
+    take('part_3_of_another_snapshot', 5024, 'snapshot'),
+    check('of_grant_5', 5030, 'ask'),
   ),
   case_(
     'A part with another until is refused',
@@ -348,19 +388,21 @@ const cases = [
     take('part_1_of_3', 5020, 'more_parts'),
     take('part_2_of_3', 5022, 'more_parts'),
     connect(5100),
-    take('part_3_of_3', 5120, 'snapshot'),
+    take('part_3_as_the_first_message', 5120, 'snapshot'),
     check('of_grant_5', 5130, 'ask'),
   ),
   case_(
     'A change before the snapshot is refused',
     connect(5000),
-    take('nothing_new', 5620, 'snapshot'),
+    take('first_after_a_cursor', 5620, 'snapshot'),
     check('of_grant_1', 5630, 'ask'),
   ),
   ...(
     [
       'forged',
       'truncated',
+      'of_an_unknown_key',
+      'with_another_algorithm_than_the_key',
       'unsigned',
       'of_another_issuer',
       'for_another_resource',
@@ -372,6 +414,85 @@ const cases = [
   restarted('older', 'A message is older than the state'),
   restarted('after_a_gap', 'A message is missing'),
   restarted('of_another_run', 'A message is of another run of the feed'),
+  restarted('another_run_in_the_same_response', 'A later snapshot in the same response is of another run of the feed'),
+  case_('The iat of a message is not checked', ...begun(), take('with_an_old_iat', 5620), check('of_grant_1', 5630, 'valid')),
+  case_(
+    'A snapshot without the nonce of the request is refused: it may be a recording',
+    connect(5000),
+    take('snapshot_without_a_nonce', 5020, 'refuse'),
+    check('of_grant_1', 5030, 'ask'),
+  ),
+  case_(
+    'A snapshot with the nonce of an earlier request is refused',
+    connect(5000),
+    take('snapshot_with_an_earlier_nonce', 5020, 'refuse'),
+    check('of_grant_1', 5030, 'ask'),
+  ),
+  case_(
+    'A recording of a snapshot is refused, and the state stays as it was',
+    ...begun(),
+    take('grant_1_ended', 5620),
+    connect(5700),
+    take('snapshot_with_an_earlier_nonce', 5720, 'refuse'),
+    check('of_grant_1', 5730, 'ended'),
+    check('of_grant_2', 5730, 'valid'),
+  ),
+  case_(
+    'The first message after a cursor has the nonce of the request',
+    ...begun(),
+    connect(5500),
+    take('first_after_a_cursor', 5620),
+    check('of_grant_1', 5630, 'valid'),
+    take('nothing_new_later', 6620),
+  ),
+  case_(
+    'The first message after a cursor is refused without the nonce of the request',
+    ...begun(),
+    connect(5500),
+    take('nothing_new', 5620, 'refuse'),
+    check('of_grant_1', 5630, 'valid'),
+  ),
+  case_(
+    'Within a run, a snapshot counts when it has come as far as the state: a token that was refused stays refused',
+    ...begun(),
+    take('grant_1_ended', 5620),
+    connect(5700),
+    take('snapshot_with_an_earlier_until', 5720, 'more_parts'),
+    check('of_grant_1', 5725, 'ended'),
+    take('after_the_snapshot_with_an_earlier_until', 5730, 'more_parts'),
+    check('of_grant_1', 5735, 'ended'),
+    take('grant_1_ended_again', 5930),
+    check('of_grant_1', 5940, 'ended'),
+    check('of_grant_2', 5940, 'ended'),
+    check('of_grant_5', 5940, 'valid'),
+  ),
+  case_(
+    'This also holds after the reader has forgotten the feed',
+    ...begun(),
+    take('grant_1_ended', 5620),
+    take('older', 5720, 'snapshot'),
+    connect(5730),
+    take('snapshot_with_an_earlier_until', 5750, 'more_parts'),
+    check('of_grant_1', 5755, 'ask'),
+    take('after_the_snapshot_with_an_earlier_until', 5760, 'more_parts'),
+    take('grant_1_ended_again', 5930),
+    check('of_grant_1', 5940, 'ended'),
+  ),
+  case_(
+    'Within a run, the clock of the server does not go back by more than two seconds',
+    ...begun(),
+    take('nothing_new', 5620),
+    connect(9000),
+    take('snapshot_with_an_earlier_at', 9020, 'refuse'),
+    check('of_grant_1', 9030, 'ask'),
+  ),
+  case_(
+    'A minute after the latest message the reader no longer compares',
+    ...begun(),
+    connect(66_000),
+    take('snapshot_later', 66_020),
+    check('of_grant_1', 66_030, 'valid'),
+  ),
   case_(
     'A snapshot replaces everything: what an older standby does not have is forgotten',
     ...begun(),
@@ -411,7 +532,7 @@ const cases = [
 
 export const vectors = {
   about:
-    'Test vectors for readers of the feed of endings: feed.md. A step `connect` is a request that the reader sends. `at` and `connect` are times of the monotonic clock of the reader, in milliseconds. A message is `complete` (the feed counts from here), `more_parts` (of a snapshot are missing), or the reader closes the connection: `refuse` (the state stays), `snapshot` (the reader forgets the feed and the cursor), `stale` (the feed is stale until the next connection). A token is `valid`, `ended`, or the reader must `ask` the introspection endpoint. The signatures of all tokens are valid, and their `exp` is not to be compared with the clock of the machine that runs the test. The limit of the age is 3000 milliseconds.',
+    'Test vectors for readers of the feed of endings: feed.md. A step `connect` is a request that the reader sends, with `nonce`. `at` and `connect` are times of the monotonic clock of the reader, in milliseconds. A message is `complete` (the feed counts from here), `more_parts` (the snapshot is not complete, or has not come as far as the state), or the reader closes the connection: `refuse` (the state stays), `snapshot` (the reader forgets the feed and the cursor), `stale` (the feed is stale until the next connection). A token is `valid`, `ended`, or the reader must `ask` the introspection endpoint. The signatures of all tokens are valid, and their `exp` is not to be compared with the clock of the machine that runs the test. The limit of the age is 3000 milliseconds.',
   issuer: ISSUER,
   resource: RESOURCE,
   jwks: jwks(),
