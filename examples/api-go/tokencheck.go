@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,9 +59,11 @@ type TokenCheck struct {
 		byID      map[string]crypto.PublicKey
 		fetchedAt time.Time
 	}
-	feed  feedState
-	start time.Time
-	ahead float64 // the least difference between the machine's clock and the monotonic clock on this connection
+	feed     feedState
+	mayHurry atomic.Bool   // whether the next introspection response may shorten the wait for a connection: once in an outage
+	hurry    chan struct{} // has room for one
+	start    time.Time
+	ahead    float64 // the least difference between the machine's clock and the monotonic clock on this connection
 }
 
 // NewTokenCheck starts the reader of the feed, which ends with the context. Until the feed is complete, tokens are introspected.
@@ -76,7 +79,9 @@ func NewTokenCheck(ctx context.Context, options Options) *TokenCheck {
 func newTokenCheck(options Options) *TokenCheck {
 	// A redirect would send the credentials to another address.
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("redirected") }}
-	return &TokenCheck{options: options, client: client, start: time.Now()}
+	check := &TokenCheck{options: options, client: client, hurry: make(chan struct{}, 1), start: time.Now()}
+	check.mayHurry.Store(true)
+	return check
 }
 
 // Require lets requests pass whose token has the scopes. The handler gets the token with TokenOf.
@@ -369,7 +374,14 @@ func (c *TokenCheck) introspect(ctx context.Context, token string, local *claims
 		Confirmations json.RawMessage `json:"cnf"`
 	}
 	if err := c.doJSON(request, &answer); err != nil {
+		c.mayHurry.Store(true)
 		return false, err
+	}
+	if c.mayHurry.Swap(false) {
+		select {
+		case c.hurry <- struct{}{}:
+		default:
+		}
 	}
 	if answer.Active == nil {
 		return false, errUnavailable
@@ -439,10 +451,21 @@ func (c *TokenCheck) readFeed(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			log.Printf("feed of endings: %v", err)
 		}
+		pause(ctx, retryAfter)
 		select {
 		case <-ctx.Done():
-		case <-time.After(retryAfter + rand.N(atMost)):
+		case <-c.hurry: // the authorization server responds again
+			failures = 0
+			pause(ctx, rand.N(time.Second))
+		case <-time.After(rand.N(atMost)):
 		}
+	}
+}
+
+func pause(ctx context.Context, duration time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(duration):
 	}
 }
 
@@ -519,7 +542,12 @@ func (c *TokenCheck) take(ctx context.Context, text string, connection *connecti
 	}
 	c.feed.Lock()
 	defer c.feed.Unlock()
-	return c.feed.accept(message, connection, c.now())
+	now := c.now()
+	err = c.feed.accept(message, connection, now)
+	if err == nil && now-connection.sentAt > 5000 {
+		c.mayHurry.Store(true)
+	}
+	return err
 }
 
 func newNonce() string {

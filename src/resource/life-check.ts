@@ -6,7 +6,7 @@ import { shareReader } from './feed/shared.ts'
 import { USABLE_FOR } from './feed/state.ts'
 import { basicCredentials, createIntrospection, type IntrospectionCredentials } from './introspection.ts'
 import { createIssuerMetadata } from './issuer-metadata.ts'
-import { refuse } from './resource-error.ts'
+import { ResourceError, refuse } from './resource-error.ts'
 import { createKeyFinder, createSignatureCheck, SIGNING_ALGORITHMS, type SignedToken } from './signature-check.ts'
 import { type VerifiedToken, VerifiedTokens } from './verified-tokens.ts'
 
@@ -94,10 +94,22 @@ function createFeedCheck(
 
   function confirm(text: string, { token, ids }: VerifiedToken): AccessToken | Promise<AccessToken> {
     const verdict = ids ? reader.decide(ids, milliseconds) : 'ask'
-    if (verdict === 'ask') return introspect(text, token)
+    if (verdict === 'ask') return ask(text, token)
     if (verdict === 'ended') throw refuse.invalidToken('ended')
     // A copy, because the next call with the same token gets the same object.
     return { ...token }
+  }
+
+  async function ask(text: string, token: AccessToken): Promise<AccessToken> {
+    try {
+      const answer = await introspect(text, token)
+      reader.noteAnswer('good')
+      return answer
+    } catch (error) {
+      // A refused token is an answer too.
+      reader.noteAnswer(error instanceof ResourceError && error.status !== 503 ? 'good' : 'none')
+      throw error
+    }
   }
 
   return {

@@ -5,7 +5,7 @@
  */
 import type { JWTVerifyGetKey } from 'jose'
 import { type FeedEvent, readEvents } from './event-stream.ts'
-import { anyUpTo, clockAhead, monotonic, newNonce, pause } from './machine.ts'
+import { anyUpTo, clockAhead, monotonic, newNonce, pause, startTimer } from './machine.ts'
 import { readFeedMessage } from './message.ts'
 import { FeedFault, type FeedProblem, type FeedProblemKind } from './problem.ts'
 import { type FeedConnection, FeedState } from './state.ts'
@@ -42,6 +42,11 @@ const FIRST_MESSAGE_WITHIN = 1000
 const CLOCK_AHEAD_BY = 1000
 /** Failures in a row that are not reported: the restart of a server is no problem. */
 const FAILURES_UNREPORTED = 2
+
+/** Milliseconds until the next connection, and further milliseconds of which a random part is added. */
+type Wait = { atLeast: number; spread: number }
+const AT_ONCE: Wait = { atLeast: 0, spread: 0 }
+
 const CURSOR = /^[\x21-\x7e]{1,1024}$/
 
 export class FeedReader {
@@ -59,6 +64,9 @@ export class FeedReader {
   #failures = 0
   #clockAhead = Number.POSITIVE_INFINITY
   #connection = new AbortController()
+  #pausing = new AbortController()
+  /** whether the next answer to another request may shorten the wait: once in an outage */
+  #mayHurry = true
   /** whether a connection whose first message was slow may be replaced */
   #mayReplace = true
 
@@ -96,8 +104,22 @@ export class FeedReader {
     return () => void this.#listeners.delete(listener)
   }
 
+  /**
+   * Notes how the authorization server responded to another request. The first answer after an outage shortens the wait for the next connection,
+   * which may have grown to 30 seconds. Once only: otherwise a server that answers, but has no feed, would get a connection each second.
+   */
+  noteAnswer(answer: 'good' | 'none'): void {
+    if (answer === 'none') this.#mayHurry = true
+    if (answer === 'none' || !this.#mayHurry || this.#failures === 0) return
+    this.#mayHurry = false
+    this.#failures = 0
+    const pausing = this.#pausing
+    startTimer(() => pausing.abort(), anyUpTo(AFTER_FAILURE))
+  }
+
   close(): void {
     this.#closing.abort()
+    this.#pausing.abort()
     this.#connection.abort()
     this.#state.forget()
     this.#wake()
@@ -113,16 +135,24 @@ export class FeedReader {
     const { signal } = this.#closing
     while (!signal.aborted) {
       const begun = monotonic()
-      let wait: number
+      let wait: Wait
       try {
-        wait = (await this.#readStream()) === 'replace' ? 0 : this.#waitAfterEnd(monotonic() - begun)
+        wait = (await this.#readStream()) === 'replace' ? AT_ONCE : this.#waitAfterEnd(monotonic() - begun)
       } catch (error) {
         wait = this.#waitAfterFailure(faultOf(error), monotonic() - begun)
       }
-      await pause(wait, signal)
+      await this.#pause(wait)
     }
     // The last message may have arrived after `close`.
     this.#state.forget()
+  }
+
+  async #pause({ atLeast, spread }: Wait): Promise<void> {
+    await pause(atLeast, this.#closing.signal)
+    if (this.#closing.signal.aborted) return
+    this.#pausing = new AbortController()
+    // Without failures, `noteAnswer` may have been called meanwhile.
+    await pause(anyUpTo(this.#failures === 0 ? Math.min(spread, AFTER_FAILURE) : spread), this.#pausing.signal)
   }
 
   async #readStream(): Promise<'ended' | 'replace'> {
@@ -157,7 +187,10 @@ export class FeedReader {
     const now = monotonic()
     if (this.#state.accept(message, connection, now) === 'more_parts') return false
     if (id !== undefined && CURSOR.test(id)) this.#cursor = id
-    if (now - connection.sentAt > WORKED_FOR) this.#failures = 0
+    if (now - connection.sentAt > WORKED_FOR) {
+      this.#failures = 0
+      this.#mayHurry = true
+    }
     this.#reported.clear()
     this.#wake()
     return true
@@ -180,21 +213,20 @@ export class FeedReader {
     this.#clockAhead = Math.min(this.#clockAhead, ahead)
   }
 
-  #waitAfterEnd(lasted: number): number {
+  #waitAfterEnd(lasted: number): Wait {
     if (lasted < WORKED_FOR) return this.#waitAfterFailure(new FeedFault('unreachable', 'the connection ended'), lasted)
-    return anyUpTo(AFTER_END)
+    return { atLeast: 0, spread: AFTER_END }
   }
 
-  #waitAfterFailure({ problem, retryAfter }: FeedFault, lasted: number): number {
-    if (this.#closing.signal.aborted) return 0
+  #waitAfterFailure({ problem, retryAfter }: FeedFault, lasted: number): Wait {
+    if (this.#closing.signal.aborted) return AT_ONCE
     const { kind, detail } = problem
     if (kind === 'message_missing' || kind === 'too_large' || detail === 'status 400') this.#cursor = undefined
     this.#failures = lasted > WORKED_FOR ? 1 : this.#failures + 1
     this.#report(problem)
     // The next snapshot would be as large.
-    if (kind === 'too_large') return AFTER_TOO_LARGE + anyUpTo(AFTER_FAILURES)
-    const atMost = Math.min(AFTER_FAILURES, AFTER_FAILURE * 2 ** (this.#failures - 1))
-    return retryAfter * 1000 + anyUpTo(atMost)
+    if (kind === 'too_large') return { atLeast: AFTER_TOO_LARGE + anyUpTo(AFTER_FAILURES), spread: 0 }
+    return { atLeast: retryAfter * 1000, spread: Math.min(AFTER_FAILURES, AFTER_FAILURE * 2 ** (this.#failures - 1)) }
   }
 
   #report(problem: FeedProblem): void {
