@@ -84,48 +84,80 @@ export type ReaderReply = LookReply & {
     method: string
     url: string
     protocol: string
-    headers: { cookie?: string | undefined; 'accept-language'?: string | undefined }
+    host: string
+    headers: {
+      cookie?: string | undefined
+      'accept-language'?: string | undefined
+      'sec-fetch-site'?: string | string[] | undefined
+      referer?: string | undefined
+    }
   }
   header(name: string, value: string): unknown
 }
 
 /**
- * The language of a page: the choice of the user on this host, then `ui_locales` (OpenID Connect Core §3.1.2.1), then
- * `Accept-Language`. The choice comes first: otherwise the chooser would have no effect in a login that names `ui_locales`. Also sets
- * `Content-Language`, and the cookie that keeps a choice. The cookie has a language and nothing else.
+ * The language of a page. Any person can send a link, and some pages are the only warning that the reader of the link gets. So the URL of
+ * a page does not select the language. A page is in the first of these languages:
  *
- * @param uiLocale the language that the authorization request named, if it is not in the URL
+ * 1. The choice of the user on this host: the button of the chooser, and afterwards the cookie. `lang` counts only in a request of the
+ *    chooser (`isFromChooser`). In any other request it selects nothing and sets no cookie.
+ * 2. The language that the app requested with `ui_locales` (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2): in the URL of the app's
+ *    own request, and afterwards in the sealed login, only in the browser that made the request (`uiLocaleOf`). The choice comes before it:
+ *    otherwise the chooser would have no effect in a login that names `ui_locales`.
+ * 3. `Accept-Language`
+ *
+ * Also sets `Content-Language`, and the cookie that keeps a choice. The cookie has a language and nothing else.
+ *
+ * @param uiLocale the language that the app requested in the sealed login
  */
-export function readerOf(reply: ReaderReply, uiLocale?: UiLocale): Reader {
+export function readerOf(reply: ReaderReply, uiLocale?: UiLocale | null): Reader {
   const { method, url, headers, protocol } = reply.request
-  const chosen = chosenIn(url)
+  const chosen = isFromChooser(reply.request) ? chosenIn(url) : null
   const requested =
-    chosen ?? cookieOf(headers.cookie) ?? uiLocalesIn(url) ?? uiLocale ?? acceptedLocale(headers['accept-language'])
+    chosen ?? cookieOf(headers.cookie, protocol) ?? uiLocale ?? uiLocalesIn(url) ?? acceptedLocale(headers['accept-language'])
   const language = languages[requested ?? 'en']
   reply.header('content-language', language.tag)
-  reply.header('vary', 'Accept-Language, Cookie')
+  reply.header('vary', 'Accept-Language, Cookie, Sec-Fetch-Site, Referer')
   if (chosen) reply.header('set-cookie', languageCookie(chosen, protocol))
   return { ...language, url: method === 'GET' && !COMPLETES.test(url) ? url : undefined, look: reply.look }
+}
+
+/**
+ * Whether the chooser of the same page made the request. A browser sends `Sec-Fetch-Site: same-origin` only if a page of this origin made
+ * the request. A link in a message or in a QR code has `none`. A browser without this field, such as Safari before 16.4, must send a
+ * `Referer` of this host. A page of this origin may also lead to an address that an app registered, and that address may be on this host:
+ * so a `Referer` must also name the same path.
+ */
+function isFromChooser({ url, host, headers }: ReaderReply['request']): boolean {
+  const { 'sec-fetch-site': site, referer = '' } = headers
+  const from = URL.canParse(referer) ? new URL(referer) : null
+  if (from && from.pathname !== pathOf(url)) return false
+  return site === undefined ? from?.host === host : site === 'same-origin'
 }
 
 /** A request that completes a login: a second one would have another result. */
 const COMPLETES = /^\/login\/[a-z/-]*complete\b/
 
-const COOKIE = 'grantor_language'
+/** The requests of apps that have `ui_locales`. */
+const APP_REQUESTS: ReadonlySet<string> = new Set(['/oauth/authorize', '/oauth/logout'])
+
 /** Seconds. */
 const COOKIE_LIFETIME = 365 * 86_400
 const COOKIES_AT_MOST = 200
 
-/** A sibling host may set this cookie too, and gains nothing: so its name needs no prefix. */
+/** `__Host-`: a sibling host must not select the language of a warning. The prefix requires https, so plain-http loopback has no prefix. */
+const cookieName = (protocol: string): string => `${protocol === 'https' ? '__Host-' : ''}grantor_language`
+
 function languageCookie(chosen: UiLocale, protocol: string): string {
   const secure = protocol === 'https' ? '; Secure' : ''
-  return `${COOKIE}=${chosen}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${COOKIE_LIFETIME}${secure}`
+  return `${cookieName(protocol)}=${chosen}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${COOKIE_LIFETIME}${secure}`
 }
 
-function cookieOf(field = ''): UiLocale | null {
+function cookieOf(field = '', protocol: string): UiLocale | null {
+  const wanted = cookieName(protocol)
   for (const pair of field.split(';', COOKIES_AT_MOST)) {
     const [name, value] = pair.trim().split('=', 2)
-    if (name === COOKIE) return isUiLocale(value) ? value : null
+    if (name === wanted) return isUiLocale(value) ? value : null
   }
   return null
 }
@@ -136,7 +168,11 @@ function chosenIn(url: string): UiLocale | null {
 }
 
 function uiLocalesIn(url: string): UiLocale | null {
-  return chooseUiLocale(parameterOf(url, 'ui_locales'))
+  return APP_REQUESTS.has(pathOf(url)) ? chooseUiLocale(parameterOf(url, 'ui_locales')) : null
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? ''
 }
 
 function parameterOf(url: string, name: string): string | null {

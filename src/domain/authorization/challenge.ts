@@ -121,6 +121,14 @@ export function resumeChallenge(
   return sealFor(deps, { ...challenge, ...forDevice, browserHash, elsewhere: true, purpose }, request.pushedId)
 }
 
+/**
+ * The language that the app requested for the pages. Only the browser that made the request gets it: another device opened a link, and any
+ * person can send a link to a login of their own.
+ */
+export function uiLocaleOf({ purpose, elsewhere }: Challenge): UiLocale | null {
+  return purpose.kind === 'app' && !elsewhere ? purpose.request.uiLocale : null
+}
+
 /** Whether the signature of this device signs in the browser that requested the login. */
 export function isCrossDevice({ elsewhere, template }: Challenge): boolean {
   return elsewhere && template === TWO_SCREENS_TEMPLATE

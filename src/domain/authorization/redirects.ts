@@ -12,7 +12,7 @@ import { sealCode } from '../tokens/code.ts'
 import { type Destination, makeResponse } from './authorization-response.ts'
 
 export function requestingApp(client: Client, request: AuthorizationRequest): RequestingApp {
-  return { clientName: client.name, ...clientPlace(client.id, request.redirectUri) }
+  return { clientName: client.name, ...clientPlace(client.id, request.redirectUri), uiLocale: request.uiLocale }
 }
 
 /** The client of an earlier request; null if the client is disabled or no longer registered for the redirect URI or the response mode. */

@@ -14,6 +14,7 @@ import {
   isOfBrowser,
   openChallenge,
   sessionIdOf,
+  uiLocaleOf,
 } from '../authorization/challenge.ts'
 import { allowDevice, denyDevice } from '../authorization/device-answer.ts'
 import { askAboutCode, askAboutDevice } from '../authorization/hook-questions.ts'
@@ -137,12 +138,14 @@ async function signForBrowser(
   return { kind: 'signed_for_browser', app }
 }
 
-async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
+async function appOf(deps: Deps, challenge: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
+  const { purpose } = challenge
   if (!('request' in purpose)) return null
   const client = await clientOfPurpose(deps, purpose)
   if (!client) return 'unknown_client'
   const redirectUri = purpose.kind === 'app' ? purpose.request.redirectUri : ''
-  return { client, purpose, app: { clientName: client.name, ...clientPlace(client.id, redirectUri) } }
+  const place = clientPlace(client.id, redirectUri)
+  return { client, purpose, app: { clientName: client.name, ...place, uiLocale: uiLocaleOf(challenge) } }
 }
 
 function isFor(verifier: LoginVerifier, challenge: Challenge): boolean {

@@ -15,6 +15,7 @@ import {
   crossDeviceCodeOf,
   isCrossDevice,
   openChallenge,
+  uiLocaleOf,
 } from '../authorization/challenge.ts'
 import { isAnswered } from '../authorization/device-answer.ts'
 import { verificationUriOf } from '../authorization/device-authorization.ts'
@@ -73,7 +74,7 @@ export type ChallengeDescription = {
   resume_url: string | null
   /** the wallet that the app expects; absent if the app named none */
   login_hint?: Address
-  /** the language that the app requests for the pages; absent if the app requested none of the supported ones */
+  /** the language that the app requests for the pages; absent if the app requested none of the supported ones, and on another device */
   ui_locale?: UiLocale
   /** the code that the device or the other browser shows; only for the purposes `device` and `cross_device` */
   user_code?: string
@@ -94,6 +95,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
   const isSigned = use === 'signed_on_other_device' && !challenge.elsewhere
   if (!isSigned) await refuseUsed(deps, challenge, use)
   const { authUrl, chainIds } = deps.settings
+  const uiLocale = uiLocaleOf(challenge)
   const logoPath = app ? clientLogoPath(app.client) : undefined
   const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', placeOf(purpose, authUrl))
   return {
@@ -111,7 +113,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     expires_at: challengeExpiresAt(challenge),
     until: app ? challenge.until : challengeExpiresAt(challenge),
     ...(purpose.kind === 'app' && purpose.request.loginHint ? { login_hint: purpose.request.loginHint } : {}),
-    ...(purpose.kind === 'app' && purpose.request.uiLocale ? { ui_locale: purpose.request.uiLocale } : {}),
+    ...(uiLocale ? { ui_locale: uiLocale } : {}),
     ...codesOf(deps, text, challenge, isSigned),
     resume_url: resumeUrlOf(deps, text, challenge),
   }
@@ -251,7 +253,5 @@ function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: Logi
   // After the end of its code, a device could not get the tokens.
   const end = purpose.kind === 'device' ? Math.min(expiresAt, purpose.request.expiresAt) : expiresAt
   const verifier: LoginVerifier = { nonce, browserHash, elsewhere, crossDevice: isCrossDevice(challenge), expiresAt: end, proof }
-  const uiLocale = purpose.kind === 'app' ? purpose.request.uiLocale : null
-  const query = `login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
-  return `${deps.settings.authUrl}/login/complete?${query}${uiLocale ? `&ui_locales=${uiLocale}` : ''}`
+  return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
 }

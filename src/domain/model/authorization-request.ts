@@ -37,8 +37,8 @@ export type AuthorizationRequest = {
   onlyHinted: boolean
 }
 
-/** The app that a page or a text names. */
-export type RequestingApp = ClientPlace & { clientName: string }
+/** The app that a page or a text names, and the language that the app requested for the page. */
+export type RequestingApp = ClientPlace & { clientName: string; uiLocale?: UiLocale | null }
 
 /** The members of a request that the response needs. */
 export type ResponseTarget = Pick<AuthorizationRequest, 'clientId' | 'redirectUri' | 'responseMode' | 'state' | 'answersIss'>

@@ -75,7 +75,7 @@ async function answer(
       const { confirmation, app, session } = outcome
       const scopes = describeScopes(service.deps, outcome.request)
       const account = await accountShown(service.deps, session)
-      return reply.send(confirmPage({ action: CONFIRM, confirmation, ...app, scopes, ...account }, readerOf(reply)))
+      return reply.send(confirmPage({ action: CONFIRM, confirmation, ...app, scopes, ...account }, readerOf(reply, app.uiLocale)))
     }
   }
 }

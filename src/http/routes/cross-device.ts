@@ -68,7 +68,7 @@ function describe({ deps }: Service, reply: FastifyReply, login: CrossDeviceLogi
       isSameNetwork: place.network !== '' && place.network === placeOf(reply.request).network,
       program: place.program,
     },
-    readerOf(reply, login.request.uiLocale ?? undefined),
+    readerOf(reply),
   )
 }
 
