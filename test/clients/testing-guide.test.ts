@@ -1,7 +1,7 @@
 /** The blocks of docs/guides/testing.md: the files run as they are, in a project of their own, with this checkout as the package `grantor`. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect } from 'vitest'
@@ -32,7 +32,7 @@ async function makeProject(): Promise<{ folder: string; env: NodeJS.ProcessEnv }
   symlinkSync(ROOT, join(folder, 'node_modules/grantor'))
   symlinkSync(join(ROOT, 'node_modules/vitest'), join(folder, 'node_modules/vitest'))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\nexec "${process.execPath}" "${BIN}" "$@"\n`)
+  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\n"${process.execPath}" "${BIN}" "$@"\nexit $?\n`)
   chmodSync(join(folder, 'bin/npx'), 0o755)
   const path = [join(folder, 'bin'), dirname(process.execPath), OWN_ENVIRONMENT.PATH].join(delimiter)
   // In a checkout, `grantor/testing` is the source.
@@ -155,13 +155,43 @@ test.skipIf(process.env.TEST_CLIENTS !== '1')(
   },
 )
 
+/** The processes of this project, by its folder in their environment. */
+function issuersOf({ folder }: Project): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const isIssuer = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('test-issuer')
+        return isIssuer && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(folder)
+      } catch {
+        // The process has ended.
+        return false
+      }
+    })
+}
+
 const hasPytest = spawnSync('python3', ['-m', 'pytest', '--version']).status === 0
 
 test.skipIf(!hasPytest)('The file for pytest passes as it is; the test is skipped if pytest is missing', async ({ project }) => {
   writeFileSync(join(project.folder, 'test_tokens.py'), textOf('test_tokens.py'))
   const { code, output } = await run(project, 'python3', ['-m', 'pytest', '-p', 'no:cacheprovider'])
   expect([code, output]).toEqual([0, expect.stringContaining('2 passed')])
+  expect(issuersOf(project)).toEqual([])
 })
+
+test.skipIf(!hasPytest)(
+  'If pytest is killed, its issuer ends too; the test is skipped if pytest is missing',
+  async ({ project }) => {
+    const waiting = `${textOf('test_tokens.py')}\n\ndef test_waits(grantor):\n    import time\n    time.sleep(600)\n`
+    writeFileSync(join(project.folder, 'test_tokens.py'), waiting)
+    const argv = ['-m', 'pytest', '-p', 'no:cacheprovider', '-k', 'test_waits']
+    const pytest = spawn('python3', argv, { cwd: project.folder, env: project.env, stdio: 'ignore' })
+    await expect.poll(() => issuersOf(project).length, { timeout: 60_000 }).toBeGreaterThan(0)
+    pytest.kill('SIGKILL')
+    await expect.poll(() => issuersOf(project), { timeout: 20_000 }).toEqual([])
+  },
+)
 
 type Step = { run?: string; uses?: string }
 
@@ -185,12 +215,13 @@ test('The command of the page starts an issuer at the port of the page, and the 
   expect(commands).toHaveLength(3)
   const [, start = '', image = ''] = commands
   const [port = 0] = await freePorts(1)
-  const child = spawn('sh', ['-c', `exec ${start.replace('4000', String(port))}`], { cwd: folder, env })
+  const child = spawn('sh', ['-c', start.replace('4000', String(port))], { cwd: folder, env, detached: true })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   await expect.poll(() => output).toContain(`http://localhost:${port}\n`)
   const ended = once(child, 'close')
-  child.kill('SIGTERM')
+  // Ctrl-C of a terminal is a signal to all processes of the command.
+  process.kill(-(child.pid ?? 0), 'SIGINT')
   await ended
   const [, argv = ''] = /grantor:[\d.]+ (test-issuer .*)$/.exec(image) ?? []
   const { testIssuer } = await import('../../src/cli/commands/test-issuer.ts')

@@ -1,11 +1,14 @@
 /** `grantor test-issuer`: the same for tests in other languages, over HTTP. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect } from 'vitest'
-import { launch, launchForTest, newFolder, type Running } from '../cli/run.ts'
+import { describe, expect, onTestFinished } from 'vitest'
+import { BIN, launch, launchForTest, newFolder, type Running } from '../cli/run.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { send } from '../support/send.ts'
 
 type Facts = {
@@ -150,6 +153,27 @@ describe('The command', () => {
     running.child.kill('SIGTERM')
     expect((await running.ended()).code).toBe(0)
     expect(running.err()).toBe('')
+  })
+
+  test('With --json the issuer ends with 0 when its standard input closes, and not before', async () => {
+    const child = spawn(process.execPath, [BIN, 'test-issuer', '--json'], { env: { ...OWN_ENVIRONMENT, TMPDIR: tmpdir() } })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    const facts = JSON.parse(line.toString()) as Facts
+    child.stdin.write('this text is ignored\n')
+    expect((await control(facts, 'GET', '/test')).status).toBe(200)
+    const ended = once(child, 'exit')
+    child.stdin.end()
+    expect(await ended).toEqual([0, null])
+  })
+
+  test('A signal ends the issuer although its standard input stays open', async () => {
+    const child = spawn(process.execPath, [BIN, 'test-issuer', '--json'], { env: { ...OWN_ENVIRONMENT, TMPDIR: tmpdir() } })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
   })
 
   test('grantor test-issuer reads clients and resources from the file of grantor apply', async () => {

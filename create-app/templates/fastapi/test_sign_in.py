@@ -10,10 +10,9 @@ from fastapi.testclient import TestClient
 @pytest.fixture(scope="session")
 def grantor():
     command = ["npx", "grantor", "test-issuer", "--json", "--file", "grantor.json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    yield json.loads(process.stdout.readline())
-    process.terminate()
-    process.wait()
+    # The issuer ends when its standard input closes: at the end of this block, or with pytest.
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        yield json.loads(process.stdout.readline())
 
 
 @pytest.fixture

@@ -1,3 +1,4 @@
+import { inputEnd } from '../../ops/process/input-end.ts'
 import { shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { factsOf } from '../../testing/control.ts'
 import { isLoopback } from '../../testing/development-only.ts'
@@ -53,7 +54,10 @@ export const testIssuer = defineCommand({
       words:
         'The host name in the URLs of the issuer: localhost unless given, otherwise *.localhost, *.test or a loopback address. An app in another container needs a name such as grantor.test.',
     },
-    json: { words: 'Prints one line of JSON when the issuer is ready. The log goes to standard error.' },
+    json: {
+      words:
+        'Prints one line of JSON when the issuer is ready. The log goes to standard error. The issuer ends when its standard input closes, if that is a pipe.',
+    },
   },
   examples: [
     'grantor test-issuer --port 4000',
@@ -73,7 +77,8 @@ export const testIssuer = defineCommand({
     )
     if (host !== undefined && !isLoopback(host))
       printError(`Every program that can reach ${host} can get tokens of this issuer. Publish its ports on your machine only.`)
-    const ended = shutDownOnSignals(grantor.stop, { logger: SILENT })
+    // A signal of a test runner ends npx, and not the program that npx started.
+    const ended = shutDownOnSignals(grantor.stop, { logger: SILENT, ...(json && { stopRequested: inputEnd() }) })
     if (json) print(JSON.stringify(factsOf(grantor)))
     else for (const line of banner(grantor)) print(line)
     return ended
