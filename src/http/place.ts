@@ -13,3 +13,8 @@ export function placeOf(request: FastifyRequest): DevicePlace {
   const name = program === 'Mozilla' ? browserNameOf(request.headers) : program
   return { network: networkPrefix(request.ip), program: name }
 }
+
+/** The network of `place`, if this request comes from another one; otherwise empty. */
+export function otherNetworkThan(request: FastifyRequest, { network }: DevicePlace): string {
+  return network === placeOf(request).network ? '' : network
+}

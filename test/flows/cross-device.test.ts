@@ -102,8 +102,9 @@ describe('A login at a desktop with the wallet on a phone', () => {
     await phone.goto(url)
     await heading(phone, 'Sign in to Aurora Notes on your other screen?')
     const words = await phone.locator('main').innerText()
-    for (const part of ['app.example.net', 'the network that you are in', 'Use the enhancement features for you', 'Then stop'])
+    for (const part of ['app.example.net', 'Chromium on', 'Use the enhancement features for you', 'Then stop'])
       expect(words).toContain(part)
+    expect(words).not.toContain('network')
     await compare(phone, url)
     const text = (await phone.locator('#message').textContent()) ?? ''
     expect(text).toContain(`Gives access to the browser that shows the code ${await lettersOn(desktop)}.`)

@@ -22,8 +22,7 @@ const REQUEST = {
   clientHost: '',
   scopes,
   resources: ['https://api.example.com/'],
-  network: '203.0.113',
-  isSameNetwork: false,
+  otherNetwork: '203.0.113',
   program: 'aurora-cli',
 }
 
@@ -43,8 +42,8 @@ afterEach(() => page.context().close())
 test('The form for the code of a device is accessible, also after a wrong code', async () => {
   await show(page, grantor.authUrl, deviceCodePage({ action: '/device' }, ENGLISH))
   await expectGoodLooks(page, 'device-code', TWO_LOOKS)
-  await show(page, grantor.authUrl, deviceCodePage({ action: '/device', isWrong: true }, ENGLISH))
-  await expectGoodLooks(page, undefined, TWO_LOOKS)
+  await show(page, grantor.authUrl, deviceCodePage({ action: '/device', wrongCode: 'WDJB-MJHX' }, ENGLISH))
+  await expectGoodLooks(page, 'device-code-wrong')
 })
 
 test('The request of a device is accessible', async () => {
@@ -57,7 +56,7 @@ test('The request of an app that is not registered, with two resources and no kn
     clientPublisher: 'client.example',
     resources: ['https://api.example.com/', 'https://files.example.com/v1'],
   }
-  await show(page, grantor.authUrl, deviceRequestPage({ ...REQUEST, ...unregistered, network: '', program: '' }, ENGLISH))
+  await show(page, grantor.authUrl, deviceRequestPage({ ...REQUEST, ...unregistered, otherNetwork: '', program: '' }, ENGLISH))
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 

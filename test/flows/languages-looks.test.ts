@@ -35,7 +35,7 @@ test.for([de, ar, ja, tr, vi])('The pages in $name are accessible (WCAG 2.2 AA)'
   const app = { clientName: 'Aurora Notes', clientHost: 'app.example.net' }
   const { scopes } = loginRequest()
   const asking = { action: '/', sealed: 's', userCode: 'WDJB-MJHT', ...app, scopes, resources: [], program: 'aurora-cli' }
-  const place = { network: '203.0.113', isSameNetwork: false }
+  const place = { otherNetwork: '203.0.113' }
   const pages = {
     account: accountPage(accountView(), reader),
     receipt: receiptPage(receiptView(), reader),

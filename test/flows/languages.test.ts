@@ -31,7 +31,7 @@ function pagesOf(reader: Reader): [name: string, page: string][] {
   const { scopes } = loginRequest()
   const step = { loginChallenge: 'c', request: loginRequest(), now: NOW }
   const asking = { action: '/', sealed: 's', userCode: 'WDJB-MJHT', ...app, scopes, resources: [], program: 'aurora-cli' }
-  const place = { network: '203.0.113', isSameNetwork: false }
+  const place = { otherNetwork: '203.0.113' }
   const account = { walletShort: '0xf39F…2266', walletName: 'aurora.eth' }
   const byHand = { ...step, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', chainId: 1, message: CONSENT_TEXT }
   const problem = { kind: 'could_not_check', signature: '0x', retryAfter: 5 } as const
@@ -49,7 +49,7 @@ function pagesOf(reader: Reader): [name: string, page: string][] {
     ['receipt', receiptPage(receiptView(), reader)],
     ['end everything', endEverythingPage({ action: '/', account: null }, reader)],
     ['sign out', signOutPage({ action: '/', question: 'q', ...app, ...account }, reader)],
-    ['device code', deviceCodePage({ action: '/', isWrong: true }, reader)],
+    ['device code', deviceCodePage({ action: '/', wrongCode: 'WDJB' }, reader)],
     ['device', deviceRequestPage({ ...asking, ...place }, reader)],
     ['cross-device', crossDevicePage({ ...asking, ...place }, reader)],
     ['confirm', confirmPage({ action: '/', confirmation: 'c', ...app, scopes, ...account }, reader)],

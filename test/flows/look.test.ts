@@ -62,8 +62,7 @@ function pagesWith(look: ReturnType<typeof defineLook>): string[] {
     userCode: 'BCDF-GHJK',
     scopes: [],
     resources: [],
-    network: 'x',
-    isSameNetwork: false,
+    otherNetwork: 'x',
     program: 'y',
   }
   return [

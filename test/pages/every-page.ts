@@ -28,7 +28,7 @@ export function everyPage(text: string, reader: Reader): string[] {
   const problem = { kind: 'could_not_check', signature: text, retryAfter: 5 } as const
   const place = { clientName: text, clientHost: text }
   const asking = { action: text, sealed: text, userCode: text, ...place, scopes, resources: [text, text] }
-  const device = { ...asking, network: text, isSameNetwork: false, program: text }
+  const device = { ...asking, otherNetwork: text, program: text }
   const steps = PURPOSES.flatMap((purpose) => {
     const request = { ...step.request, purpose, userCode: text, loginHint: text, crossDevice: crossDeviceOffer(text) }
     return [
@@ -39,11 +39,11 @@ export function everyPage(text: string, reader: Reader): string[] {
   })
   return [
     ...steps,
-    deviceCodePage({ action: text, isWrong: true }, reader),
+    deviceCodePage({ action: text, wrongCode: text }, reader),
     deviceRequestPage(device, reader),
-    deviceRequestPage({ ...device, isSameNetwork: true, scopes: [] }, reader),
+    deviceRequestPage({ ...device, otherNetwork: '', scopes: [] }, reader),
     crossDevicePage(device, reader),
-    crossDevicePage({ ...device, isSameNetwork: true, scopes: [] }, reader),
+    crossDevicePage({ ...device, otherNetwork: '', scopes: [] }, reader),
     signOutPage({ action: text, question: text, ...place, walletShort: text }, reader),
     confirmPage(
       { action: text, confirmation: text, clientName: text, clientHost: '', clientScheme: text, scopes: [], walletShort: text },

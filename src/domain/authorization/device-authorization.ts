@@ -106,18 +106,13 @@ async function storeRequest(deps: Deps, checked: Omit<DeviceRequest, 'userCode'>
 }
 
 /** Why the request of a device cannot continue. */
-export type DeviceFault =
-  | 'user_code_wrong'
-  | 'user_code_answered'
-  | 'device_request_broken'
-  | 'device_request_expired'
-  | 'device_client_unknown'
+export type DeviceFault = 'user_code_answered' | 'device_request_broken' | 'device_request_expired' | 'device_client_unknown'
 
 /** A request that the user may answer; `sealed` is for the form of the page. */
 export type OpenDeviceRequest = { request: DeviceRequest; client: Client; sealed: string }
 
 /** The request with the user code that a person entered. */
-export async function findByUserCode(deps: Deps, entry: string): Promise<OpenDeviceRequest | DeviceFault> {
+export async function findByUserCode(deps: Deps, entry: string): Promise<OpenDeviceRequest | DeviceFault | 'user_code_wrong'> {
   const userCode = readUserCode(entry)
   const row = userCode === null ? null : await deps.store.pushedRequests.readPushed(rowOfUserCode(userCode))
   if (!row || row.expiresAt <= deps.now()) return 'user_code_wrong'

@@ -24,7 +24,7 @@ import { formParameters } from '../form-body.ts'
 import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
-import { placeOf } from '../place.ts'
+import { otherNetworkThan } from '../place.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
@@ -64,8 +64,7 @@ function describe({ deps }: Service, reply: FastifyReply, login: CrossDeviceLogi
       ...clientPlace(client.id, login.request.redirectUri),
       scopes: describeScopes(deps, login.request),
       resources: login.request.resources,
-      network: place.network,
-      isSameNetwork: place.network !== '' && place.network === placeOf(reply.request).network,
+      otherNetwork: otherNetworkThan(reply.request, place),
       program: place.program,
     },
     readerOf(reply),

@@ -30,7 +30,7 @@ import { formParameters } from '../form-body.ts'
 import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
-import { placeOf } from '../place.ts'
+import { otherNetworkThan } from '../place.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
@@ -45,8 +45,9 @@ export function deviceRoutes(server: FastifyInstance, service: Service): void {
     const { user_code: entry } = takeParameters(parseForm(queryOf(request.url)), ['user_code']).values
     if (entry === null) return reply.send(deviceCodePage({ action: PATH }, readerOf(reply)))
     const found = await look(request, entry)
+    if (found === 'user_code_wrong') return refuseCode(service, request, reply, entry)
     if (typeof found === 'string') return refuse(service, request, reply, found)
-    if ('retryAfter' in found) return refuseForNow(service, request, reply, found.retryAfter)
+    if ('retryAfter' in found) return refuseForNow(service, request, reply, { entry, ...found })
     return reply.send(describe(service, reply, found))
   })
 
@@ -69,7 +70,10 @@ export function deviceRoutes(server: FastifyInstance, service: Service): void {
  */
 function createLookUp({ deps, limits }: Service) {
   const inTurn = createInTurn()
-  return async (request: FastifyRequest, entry: string): Promise<OpenDeviceRequest | DeviceFault | { retryAfter: number }> => {
+  return async (
+    request: FastifyRequest,
+    entry: string,
+  ): Promise<OpenDeviceRequest | DeviceFault | 'user_code_wrong' | { retryAfter: number }> => {
     if (readUserCode(entry) === null) return 'user_code_wrong'
     const network = networkOf(request.ip)
     return inTurn(network, async () => {
@@ -93,8 +97,7 @@ function describe({ deps }: Service, reply: FastifyReply, { request: device, cli
       ...clientPlace(client.id, ''),
       scopes: describeScopes(deps, { ...device, scopesByResource: null }),
       resources: device.resources,
-      network: place.network,
-      isSameNetwork: place.network !== '' && place.network === placeOf(reply.request).network,
+      otherNetwork: otherNetworkThan(reply.request, place),
       program: place.program,
     },
     readerOf(reply),
@@ -112,23 +115,34 @@ function toLogin(service: Service, request: FastifyRequest, reply: FastifyReply,
   return moveOn(reply, { to: loginPageUrl(deps, challenge), clientName: '', clientHost, purpose: 'device', outcome: 'to_sign' })
 }
 
-const REFUSALS: Record<Exclude<DeviceFault, 'user_code_wrong'>, [status: number, notice: NoticeKind]> = {
+const REFUSALS: Record<DeviceFault, [status: number, notice: NoticeKind]> = {
   user_code_answered: [409, 'device_answered'],
   device_request_broken: [400, 'broken_link'],
   device_request_expired: [410, 'device_expired'],
   device_client_unknown: [403, 'unknown_client'],
 }
 
+function refuseCode({ deps }: Service, request: FastifyRequest, reply: FastifyReply, wrongCode: string): FastifyReply {
+  deps.audit({ event: 'device_refused', reason: 'user_code_wrong', request_id: request.id })
+  return reply.code(400).send(deviceCodePage({ action: PATH, wrongCode }, readerOf(reply)))
+}
+
 function refuse({ deps }: Service, request: FastifyRequest, reply: FastifyReply, fault: DeviceFault): FastifyReply {
   deps.audit({ event: 'device_refused', reason: fault, request_id: request.id })
-  if (fault === 'user_code_wrong') return reply.code(400).send(deviceCodePage({ action: PATH, isWrong: true }, readerOf(reply)))
   const [status, kind] = REFUSALS[fault]
   return reply.code(status).send(noticePage({ kind, reason: fault, requestId: request.id }, readerOf(reply)))
 }
 
-function refuseForNow({ deps }: Service, request: FastifyRequest, reply: FastifyReply, retryAfter: number): FastifyReply {
+/** The next attempt has the same code, which may be right. */
+function refuseForNow(
+  { deps }: Service,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { entry, retryAfter }: { entry: string; retryAfter: number },
+): FastifyReply {
   deps.audit({ event: 'device_refused', reason: 'user_code_limit', request_id: request.id })
-  const notice = { kind: 'too_many_failures', retryAfter, retryUrl: PATH, requestId: request.id } as const
+  const retryUrl = `${PATH}?user_code=${encodeURIComponent(entry)}`
+  const notice = { kind: 'too_many_failures', retryAfter, retryUrl, requestId: request.id } as const
   return reply
     .code(429)
     .header('retry-after', String(retryAfter))

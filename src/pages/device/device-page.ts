@@ -9,8 +9,18 @@ import type { Texts } from '../texts/english.ts'
 import { appTitle, fill, fillPlain } from '../words.ts'
 
 /** The form for the code of a device (RFC 8628 §3.3). A plain form works in every browser. */
-export function deviceCodePage({ action, isWrong = false }: { action: string; isWrong?: boolean }, reader: Reader): string {
+export type DeviceCodePage = {
+  action: string
+  /** The wrong code that the user entered; absent on the first page. */
+  wrongCode?: string
+}
+
+/** In characters. */
+const ENTRY_SHOWN = 40
+
+export function deviceCodePage({ action, wrongCode }: DeviceCodePage, reader: Reader): string {
   const words = reader.texts.device
+  const isWrong = wrongCode !== undefined
   return layout({
     reader,
     hasChooser: true,
@@ -20,7 +30,7 @@ export function deviceCodePage({ action, isWrong = false }: { action: string; is
 <p class="lead">${words.enterIntro}</p>`,
       body: html`<form method="get" action="${action}">
 <label for="user-code">${words.code}</label>
-<input class="code user-code-entry" id="user-code" name="user_code" required autofocus autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="40" placeholder="XXXX-XXXX"${isWrong && html` aria-invalid="true" aria-describedby="user-code-problem"`}>
+<input class="code user-code-entry" id="user-code" name="user_code" required autofocus autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="${ENTRY_SHOWN}" placeholder="XXXX-XXXX"${isWrong && html` value="${wrongCode.slice(0, ENTRY_SHOWN)}" aria-invalid="true" aria-describedby="user-code-problem"`}>
 ${isWrong && html`<p class="field-problem" id="user-code-problem" role="alert">${words.wrong}</p>`}
 <p class="actions"><button class="button" id="continue">${words.next}</button></p>
 </form>`,
@@ -39,10 +49,11 @@ export type DeviceRequestPage = ClientPlace & {
   clientName: string
   scopes: Scope[]
   resources: string[]
-  /** The first part of the address of the device; empty if unknown. */
-  network: string
-  /** Whether this browser's address begins in the same way. */
-  isSameNetwork: boolean
+  /**
+   * The first part of the address of the device, if it is not the same network as that of this browser; empty if it is the same or
+   * unknown. The page never names the same network: an attacker can be in it, and the line would reassure.
+   */
+  otherNetwork: string
   /** The name of the program on the device, or the names of a browser and its system: `Firefox/Windows`; empty if unknown. */
   program: string
 }
@@ -61,11 +72,10 @@ const BROWSER = /^[A-Za-z ]*\/[A-Za-z]*$/
 
 function requestPage(page: DeviceRequestPage, words: Texts['device'] | Texts['crossDevice'], reader: Reader): string {
   const app = appTitle(page, reader.texts)
-  const { scopes, resources, network, program } = page
-  const from = page.isSameNetwork ? words.sameNetwork : fill(words.otherNetwork, { network })
+  const { scopes, resources, otherNetwork: network, program } = page
   const name = BROWSER.test(program) ? browserTitle(program, reader) : program
   const facts = [
-    ...(network ? [[words.from, from] as const] : []),
+    ...(network ? [[words.from, fill(words.otherNetwork, { network })] as const] : []),
     ...(program ? [[words.program, html`<bdi>${name}</bdi>`] as const] : []),
   ]
   return layout({

@@ -255,7 +255,6 @@ export const chinese = {
     mayNothing: '如果您签名，{app} 仅能得知您的钱包地址。',
     at: '适用范围',
     from: '请求来源',
-    sameNetwork: '您所在的网络',
     otherNetwork: '与您不同的网络，以 {network} 开头',
     program: '程序',
     warning: '有人向您发送了此代码或链接？请立即停止：您的签名会让对方获得访问权限。',
@@ -267,7 +266,6 @@ export const chinese = {
     intro: '一个浏览器正在请求登录。仅当您在自己的屏幕上看到这些字母时，才可继续。',
     at: '适用范围',
     from: '请求来源',
-    sameNetwork: '您所在的网络',
     otherNetwork: '与您不同的网络，以 {network} 开头',
     program: '程序',
     mayDo: '如果您签名，{app} 可以',
@@ -499,7 +497,7 @@ export const chinese = {
     },
     cross_device_denied: {
       title: '另一块屏幕未获得访问权限',
-      text: '未签署任何内容。',
+      text: '未签署任何内容。另一块屏幕会继续等待，直到其代码过期，最长十分钟。',
       next: '您可以关闭此页面。如果此登录不是由您本人发起，说明有人试图利用您的钱包。',
     },
     cross_device_off: {

@@ -278,7 +278,6 @@ export const french = {
     mayNothing: 'Si vous signez, {app} connaît l’adresse de votre portefeuille, et rien d’autre.',
     at: 'Cela vaut pour',
     from: 'Demandé depuis',
-    sameNetwork: 'le réseau où vous êtes',
     otherNetwork: 'un autre réseau que le vôtre, qui commence par {network}',
     program: 'Programme',
     warning: 'Quelqu’un vous a envoyé ce code ou ce lien\u00a0? Arrêtez\u00a0: votre signature lui donnerait accès.',
@@ -290,7 +289,6 @@ export const french = {
     intro: 'Un navigateur demande à se connecter. Ne continuez que si vous voyez ces lettres sur votre propre écran.',
     at: 'Cela vaut pour',
     from: 'Demandé depuis',
-    sameNetwork: 'le réseau où vous êtes',
     otherNetwork: 'un autre réseau que le vôtre, qui commence par {network}',
     program: 'Programme',
     mayDo: 'Si vous signez, {app} peut',
@@ -532,7 +530,7 @@ export const french = {
     },
     cross_device_denied: {
       title: 'L’autre écran ne reçoit aucun accès',
-      text: 'Rien n’a été signé.',
+      text: 'Rien n’a été signé. L’autre écran continue d’attendre jusqu’à l’expiration de son code, dix minutes au plus.',
       next: 'Vous pouvez fermer cette page. Si vous n’êtes pas à l’origine de cette connexion, quelqu’un a essayé d’utiliser votre portefeuille.',
     },
     cross_device_off: {

@@ -282,7 +282,6 @@ export const german = {
     mayNothing: 'Wenn Sie signieren, kennt {app} die Adresse Ihrer Wallet, sonst nichts.',
     at: 'Das gilt bei',
     from: 'Angefragt aus',
-    sameNetwork: 'dem Netzwerk, in dem Sie sind',
     otherNetwork: 'einem anderen Netzwerk als Ihrem, das mit {network} beginnt',
     program: 'Programm',
     warning:
@@ -295,7 +294,6 @@ export const german = {
     intro: 'Ein Browser bittet um Anmeldung. Fahren Sie nur fort, wenn Sie diese Buchstaben auf Ihrem eigenen Bildschirm sehen.',
     at: 'Das gilt bei',
     from: 'Angefragt aus',
-    sameNetwork: 'dem Netzwerk, in dem Sie sind',
     otherNetwork: 'einem anderen Netzwerk als Ihrem, das mit {network} beginnt',
     program: 'Programm',
     mayDo: 'Wenn Sie signieren, darf {app}',
@@ -536,7 +534,7 @@ export const german = {
     },
     cross_device_denied: {
       title: 'Der andere Bildschirm erhält keinen Zugriff',
-      text: 'Es wurde nichts signiert.',
+      text: 'Es wurde nichts signiert. Der andere Bildschirm wartet weiter, bis sein Code abläuft, höchstens zehn Minuten.',
       next: 'Sie können diese Seite schließen. Wenn Sie diese Anmeldung nicht selbst begonnen haben, hat jemand versucht, Ihre Wallet zu verwenden.',
     },
     cross_device_off: {

@@ -271,7 +271,6 @@ export const japanese = {
     mayNothing: '署名すると、{app} に伝わるのはウォレットのアドレスのみです。',
     at: '対象となる場所',
     from: 'リクエスト元',
-    sameNetwork: 'お使いのネットワーク',
     otherNetwork: 'お使いのものとは別の、{network} で始まるネットワーク',
     program: 'プログラム',
     warning:
@@ -284,7 +283,6 @@ export const japanese = {
     intro: 'ブラウザーがサインインを求めています。ご自身の画面にこの文字が表示されている場合にのみ続けてください。',
     at: '対象となる場所',
     from: 'リクエスト元',
-    sameNetwork: 'お使いのネットワーク',
     otherNetwork: 'お使いのものとは別の、{network} で始まるネットワーク',
     program: 'プログラム',
     mayDo: '署名すると、{app} は次のことができます',
@@ -520,7 +518,7 @@ export const japanese = {
     },
     cross_device_denied: {
       title: 'もう一方の画面にはアクセスを許可していません',
-      text: '何も署名されていません。',
+      text: '何も署名されていません。もう一方の画面は、コードの期限が切れるまで（最長10分）待機を続けます。',
       next: 'このページは閉じてかまいません。ご自身で開始していない場合は、誰かがお客様のウォレットを使おうとした可能性があります。',
     },
     cross_device_off: {

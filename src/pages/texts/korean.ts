@@ -264,7 +264,6 @@ export const korean = {
     mayNothing: '서명하면 {app}에는 지갑 주소만 전달됩니다.',
     at: '적용 대상',
     from: '요청한 곳',
-    sameNetwork: '현재 사용 중인 네트워크',
     otherNetwork: '사용 중인 것과 다른 네트워크({network}(으)로 시작)',
     program: '프로그램',
     warning: '다른 사람이 이 코드나 링크를 보냈나요? 그렇다면 중단하세요. 서명하면 그 사람에게 접근 권한을 주게 됩니다.',
@@ -276,7 +275,6 @@ export const korean = {
     intro: '브라우저가 로그인을 요청합니다. 본인의 화면에 이 글자가 보일 때만 계속하세요.',
     at: '적용 대상',
     from: '요청한 곳',
-    sameNetwork: '현재 사용 중인 네트워크',
     otherNetwork: '사용 중인 것과 다른 네트워크({network}(으)로 시작)',
     program: '프로그램',
     mayDo: '서명하면 {app}에서 할 수 있는 일',
@@ -510,7 +508,7 @@ export const korean = {
     },
     cross_device_denied: {
       title: '다른 화면에 접근 권한을 주지 않았습니다',
-      text: '아무것도 서명되지 않았습니다.',
+      text: '아무것도 서명되지 않았습니다. 다른 화면은 코드가 만료될 때까지(최대 10분) 계속 기다립니다.',
       next: '이 페이지를 닫아도 됩니다. 직접 시작하지 않았다면 누군가 지갑을 사용하려고 한 것입니다.',
     },
     cross_device_off: {

@@ -166,7 +166,7 @@ export const noticeTexts = {
   cross_device_denied: {
     tone: 'info',
     title: 'The other screen gets no access',
-    text: 'Nothing was signed.',
+    text: 'Nothing was signed. The other screen keeps waiting until its code runs out, ten minutes at most.',
     next: 'You can close this page. If you did not begin this sign-in yourself, somebody tried to use your wallet.',
   },
   cross_device_off: {

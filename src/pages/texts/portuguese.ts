@@ -268,7 +268,6 @@ export const portuguese = {
     mayNothing: 'Se você assinar, {app} conhecerá o endereço da sua carteira e nada mais.',
     at: 'Poderá fazer isso em',
     from: 'Solicitado de',
-    sameNetwork: 'a rede em que você está',
     otherNetwork: 'uma rede diferente da sua, que começa com {network}',
     program: 'Programa',
     warning: 'Alguém enviou este código ou este link a você? Então pare: sua assinatura daria acesso a essa pessoa.',
@@ -280,7 +279,6 @@ export const portuguese = {
     intro: 'Um navegador pede para entrar. Continue somente se você vê estas letras na sua própria tela.',
     at: 'Poderá fazer isso em',
     from: 'Solicitado de',
-    sameNetwork: 'a rede em que você está',
     otherNetwork: 'uma rede diferente da sua, que começa com {network}',
     program: 'Programa',
     mayDo: 'Se você assinar, {app} poderá',
@@ -520,7 +518,7 @@ export const portuguese = {
     },
     cross_device_denied: {
       title: 'A outra tela não recebe acesso',
-      text: 'Nada foi assinado.',
+      text: 'Nada foi assinado. A outra tela continua esperando até o código dela expirar, no máximo dez minutos.',
       next: 'Você pode fechar esta página. Se não foi você que iniciou este login, alguém tentou usar sua carteira.',
     },
     cross_device_off: {

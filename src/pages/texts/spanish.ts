@@ -271,7 +271,6 @@ export const spanish = {
     mayNothing: 'Si firma, {app} conocerá la dirección de su cartera y nada más.',
     at: 'Podrá hacerlo en',
     from: 'Solicitado desde',
-    sameNetwork: 'la red en la que está usted',
     otherNetwork: 'una red distinta de la suya, que empieza por {network}',
     program: 'Programa',
     warning: '¿Le ha enviado alguien este código o este enlace? Entonces no siga: su firma le daría acceso a esa persona.',
@@ -283,7 +282,6 @@ export const spanish = {
     intro: 'Un navegador solicita iniciar sesión. Continúe solo si ve estas letras en su propia pantalla.',
     at: 'Podrá hacerlo en',
     from: 'Solicitado desde',
-    sameNetwork: 'la red en la que está usted',
     otherNetwork: 'una red distinta de la suya, que empieza por {network}',
     program: 'Programa',
     mayDo: 'Si firma, {app} podrá',
@@ -523,7 +521,7 @@ export const spanish = {
     },
     cross_device_denied: {
       title: 'La otra pantalla no recibe acceso',
-      text: 'No se ha firmado nada.',
+      text: 'No se ha firmado nada. La otra pantalla sigue esperando hasta que caduque su código, diez minutos como máximo.',
       next: 'Puede cerrar esta página. Si no fue usted quien empezó este inicio de sesión, alguien ha intentado usar su cartera.',
     },
     cross_device_off: {

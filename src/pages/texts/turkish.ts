@@ -240,7 +240,6 @@ export const turkish = {
     mayNothing: 'İmzalarsanız {app} yalnızca cüzdanınızın adresini öğrenir, başka hiçbir şey öğrenmez.',
     at: 'Bunları şuralarda yapabilir',
     from: 'İsteğin geldiği yer',
-    sameNetwork: 'şu anda bulunduğunuz ağ',
     otherNetwork: 'sizinkinden başka bir ağ, başlangıcı: {network}',
     program: 'Program',
     warning: 'Bu kodu veya bağlantıyı size biri mi gönderdi? O zaman durun: imzanız o kişiye erişim verir.',
@@ -252,7 +251,6 @@ export const turkish = {
     intro: 'Bir tarayıcı giriş yapmak istiyor. Yalnızca bu harfleri kendi ekranınızda görüyorsanız devam edin.',
     at: 'Bunları şuralarda yapabilir',
     from: 'İsteğin geldiği yer',
-    sameNetwork: 'şu anda bulunduğunuz ağ',
     otherNetwork: 'sizinkinden başka bir ağ, başlangıcı: {network}',
     program: 'Program',
     mayDo: 'İmzalarsanız {app} şunları yapabilir',
@@ -490,7 +488,7 @@ export const turkish = {
     },
     cross_device_denied: {
       title: 'Diğer ekrana erişim verilmedi',
-      text: 'Hiçbir şey imzalanmadı.',
+      text: 'Hiçbir şey imzalanmadı. Diğer ekran, kodunun süresi dolana kadar beklemeye devam eder, en fazla on dakika.',
       next: 'Bu sayfayı kapatabilirsiniz. Bu girişi siz başlatmadıysanız birisi cüzdanınızı kullanmaya çalıştı.',
     },
     cross_device_off: {

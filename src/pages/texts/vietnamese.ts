@@ -238,7 +238,6 @@ export const vietnamese = {
     mayNothing: 'Nếu bạn ký, {app} chỉ biết địa chỉ ví của bạn, ngoài ra không biết gì khác.',
     at: 'Ứng dụng có thể làm vậy tại',
     from: 'Yêu cầu từ',
-    sameNetwork: 'mạng mà bạn đang dùng',
     otherNetwork: 'một mạng khác với mạng của bạn, bắt đầu bằng {network}',
     program: 'Chương trình',
     warning: 'Có người gửi cho bạn mã hoặc liên kết này? Vậy hãy dừng lại: chữ ký của bạn sẽ cho họ quyền truy cập.',
@@ -250,7 +249,6 @@ export const vietnamese = {
     intro: 'Một trình duyệt yêu cầu đăng nhập. Chỉ tiếp tục nếu bạn thấy các chữ cái này trên chính màn hình của mình.',
     at: 'Ứng dụng có thể làm vậy tại',
     from: 'Yêu cầu từ',
-    sameNetwork: 'mạng mà bạn đang dùng',
     otherNetwork: 'một mạng khác với mạng của bạn, bắt đầu bằng {network}',
     program: 'Chương trình',
     mayDo: 'Nếu bạn ký, {app} có thể',
@@ -486,7 +484,7 @@ export const vietnamese = {
     },
     cross_device_denied: {
       title: 'Màn hình kia không được cấp quyền truy cập',
-      text: 'Không có gì được ký.',
+      text: 'Không có gì được ký. Màn hình kia vẫn chờ cho đến khi mã của nó hết hạn, tối đa mười phút.',
       next: 'Bạn có thể đóng trang này. Nếu không phải bạn bắt đầu lần đăng nhập này, có người đã tìm cách dùng ví của bạn.',
     },
     cross_device_off: {

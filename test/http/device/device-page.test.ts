@@ -68,7 +68,14 @@ describe('The page for the code of a device', () => {
     expect(page.body).toContain('acme-cli')
     expect(page.body).not.toContain('198.51.100.23')
     expect(page.body).not.toContain('acme-cli/2.1')
-    expect((await enter(user_code, '198.51.100.77')).body).toContain('the network that you are in<')
+  })
+
+  test('The page names no network if the device is in the same one, because an attacker can be in it too (RFC 8628 §5.4)', async () => {
+    const asked = await askForDevice(walk, client, {}, from('198.51.100.23'))
+    const { body } = await enter((asked.json() as DeviceAuthorization).user_code, '198.51.100.77')
+    expect(body).toContain('acme-cli')
+    expect(body).not.toContain('Asked from')
+    expect(body).not.toContain('198.51.100')
   })
 
   test.each([
@@ -185,6 +192,17 @@ describe('The page for the code of a device', () => {
 })
 
 describe('Guesses of user codes (RFC 8628 §5.1)', () => {
+  test('A wrong code stays in the field, escaped and up to the length of the field, so that the user corrects it', async () => {
+    for (const [typed, shown] of [
+      ['WDJB-MJ', 'WDJB-MJ'],
+      ['"><b>', '&quot;&gt;&lt;b&gt;'],
+      ['x'.repeat(1000), 'x'.repeat(40)],
+    ] as const) {
+      const answer = await openDevicePage(new Walk(grantor), typed)
+      expect([answer.status, answer.body]).toEqual([400, expect.stringContaining(` value="${shown}" aria-invalid="true"`)])
+    }
+  })
+
   test('After five wrong codes in a minute no further code of the network is looked up, not even a right one', async () => {
     const device = await authorizedDevice(walk, client)
     const wrong = wrongCode(device)
@@ -193,6 +211,7 @@ describe('Guesses of user codes (RFC 8628 §5.1)', () => {
       const answer = await enter(code, '192.0.2.1')
       expect([answer.status, noticeOf(answer)]).toEqual([429, 'too_many_failures'])
       expect(answer.headers['retry-after']).toBe('60')
+      expect(answer.body).toContain(`href="/device?user_code=${code}"`)
     }
     expect((await enter(device.user_code, '192.0.2.2')).status).toBe(200)
     grantor.clock.advance(60)
