@@ -122,12 +122,18 @@ async function create({ folder, template: given, port, grantorPort, installs, pa
     } catch (error) {
       removeFiles(folder, { wasThere })
       if (!(error instanceof CreateError)) throw error
-      throw new CreateError(
-        `${error.message}\nNothing was left in ${folder}. With --no-install, the files are made without the packages.`,
-      )
+      throw new CreateError(`${error.message}\n${remedies(folder, packages)}`)
     }
   }
   console.log(nextSteps(folder, ports.app, installs ? [] : installSteps(manager, template), manager))
+}
+
+function remedies(folder: string, packages: string | undefined): string {
+  const fromFiles =
+    packages === undefined
+      ? ' Before their first release, the packages of Grantor are in no registry: name the folder with their files with --packages DIR.'
+      : ''
+  return `Nothing was left in ${folder}. With --no-install, the files are made without the packages.${fromFiles}`
 }
 
 function installSteps(manager: string, template: TemplateName): string[] {

@@ -8,9 +8,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 )
 
 func main() {
+	// The metadata name the issuer exactly, and the issuer of Grantor has no final slash (RFC 8414 §3.3).
+	if strings.HasSuffix(os.Getenv("ISSUER"), "/") {
+		log.Fatal("ISSUER must have no final slash, as in https://auth.example.com")
+	}
 	check := NewTokenCheck(context.Background(), Options{
 		Issuer:       os.Getenv("ISSUER"),
 		Resource:     os.Getenv("RESOURCE"),

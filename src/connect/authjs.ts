@@ -1,4 +1,5 @@
 /** `@grantor/connect/authjs`: the provider for Auth.js 5 and for NextAuth.js 4. */
+import { requireIssuer } from './issuer.ts'
 
 export type AuthjsOptions = {
   /** the URL of the service */
@@ -16,7 +17,7 @@ export function grantor(options: AuthjsOptions) {
   return {
     ...common(options),
     type: 'oidc' as const,
-    issuer: options.issuer,
+    issuer: options.issuer && requireIssuer(options.issuer),
     checks: CHECKS,
   }
 }
@@ -32,7 +33,7 @@ export function grantorV4({
   return {
     ...common(options),
     type: 'oauth' as const,
-    wellKnown: `${options.issuer}/.well-known/openid-configuration`,
+    wellKnown: `${options.issuer && requireIssuer(options.issuer)}/.well-known/openid-configuration`,
     idToken: true,
     // openid-client 5, which NextAuth.js 4 uses, accepts RS256 only unless another algorithm is named.
     client: { id_token_signed_response_alg: idTokenAlgorithm },

@@ -1,4 +1,5 @@
 /** `@grantor/connect/better-auth`: the configuration for the plugin `genericOAuth` of Better Auth. */
+import { requireIssuer } from './issuer.ts'
 
 export type BetterAuthOptions = {
   /** the URL of the service */
@@ -19,7 +20,7 @@ export function grantor({ issuer, clientId, clientSecret, scopes = ['openid', 'w
   return {
     providerId: 'grantor' as const,
     name: 'Wallet',
-    discoveryUrl: `${issuer}/.well-known/openid-configuration`,
+    discoveryUrl: `${requireIssuer(issuer)}/.well-known/openid-configuration`,
     requireIdTokenVerification: true,
     clientId,
     clientSecret,

@@ -28,13 +28,13 @@ let current: AbortController | undefined
  * window. A second call cancels the first one, because a page cannot find out that the user closed the window.
  */
 export async function signInWithPopup(connection: Connection, { signal, timeoutMs }: WaitOptions = {}): Promise<SignedIn> {
+  const pending = beginSignIn(connection)
   current?.abort()
   // The window must open before the URL is known: computing the URL takes longer than the click lasts.
   const popup = window.open('about:blank', '_blank', POPUP_FEATURES)
   if (!popup) throw new SignInError('popup_blocked', 'the browser opened no window')
   const own = new AbortController()
   current = own
-  const pending = beginSignIn(connection)
   const waiting = { signal: AbortSignal.any([own.signal, ...(signal ? [signal] : [])]), timeoutMs: timeoutMs ?? POPUP_TIME_MS }
   try {
     const url = await requestUrl(pending, connection.scope)

@@ -1,4 +1,5 @@
 /** `@grantor/connect/passport`: a strategy over `passport-oauth2`, with state, PKCE, the check of `iss`, and the address of the wallet. */
+import { requireIssuer } from './issuer.ts'
 
 export type PassportOptions = {
   /** the URL of the service */
@@ -39,7 +40,7 @@ export function grantorStrategy<Instance extends object>(
   findUser: (user: PassportUser) => unknown = (user) => user,
 ): Instance {
   const options = {
-    authorizationURL: `${issuer}/oauth/authorize`,
+    authorizationURL: `${requireIssuer(issuer)}/oauth/authorize`,
     tokenURL: `${issuer}/oauth/token`,
     clientID: clientId,
     clientSecret,

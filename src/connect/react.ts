@@ -3,6 +3,7 @@
 /** `@grantor/connect/react`: a button, and a hook over `signInWithPopup`. */
 import { type CSSProperties, createElement, type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { type Connection, type SignedIn, type SignInError, signInSilently, signInWithPopup, signOut } from './index.ts'
+import { requireIssuer } from './issuer.ts'
 import { MARK } from './mark.ts'
 
 export type SignInStatus = 'signed_out' | 'checking' | 'waiting' | 'signed_in' | 'failed'
@@ -26,6 +27,7 @@ const SIGNED_OUT: State = { status: 'signed_out', user: null, error: null }
 
 /** With `silent`, the hook first tries to sign the user in without a window. `connection` is read at each sign-in. */
 export function useSignIn(connection: Connection, { silent = false }: { silent?: boolean } = {}): SignIn {
+  requireIssuer(connection.issuer)
   const [state, setState] = useState<State>(silent ? { ...SIGNED_OUT, status: 'checking' } : SIGNED_OUT)
   const running = useRef<AbortController>(undefined)
   const latest = useRef(connection)

@@ -1,9 +1,10 @@
 /** The authorization request of a public client: PKCE (RFC 7636), `state` and `nonce`. */
+import { requireIssuer } from './issuer.ts'
 import { readMetadata } from './metadata.ts'
 
 /** The registration of a public client, whose scripts run in a page. */
 export type Connection = {
-  /** the URL of the service, such as `https://auth.example.com` */
+  /** the URL of the service, without a final slash: `https://auth.example.com` */
   issuer: string
   clientId: string
   /** the page that calls `handleCallback`, on the origin of this page; `/callback` unless given */
@@ -27,7 +28,7 @@ export type PendingSignIn = {
 
 export function beginSignIn({ issuer, clientId, redirectUri = '/callback', resource }: Connection): PendingSignIn {
   return {
-    issuer,
+    issuer: requireIssuer(issuer),
     clientId,
     redirectUri: new URL(redirectUri, location.origin).href,
     resource: resource ?? null,

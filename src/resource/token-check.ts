@@ -186,6 +186,8 @@ function refuseUnusableOptions(options: TokenCheckOptions): void {
   if (!isSecureUrl(issuer)) throw new TypeError('issuer must be an https URL (http only on this machine)')
   // RFC 8414 §2: an issuer has no query and no fragment
   if (/[?#]/.test(issuer)) throw new TypeError('issuer must have no query and no fragment')
+  // RFC 8414 §3.3: the metadata must name exactly this issuer, and the issuer of Grantor has no final slash.
+  if (issuer.endsWith('/')) throw new TypeError('issuer must have no final slash, as in https://auth.example.com')
   if (!audience) throw new TypeError('audience must name this API')
   if (header !== undefined && !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(header)) throw new TypeError('header must be a header name')
   if (!Number.isFinite(clockTolerance) || clockTolerance < 0) throw new TypeError('clockTolerance must be seconds, 0 or more')

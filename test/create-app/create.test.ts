@@ -63,7 +63,10 @@ test('If the packages cannot be installed, the command says so and leaves nothin
   }
   for (const name of ['there', 'here']) {
     const { status, stderr } = create([name, '--template', 'hono'], folder, env)
-    expect([status, stderr]).toEqual([1, expect.stringMatching(/"npm install .*" failed[\s\S]*Nothing was left in/)])
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/"npm install .*" failed[\s\S]*Nothing was left in[\s\S]*--packages DIR/),
+    ])
   }
   expect(existsSync(join(folder, 'there'))).toBe(false)
   expect(readdirSync(join(folder, 'here'))).toEqual([])

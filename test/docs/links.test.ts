@@ -33,6 +33,15 @@ function brokenLinksOf(page: string): string[] {
     .map(([link]) => `${relative(ROOT, join(ROOT, page))} ${link}`)
 }
 
+test('Until the first release, each page that installs a package of Grantor says under its title that no registry has it', () => {
+  const installing = PAGES.filter((page) => /^docs\/(?:guides|operating)\//.test(page))
+    .map((page) => [page, readFileSync(join(ROOT, page), 'utf8')] as const)
+    .filter(([, text]) => /\bnpm (?:install|create)\b[^\n`]* (?:@grantor\/|grantor(?:-app)?\b)/.test(text))
+  expect(installing.length).toBeGreaterThan(4)
+  const silent = installing.filter(([, text]) => !text.split('\n', 3).join().includes('#packages-before-the-first-release'))
+  expect(silent.map(([page]) => page)).toEqual([])
+})
+
 test('Every relative link in a document leads to an existing file, and to an existing heading of this file', () => {
   expect(PAGES.length).toBeGreaterThan(40)
   expect(PAGES.filter((page) => existsSync(join(ROOT, page))).flatMap(brokenLinksOf)).toEqual([])

@@ -172,6 +172,11 @@ test('The metadata URL of an issuer with a path has the well-known path between 
   await tenant.close()
 })
 
+test('An issuer with a final slash is refused when the check is created: every later call would get 503 (RFC 8414 §3.3)', () => {
+  for (const slashed of [`${issuer.url}/`, `${issuer.url}/tenant/`])
+    expect(() => createTokenCheck({ issuer: slashed, audience })).toThrow('issuer must have no final slash')
+})
+
 test('A token whose key is not in the key set is refused as unknown_key', async () => {
   const other = await startLittleIssuer()
   other.answers.jwks = () => ok({ keys: [] })

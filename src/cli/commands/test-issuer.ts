@@ -1,7 +1,7 @@
-import { inputEnd } from '../../ops/process/input-end.ts'
 import { shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { factsOf } from '../../testing/control.ts'
 import { isLoopback } from '../../testing/development-only.ts'
+import { inputEnd } from '../../testing/input-end.ts'
 import { type ClientEntry, configurationOf, type ResourceEntry, USUAL_CLIENT } from '../../testing/records.ts'
 import { FIXED_SETTINGS, startTestIssuer } from '../../testing/start.ts'
 import type { TestGrantor } from '../../testing/test-grantor.ts'
