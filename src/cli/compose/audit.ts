@@ -70,7 +70,7 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
       return batches && { batches, succeedsInTime, pause: () => pauseFor(APPEND_AGAIN_AFTER, undefined, { ref: false }) }
     },
     noteLoss: () => void audit({ event: 'store_lost_a_write', details: { missing: 'audit line' } }),
-    pause: (milliseconds) => pauseFor(milliseconds),
+    pause: (milliseconds, signal) => pauseFor(milliseconds, undefined, { signal }).catch(() => undefined),
     note(fault) {
       log({ event: `audit_trail_${fault.kind}`, lines: String(fault.lines) })
       if (fault.kind === 'lost' || fault.kind === 'stopped') metrics?.countLostAuditLines(fault.lines)

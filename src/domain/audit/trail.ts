@@ -46,7 +46,8 @@ export type TrailOptions = {
   now: () => number
   /** reports that lines wait, or are lost */
   note: (fault: TrailFault) => void
-  pause: (milliseconds: number) => Promise<void>
+  /** Resolves after this time, or when the trail has ended: a pause that is left would keep the process alive. */
+  pause: (milliseconds: number, ended: AbortSignal) => Promise<void>
   waitingAtMost?: number
 } & WriterOptions
 
@@ -67,7 +68,8 @@ class LineQueue {
   readonly #writer: ChainWriter
   readonly #now: () => number
   readonly #note: TrailOptions['note']
-  readonly #pause: TrailOptions['pause']
+  readonly #ended = new AbortController()
+  readonly #pause: (milliseconds: number) => Promise<void>
   readonly #waitingAtMost: number
   readonly #waiting: Waiting[] = []
   readonly #stopping = Promise.withResolvers<void>()
@@ -92,7 +94,7 @@ class LineQueue {
     this.#writer = new ChainWriter(store, now, options)
     this.#now = now
     this.#note = note
-    this.#pause = pause
+    this.#pause = (milliseconds) => pause(milliseconds, this.#ended.signal)
     this.#waitingAtMost = waitingAtMost
   }
 
@@ -113,6 +115,7 @@ class LineQueue {
     this.#start()
     await Promise.race([this.#running, this.#pause(STOP_WITHIN)])
     this.#isGivenUp = true
+    this.#ended.abort()
     if (this.#waiting.length > 0) this.#note({ kind: 'stopped', lines: this.#waiting.length })
     for (const { settle } of this.#remove(this.#waiting.length)) settle?.('lost')
   }

@@ -167,6 +167,21 @@ test('Lines that no response waits for are gathered into one append, and come be
   expect(appended).toEqual([50, 2])
 })
 
+test('After the end of the trail no pause is left, which would keep the process alive', async () => {
+  const pauses: Promise<void>[] = []
+  const pause = (_milliseconds: number, ended: AbortSignal) => {
+    const over = new Promise<void>((resolve) => ended.addEventListener('abort', () => resolve()))
+    pauses.push(over)
+    return over
+  }
+  const { trail, texts } = await trailOnSqlite({ pause })
+  trail.recordSoon(entryOf('a'))
+  await trail.stop()
+  expect((await texts()).map(idOf)).toEqual(['a'])
+  expect(pauses.length).toBeGreaterThan(1)
+  await Promise.all(pauses)
+})
+
 test('Many lines that no response waits for do not wait for the pause', async () => {
   const { trail, texts } = await trailOnSqlite({ pause: () => new Promise(() => {}) })
   for (let index = 0; index < 450; index++) trail.recordSoon(entryOf(`g${index}`))
