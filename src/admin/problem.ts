@@ -8,6 +8,7 @@ import { OAuthError } from '../oauth/oauth-error.ts'
 import { Refusal, type RefusalCode } from '../operations/refusal.ts'
 import { MalformedHost, type MalformedHttpOptions } from '../ops/http/malformed-http.ts'
 import { STATUS_CODES } from '../ops/http/node-http.ts'
+import { messagesOf } from '../ops/http/outage-log.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import type { Admin } from './admin.ts'
 
@@ -79,7 +80,7 @@ const PROBLEM_HEADERS = {
 export function replyWithProblem(admin: Admin, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = problemOf(error)
   const status = statusOf(problem)
-  if (error instanceof StoreUnavailable) admin.storeOutage.failed({ err: error })
+  if (error instanceof StoreUnavailable) admin.storeOutage.failed({ problem: messagesOf(error) })
   if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
   else if (error instanceof OAuthError) {
     admin.deps.audit({ event: 'refused', reason: error.reason, request_id: request.id, network: networkOfCaller(request) })

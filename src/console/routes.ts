@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { parseForm } from '../oauth/form.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { Service } from '../operations/service.ts'
+import { messagesOf } from '../ops/http/outage-log.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import { auditPages } from './audit.ts'
 import { grantPages } from './grants.ts'
@@ -56,7 +57,7 @@ function replyWithPages(server: FastifyInstance, admin: Admin): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error)
     const status = statusOf(problem)
-    if (error instanceof StoreUnavailable) admin.storeOutage.failed({ err: error })
+    if (error instanceof StoreUnavailable) admin.storeOutage.failed({ problem: messagesOf(error) })
     if (status === 500) request.log.error({ err: error, request_id: request.id }, 'defect')
     const reason = error instanceof OAuthError ? error.reason : problem.code
     if (error instanceof OAuthError)

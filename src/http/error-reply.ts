@@ -11,6 +11,7 @@ import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'
 import { MalformedHost, type MalformedHttp } from '../ops/http/malformed-http.ts'
+import { messagesOf } from '../ops/http/outage-log.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import { readerOf } from '../pages/languages.ts'
 import type { NoticeKind } from '../pages/notice-page.ts'
@@ -50,9 +51,9 @@ type Answer = {
 
 export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerTo(error, request.id)
-  if (error instanceof StoreUnavailable) service.storeOutage.failed({ err: error })
+  if (error instanceof StoreUnavailable) service.storeOutage.failed({ problem: messagesOf(error) })
   else if (answer.status >= 500 && answer.notice !== 'client_unavailable')
-    request.log.error({ err: error, request_id: request.id }, answer.reason)
+    request.log.error({ ...faultOf(error), request_id: request.id }, answer.reason)
   // A device that polls is refused every few seconds until its user has answered (RFC 8628 §3.5): that is no fault.
   else if (answer.reason !== 'answer_pending')
     service.deps.audit({
@@ -74,6 +75,11 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
       .send(refusalPage(service, { kind, reason, retryAfter: wait, requestId: request.id }, readerOf(reply)))
   }
   return reply.headers(JSON_HEADERS).send(answer.body)
+}
+
+/** An outage elsewhere, of a chain or of the hook, is a problem without a stack. Any other error is a defect of this program. */
+function faultOf(error: unknown): { problem: string } | { err: unknown } {
+  return error instanceof OAuthError || error instanceof LoginError ? { problem: error.message } : { err: error }
 }
 
 /** Records a request that the HTTP parser refused. Its response was sent before. */

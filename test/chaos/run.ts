@@ -226,20 +226,20 @@ async function injectUntil(until: number, run: Run, scene: Scene): Promise<Recor
 
 /** What the faults of a run explain: the store or the chain was not available, and lines of the audit trail waited for the store. */
 const EXPECTED_EVENTS = new Set(['audit_trail_behind', 'audit_trail_waiting'])
-/** The line that follows `the store fails` after a minute. It has no error. */
-const STILL_FAILS = 'the store still fails'
-const EXPECTED_ERRORS = /^(StoreUnavailable|OAuthError: temporarily_unavailable: contract_could_not_be_checked)/
+/** The first line of an outage of the store, and the line of each minute. */
+const STORE_FAILS = /^the store (?:fails|still fails)/
+const EXPECTED_PROBLEM = 'temporarily_unavailable: contract_could_not_be_checked'
 
-type LogLine = { level: number | string; msg?: string; event?: string; alarm?: boolean; err?: { stack?: string } }
+type LogLine = { level: number | string; msg?: string; event?: string; alarm?: boolean; problem?: string }
 
 /** Lines that need an operator: alarms of the audit log, defects, and output that is not a log line. */
 export function alarmsIn(log: string): string[] {
   return log.split('\n').filter((line) => {
     if (line === '') return false
     if (!line.startsWith('{')) return !line.startsWith(DATABASE_AWAY)
-    const { level, msg, event, alarm, err } = JSON.parse(line) as LogLine
-    if (msg === STILL_FAILS || (event !== undefined && EXPECTED_EVENTS.has(event))) return false
+    const { level, msg = '', event, alarm, problem } = JSON.parse(line) as LogLine
+    if (STORE_FAILS.test(msg) || (event !== undefined && EXPECTED_EVENTS.has(event))) return false
     const severe = typeof level === 'number' ? level >= 50 : level === 'error' || level === 'fatal'
-    return alarm === true || (severe && !EXPECTED_ERRORS.test(err?.stack ?? ''))
+    return alarm === true || (severe && problem?.startsWith(EXPECTED_PROBLEM) !== true)
   })
 }

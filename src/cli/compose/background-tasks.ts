@@ -10,7 +10,7 @@ import type { Lifetimes } from '../../domain/model/deps.ts'
 import type { SweptKind } from '../../domain/model/operator-store.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { OutageLog } from '../../ops/http/outage-log.ts'
+import { messagesOf, type OutageLog } from '../../ops/http/outage-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import { createMachineWatch } from '../../ops/log/machine-watch.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
@@ -94,10 +94,14 @@ function withoutOutages(storeOutage: OutageLog, task: Task): Task {
     try {
       await task(stopping)
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      storeOutage.failed({ err: error })
+      if (!isOfStore(error)) throw error
+      storeOutage.failed({ problem: messagesOf(error) })
     }
   }
+}
+
+function isOfStore(error: unknown): boolean {
+  return error instanceof StoreUnavailable || (error instanceof Error && error.cause instanceof StoreUnavailable)
 }
 
 /** A store that cannot be read is visible in these counts even if no request arrives: `noticing changes` runs twice a second. */

@@ -7,6 +7,7 @@ import { auditEvents } from '../../domain/model/audit-events.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/service.ts'
 import type { DevelopmentWallet } from '../../login-server/server.ts'
+import { messagesOf } from '../../ops/http/outage-log.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import { createAuditLog } from '../../ops/log/audit-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
@@ -99,7 +100,9 @@ async function composeWith(
     // After the background tasks, which record lines too.
     await trail.stop()
     // The counts of the last minute. A store that fails now loses them.
-    await activity.store().catch((error: unknown) => logger.warn({ err: error }, 'the last counts of activity are lost'))
+    await activity
+      .store()
+      .catch((error: unknown) => logger.warn({ problem: messagesOf(error) }, 'the last counts of activity are lost'))
     await store.close()
     await tracing?.stop()
   }

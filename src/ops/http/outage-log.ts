@@ -25,6 +25,14 @@ const LINE_EVERY = 60
 
 type Outage = { since: number; failures: number; failedAt: number; notedAt: number }
 
+/** The messages of an error and of its causes, for a line about an outage: the stack would be of this program, and the fault is elsewhere. */
+export function messagesOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, cause } = error
+  const further = cause === undefined ? '' : messagesOf(cause)
+  return further === '' || message.includes(further) ? message : `${message}: ${further}`
+}
+
 export function createOutageLog({ logger, now, words }: OutageOptions): OutageLog {
   let outage: Outage | null = null
 

@@ -67,6 +67,15 @@ describe('The service while its store is unavailable', () => {
     expectRefusal(await app.walk.revoke({ ...app.client, secret: 'wrong' }, tokens.refresh_token), 'invalid_client')
   })
 
+  test('While the store is unavailable, the log has the problem in one line and no stack', async () => {
+    await app.grantor.store.close()
+    app.grantor.logLines.length = 0
+    for (const sendRequest of Object.values(requests)) await sendRequest()
+    const problems = app.grantor.logLines.filter((line) => line.includes('"problem":'))
+    expect(problems).toEqual([expect.stringContaining('"problem":"the store is closed"')])
+    expect(app.grantor.logLines.filter((line) => /"stack":|\.ts:\d/.test(line))).toEqual([])
+  })
+
   test('Failures of the store cause no event in the audit log', async () => {
     await app.grantor.store.close()
     app.grantor.events.length = 0

@@ -92,6 +92,7 @@ describe.each(['SQLite', 'PostgreSQL'])('On %s', (engine) => {
       expect((await app.walk.authorize(requestOf(app.client))).status).toBe(503)
       expect(await grant()).toEqual(before)
       expect(reasonsOf(app.grantor)).toEqual([reason, reason])
+      expect(app.grantor.logLines.join('')).not.toContain('"stack"')
       // The line of the trail follows within a minute, and counts what happened.
       await app.grantor.keepTrail()
       expect(app.grantor.events.filter(({ event }) => event === 'hook_failed')).toMatchObject([

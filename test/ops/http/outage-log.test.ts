@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createOutageLog } from '../../../src/ops/http/outage-log.ts'
+import { createOutageLog, messagesOf } from '../../../src/ops/http/outage-log.ts'
 import { createLogger } from '../../../src/ops/log/logger.ts'
 import { TestClock } from '../../support/start.ts'
 import { capturedLog } from '../log/captured-log.ts'
@@ -17,7 +17,7 @@ test('An outage of 75 s with thousands of failures is one line at its begin, one
   const { clock, outage, lines, log } = start()
   outage.works()
   for (let second = 0; second < 75; second++) {
-    for (let n = 0; n < 80; n++) outage.failed({ err: new Error('connection refused') })
+    for (let n = 0; n < 80; n++) outage.failed({ problem: 'connection refused' })
     clock.advance(1)
   }
   for (let second = 0; second < 20; second++) {
@@ -29,20 +29,30 @@ test('An outage of 75 s with thousands of failures is one line at its begin, one
     { msg: 'continues', level: 'error', failures: 4801, seconds: 60 },
     { msg: 'ended', level: 'info', failures: 6000, seconds: 74 },
   ])
-  expect(log.lines()[0]).toMatchObject({ err: { message: 'connection refused' } })
+  expect(log.lines()[0]).toMatchObject({ problem: 'connection refused' })
 })
 
 test('If reads work while writes fail, the outage goes on until ten seconds have passed without a failure', () => {
   const { clock, outage, lines } = start()
   for (let second = 0; second < 30; second++) {
     outage.works()
-    if (second % 9 === 0) outage.failed({ err: new Error('the disk is full') })
+    if (second % 9 === 0) outage.failed({ problem: 'the disk is full' })
     clock.advance(1)
   }
   expect(lines().map(({ msg }) => msg)).toEqual(['begun'])
   clock.advance(7)
   outage.works()
   expect(lines().map(({ msg }) => msg)).toEqual(['begun', 'ended'])
-  outage.failed({ err: new Error('the disk is full') })
+  outage.failed({ problem: 'the disk is full' })
   expect(lines().map(({ msg }) => msg)).toEqual(['begun', 'ended', 'begun'])
+})
+
+test('A line about an outage has the messages of the error and of its causes, each once, and no stack', () => {
+  const refused = new Error('connect ECONNREFUSED 127.0.0.1:5432')
+  const store = new Error('PostgreSQL cannot be used (ECONNREFUSED)', { cause: refused })
+  expect(messagesOf(new Error('a delivery was interrupted', { cause: store }))).toBe(
+    'a delivery was interrupted: PostgreSQL cannot be used (ECONNREFUSED): connect ECONNREFUSED 127.0.0.1:5432',
+  )
+  const disk = new Error('the file cannot be used (disk full)', { cause: new Error('disk full') })
+  expect(messagesOf(disk)).toBe('the file cannot be used (disk full)')
 })
