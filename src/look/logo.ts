@@ -27,8 +27,8 @@ const SIDE_AT_LEAST = 16
 /**
  * The logo without what a picture does not need, or a fault that completes the sentence "The picture …".
  *
- * No SVG: an SVG can have scripts and can load other pictures. The bytes of the result are checked, or written by this function: a browser
- * never receives anything else that was in the file.
+ * No SVG: an SVG can have scripts and can load other pictures. The pixels of a PNG are inflated and checked. Those of a WebP are not: its
+ * compressed data reach browsers as they were in the file. Chunks that a picture does not need are removed from both.
  */
 export function readLogo(given: Buffer, bounds: LogoBounds): { logo: Logo } | { fault: string } {
   const head = readPictureHead(given)

@@ -1,6 +1,7 @@
 /**
- * Checks the structure of a WebP (RFC 9649): the sizes of all chunks, their order, and the head of the picture itself. The result has only
- * the chunks that a picture needs. Colour profiles, places and times in the file (ICCP, EXIF, XMP) are left out.
+ * Checks the structure of a WebP (RFC 9649): the sizes of all chunks, their order, and the head of the picture itself. The compressed pixels
+ * and the alpha channel are not decoded, so the picture may still be damaged. The result has only the chunks that a picture needs. Colour
+ * profiles, places and times in the file (ICCP, EXIF, XMP) are left out.
  */
 import type { Size } from './picture-type.ts'
 import { readPictureHead } from './picture-type.ts'
