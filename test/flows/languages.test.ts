@@ -171,6 +171,26 @@ test('In a language that is written from right to left, the address of an accoun
   }
 })
 
+test('A link on a page of another site does not select the language of the page for a device, and the chooser of the page does', async ({
+  grantor,
+  page,
+}) => {
+  const link = `<!doctype html><a href="${grantor.authUrl}/device?lang=ko&ui_locales=ko">here</a>`
+  await page.route('https://attacker.example/', (route) => route.fulfill({ contentType: 'text/html', body: link }))
+  await page.goto('https://attacker.example/')
+  await page.getByRole('link', { name: 'here' }).click()
+  await page.getByRole('heading', { name: 'Enter the code of your device' }).waitFor()
+  const chosen = async () => (await page.context().cookies()).filter(({ name }) => name.endsWith('grantor_language'))
+  expect(await chosen()).toEqual([])
+  await page.getByText('Language', { exact: true }).click()
+  await page.getByRole('button', { name: '한국어' }).click()
+  await page.locator('html[lang="ko"]').waitFor()
+  expect(await chosen()).toMatchObject([{ value: 'ko' }])
+  await page.goto('https://attacker.example/')
+  await page.getByRole('link', { name: 'here' }).click()
+  await page.locator('html[lang="ko"]').waitFor()
+})
+
 test('The chooser changes the language of the login, works without script, and keeps the login', async ({
   grantor,
   client,
