@@ -104,8 +104,19 @@ export const unsupportedGrantType = (): OAuthError =>
 export const unsupportedResponseType = (): OAuthError =>
   new OAuthError({ error: 'unsupported_response_type', reason: 'response_type_unknown' })
 
-export const invalidScope = (reason: ReasonOf<'invalid_scope'>): OAuthError =>
-  new OAuthError({ error: 'invalid_scope', reason, ...(reason === 'resource_missing' && { description: RESOURCE_MISSING }) })
+/** `refused`: the scopes that caused the refusal, for the log. */
+export const invalidScope = (reason: ReasonOf<'invalid_scope'>, refused: readonly string[] = []): OAuthError =>
+  new OAuthError({
+    error: 'invalid_scope',
+    reason,
+    ...(reason === 'resource_missing' && { description: RESOURCE_MISSING }),
+    ...(refused.length > 0 && { detail: `scope ${shortened(refused.join(' '))}` }),
+  })
+
+/** The caller chose the text, and each refusal is a line of the log. */
+function shortened(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 99)}…` : text
+}
 
 /** A scope consists of characters that RFC 6749 §3.3 and §5.2 allow. */
 export const scopeOfNoResource = (scope: string): OAuthError =>

@@ -53,6 +53,9 @@ const standardScopes: Readonly<Record<string, StandardScope>> = {
   },
 }
 
+/** The scopes that OpenID Connect Core defines beside `openid` (§5.4, §11). Most of them have no meaning here. */
+const CORE_SCOPES = ['profile', 'email', 'address', 'phone', 'offline_access']
+
 export const STANDARD_SCOPES: readonly string[] = Object.keys(standardScopes)
 
 /** Every claim that a scope can add. */
@@ -60,6 +63,14 @@ export const SCOPE_CLAIMS: readonly string[] = Object.values(standardScopes).fla
 
 export function isStandardScope(scope: string): boolean {
   return Object.hasOwn(standardScopes, scope)
+}
+
+/**
+ * Whether a client may have the scope in its requests without a registration for the scope. Libraries request such scopes by default, so the
+ * service leaves them out of the grant (RFC 6749 §3.3). Without `openid` itself, the library could not process the response.
+ */
+export function isOptionalScope(scope: string): boolean {
+  return CORE_SCOPES.includes(scope) || (isStandardScope(scope) && !isRequiredScope(scope))
 }
 
 export function isRequiredScope(scope: string): boolean {

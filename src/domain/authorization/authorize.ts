@@ -124,7 +124,9 @@ async function refuse(
     if (error.error === 'temporarily_unavailable') throw error
     return page('request_unusable', error.reason)
   }
-  deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
+  const { reason, detail } = error
+  const facts = detail === undefined ? {} : { details: { cause: detail } }
+  deps.audit({ event: 'authorize_refused', reason, client_id: client.id, ...facts })
   return { kind: 'redirect', to: await errorRedirect(deps, target, error) }
 }
 

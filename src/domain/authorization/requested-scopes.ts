@@ -6,6 +6,7 @@
  */
 import { invalidRequest, invalidScope, invalidTarget, type OAuthError, scopeOfNoResource } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
+import { requireScopes } from '../../oauth/require-scopes.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
 import { parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
@@ -42,7 +43,7 @@ function readScopes(deps: Deps, client: Client, { scope, response_type: response
   const scopes = parseScope(scope)
   if (!scopes) throw invalidScope('scope_malformed')
   const understood = understoodScopes(deps, client, scopes)
-  if (!understood.every((each) => mayHave(deps, client, each))) throw invalidScope('scope_not_allowed')
+  requireScopes(understood, (each) => mayHave(deps, client, each), 'scope_not_allowed')
   // OpenID Connect Core §3.1.2.1 requires `response_type`.
   if (understood.includes('openid') && responseType === null)
     throw invalidRequest('response_type_missing', 'scope openid needs response_type=code.')

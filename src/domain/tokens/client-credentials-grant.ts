@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../../keys/access-token.ts'
 import { invalidScope, invalidTarget, scopeOfNoResource, unauthorizedClient } from '../../oauth/oauth-error.ts'
-import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { requireScopes } from '../../oauth/require-scopes.ts'
+import { parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
@@ -55,8 +56,8 @@ function readScopes(deps: Deps, client: Client, resource: string, request: Clien
   const scopes = requested === null ? client.defaultScopes.filter((scope) => !isStandardScope(scope)) : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
   // These scopes request claims about a user (OpenID Connect Core §5.4). This grant has no user.
-  if (scopes.some(isStandardScope)) throw invalidScope('scope_about_a_user')
-  if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
+  requireScopes(scopes, (each) => !isStandardScope(each), 'scope_about_a_user')
+  requireScopes(scopes, (each) => client.scopes.includes(each), 'scope_not_allowed')
   const own = scopesAt(deps, client, resource, scopes)
   const isOfAnother = requested === null ? own.length === 0 && scopes.length > 0 : own.length < scopes.length
   const [impossible] = isOfAnother ? scopesOfNoResource(deps, client, scopes) : []

@@ -18,7 +18,8 @@ import {
   unauthorizedClient,
 } from '../../oauth/oauth-error.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
-import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { requireScopes } from '../../oauth/require-scopes.ts'
+import { parseScope } from '../../oauth/scope.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
@@ -124,8 +125,8 @@ function chooseScopes(deps: Deps, client: Client, subject: SubjectToken, { aud, 
   const own = granted.filter((scope) => client.scopes.includes(scope))
   const scopes = requested === null ? scopesAt(deps, client, aud, own) : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
-  if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
-  if (!isSubset(scopes, granted)) throw invalidScope('scope_not_granted')
+  requireScopes(scopes, (each) => client.scopes.includes(each), 'scope_not_allowed')
+  requireScopes(scopes, (each) => granted.includes(each), 'scope_not_granted')
   if (scopes.length === 0) throw invalidScope('no_scope_left')
   if (scopesAt(deps, client, aud, scopes).length < scopes.length) throw invalidScope('scope_of_another_resource')
   return scopes

@@ -13,6 +13,7 @@ import {
   type OAuthError,
   unauthorizedClient,
 } from '../../oauth/oauth-error.ts'
+import { requireScopes } from '../../oauth/require-scopes.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import { checkReceipts } from '../consent/check-receipt.ts'
@@ -73,8 +74,9 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
 function readScopes(deps: Deps, client: Client, scope: string | null): string[] | null {
   if (scope === null) return null
   const requested = parseScope(scope)
-  const scopes = requested && understoodScopes(deps, client, requested)
-  if (!scopes?.every((each) => mayHave(deps, client, each))) throw invalidScope('scope_unknown')
+  if (!requested) throw invalidScope('scope_unknown')
+  const scopes = understoodScopes(deps, client, requested)
+  requireScopes(scopes, (each) => mayHave(deps, client, each), 'scope_unknown')
   return scopes
 }
 
@@ -201,13 +203,18 @@ async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'co
 
 type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' | 'may_rotate' }>
 
-async function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, outcome: Refused): Promise<OAuthError> {
+async function refusalOf(
+  deps: Deps,
+  client: Client,
+  { grantId, dpopJkt, scopes }: Rotation,
+  outcome: Refused,
+): Promise<OAuthError> {
   switch (outcome.kind) {
     case 'no_scope_left':
       return invalidScope('no_scope_left')
     // RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted"
     case 'scope_not_granted':
-      return invalidScope('scope_not_granted')
+      return invalidScope('scope_not_granted', scopes)
     case 'resource_not_granted':
       return invalidTarget('resource_not_granted')
     case 'replayed':

@@ -148,25 +148,44 @@ describe('The authentication request (OpenID Connect Core §3.1.2.1)', () => {
     expect(await errorOf(OPENID, await grantor.createClient())).toBe('invalid_scope')
   })
 
-  test('With openid, unknown scope values are ignored, but a known scope that the client may not have is invalid_scope', async () => {
-    expect((await tokensFor({ ...OPENID, scope: 'openid email offline_access phone' })).scope).toBe('openid')
-    expect(await errorOf({ ...OPENID, scope: 'openid profile' }), 'a configured scope that the client may not have').toBe(
-      'invalid_scope',
-    )
-    expect(await errorOf({ response_type: 'code', scope: 'enhancement email' }), 'an unknown scope without openid').toBe(
-      'invalid_scope',
-    )
+  test('With openid, standard scopes that the client is not registered for and unknown scopes are left out of the grant (RFC 6749 §3.3)', async () => {
+    const asked = 'openid profile email address phone offline_access unknown'
+    expect((await tokensFor({ ...OPENID, scope: asked })).scope).toBe('openid')
+    const only = await grantor.createClient({ scopes: ['openid', 'enhancement'] })
+    expect((await tokensFor({ ...OPENID, scope: 'openid wallet enhancement' }, only)).scope).toBe('openid enhancement')
+    const named = await grantor.createClient({ scopes: ['openid', 'profile'] })
+    expect((await tokensFor({ ...OPENID, scope: asked }, named)).scope, 'registered for profile').toBe('openid profile')
   })
 
-  test('A refresh may repeat the ignored scope values, but not name more than was granted (OpenID Connect Core §3.1.2.1, RFC 6749 §6)', async () => {
-    const scope = 'openid email offline_access'
+  test('A scope of the platform that the client may not have is invalid_scope with and without openid, and the log names the scope (RFC 6749 §4.1.2.1)', async () => {
+    const only = await grantor.createClient({ scopes: ['openid'] })
+    for (const [scope, refused] of [
+      ['openid enhancement', 'enhancement'],
+      ['openid profile enhancement', 'enhancement'],
+      ['enhancement email', 'enhancement email'],
+      ['profile', 'profile'],
+      [`${'x'.repeat(300)}`, `${'x'.repeat(99)}…`],
+    ] as const) {
+      expect(await errorOf({ response_type: 'code', scope }, only), scope).toBe('invalid_scope')
+      expect(grantor.events.at(-1), scope).toMatchObject({
+        event: 'authorize_refused',
+        reason: 'scope_not_allowed',
+        client_id: only.id,
+        cause: `scope ${refused}`,
+      })
+    }
+  })
+
+  test('A refresh may repeat the scopes that were left out, but not name more than was granted (OpenID Connect Core §3.1.2.1, RFC 6749 §6)', async () => {
+    const scope = 'openid profile email offline_access'
     const tokens = await tokensFor({ ...OPENID, scope })
     const refreshed = await walk.refresh(client, tokens.refresh_token, { scope })
     expect(refreshed.json()).toMatchObject({ scope: 'openid', id_token: expect.any(String) })
     const { refresh_token = '' } = refreshed.json() as Record<string, string>
-    for (const more of ['openid wallet', 'openid profile', 'email']) {
+    for (const more of ['openid wallet', 'openid enhancement', 'profile', 'email']) {
       const refused = (await walk.refresh(client, refresh_token, { scope: more })).json()
       expect(refused.error, `${more}: more than was granted, or without openid`).toBe('invalid_scope')
+      expect(grantor.events.at(-1), 'the log names the scopes').toMatchObject({ event: 'refused', cause: `scope ${more}` })
     }
   })
 
