@@ -18,6 +18,8 @@ export type MetadataFacts = {
   dynamicRegistration: boolean
   /** the algorithms in which a published key signs now */
   signingAlgorithms: readonly string[]
+  /** the values of `acr` that a sign-in can have */
+  acrValues: readonly string[]
 }
 
 export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
@@ -73,13 +75,15 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     authorization_response_iss_parameter_supported: true,
     // OpenID Connect Initiating User Registration §5; the values are those of Core §3.1.2.1
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    // RFC 9470 §7: `acr_values` and `max_age` have an effect
+    acr_values_supported: facts.acrValues,
   }
 }
 
 const ID_TOKEN_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'at_hash', 'acr', 'amr', 'sid']
 
 /** OpenID Connect's metadata: all of the server's metadata, and what ID tokens and sessions support. */
-export function openidConfiguration(facts: MetadataFacts, acrValues: readonly string[]): Record<string, unknown> {
+export function openidConfiguration(facts: MetadataFacts): Record<string, unknown> {
   const { issuer } = facts
   return {
     ...serverMetadata(facts),
@@ -90,7 +94,6 @@ export function openidConfiguration(facts: MetadataFacts, acrValues: readonly st
     subject_types_supported: ['public'],
     // Discovery §3: "The algorithm RS256 MUST be included."
     id_token_signing_alg_values_supported: facts.signingAlgorithms,
-    acr_values_supported: acrValues,
     // Core §5.6
     claim_types_supported: ['normal'],
     claims_supported: [...ID_TOKEN_CLAIMS, ...SCOPE_CLAIMS],

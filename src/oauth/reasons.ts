@@ -44,6 +44,7 @@ type ErrorRow = {
 /** The parameters of the service. `PARAMETER` in a row's name means each of them. */
 export type ParameterName =
   | 'access_token'
+  | 'acr_values'
   | 'actor_token'
   | 'actor_token_type'
   | 'address'
@@ -765,7 +766,10 @@ export const loginErrors = {
     act: 'Let the wallet sign.',
     reasons: {
       end_everything_needs_signature: ['login-api', 'The login server vouched, and ending everything needs a signature.'],
-      signed_consent_needs_signature: ['login-api', 'The login server vouched, and the client has the rule `signed`.'],
+      signed_consent_needs_signature: [
+        'login-api',
+        'The login server vouched, and the client has the rule `signed`, or the request requires a signature (`acr_values`).',
+      ],
     },
   },
   already_used: {

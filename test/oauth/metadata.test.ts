@@ -8,6 +8,7 @@ const metadata = serverMetadata({
   clientMetadata: false,
   dynamicRegistration: false,
   signingAlgorithms: ['ES256'],
+  acrValues: ['urn:grantor:acr:signature'],
 })
 
 test('The metadata has the members that RFC 8414 §2 requires', () => {

@@ -9,7 +9,14 @@ import type { AuthorizationRequest, ResponseTarget } from '../model/authorizatio
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { signingKeyOf } from '../tokens/signing-key.ts'
-import { type OpenIdParameters, readHint, readMaxAge, readNonce, refuseUnsupported } from './openid-parameters.ts'
+import {
+  type OpenIdParameters,
+  readHint,
+  readMaxAge,
+  readNeedsSignature,
+  readNonce,
+  refuseUnsupported,
+} from './openid-parameters.ts'
 import { readScopesAndResources } from './requested-scopes.ts'
 import { chooseResponseMode } from './response-mode.ts'
 
@@ -46,6 +53,7 @@ export function readRequest(
     nonce: readNonce(parameters.nonce),
     // An unknown ID token names no wallet, so no session can match the hint. A new login is required.
     maxAge: hint === 'unknown_id_token' ? 0 : readMaxAge(parameters.max_age),
+    needsSignature: readNeedsSignature(parameters.acr_values),
     uiLocale: chooseUiLocale(parameters.ui_locales),
     dpopJkt: readKeyThumbprint(parameters.dpop_jkt),
     pushedId: null,

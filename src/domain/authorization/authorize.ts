@@ -18,7 +18,7 @@ import {
 } from '../../oauth/oauth-error.ts'
 import type { Reason } from '../../oauth/reasons.ts'
 import { findCoveringReceipt, isForAnotherPort } from '../consent/receipt.ts'
-import { findSession, isRecent, meetsConsentRule, touchSession } from '../consent/session.ts'
+import { findSession, meetsConsentRule, meetsRequest, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import { grantLifetime } from '../model/client-lifetimes.ts'
 import type { AdmitCode, Deps } from '../model/deps.ts'
@@ -141,7 +141,7 @@ async function answer(checked: CheckedRequest): Promise<AuthorizeOutcome> {
   const { deps, client, request, prompt, browser } = checked
   // OpenID Connect Core §3.1.2.2: only the wallet that a hint names is accepted. §3.1.2.3: prompt=none shows no page to the user.
   const found = await findSession(deps, browser.sessionId)
-  const isUsable = found && !prompt.login && isRecent(deps, found, request.maxAge) && meetsConsentRule(client, found.method)
+  const isUsable = found && !prompt.login && meetsRequest(deps, found, request) && meetsConsentRule(client, found.method)
   const isOtherWallet = found && request.loginHint !== null && found.wallet !== request.loginHint
   const session = isUsable && !isOtherWallet ? found : null
   if (!session) {

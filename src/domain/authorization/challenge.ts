@@ -194,7 +194,17 @@ function hashBrowserKey(browserKey: string): string {
 // A packed challenge is an array: member names would make the URL a third longer.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
 // Members that few requests have. Each has a name of one letter, and is omitted without a value.
-type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode; s?: number[][]; l?: UiLocale }
+type PackedExtras = {
+  n?: string
+  d?: string
+  p?: string
+  h?: Address
+  o?: 1
+  m?: ResponseMode
+  s?: number[][]
+  l?: UiLocale
+  a?: 1
+}
 type PackedDevice = { device: DeviceRequest }
 type PackedPurpose = PackedRequest | PackedDevice | 'account' | 'end_everything'
 type Pushed = { pushed: string }
@@ -242,13 +252,14 @@ function packPurpose(purpose: LoginPurpose): PackedPurpose {
 
 /** `maxAge` is not included: the login of the challenge satisfies it. */
 function packExtras(request: AuthorizationRequest): PackedExtras {
-  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource, uiLocale } = request
+  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource, needsSignature, uiLocale } = request
   return {
     ...(nonce === null ? {} : { n: nonce }),
     ...(dpopJkt === null ? {} : { d: dpopJkt }),
     ...(pushedId === null ? {} : { p: pushedId }),
     ...(loginHint === null ? {} : { h: loginHint }),
     ...(onlyHinted ? { o: 1 as const } : {}),
+    ...(needsSignature ? { a: 1 as const } : {}),
     ...(uiLocale === null ? {} : { l: uiLocale }),
     ...(responseMode === 'query' ? {} : { m: responseMode }),
     ...(scopesByResource === null ? {} : { s: packPairs(request, scopesByResource) }),
@@ -280,6 +291,7 @@ function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice>): LoginPurpo
     codeChallenge,
     nonce: extras.n ?? null,
     maxAge: null,
+    needsSignature: extras.a === 1,
     uiLocale: extras.l ?? null,
     dpopJkt: extras.d ?? null,
     pushedId: extras.p ?? null,

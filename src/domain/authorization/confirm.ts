@@ -4,7 +4,7 @@
  */
 import { sealedFormat } from '../../keys/sealed.ts'
 import { findCoveringReceipt } from '../consent/receipt.ts'
-import { findSession, isRecent, touchSession } from '../consent/session.ts'
+import { findSession, meetsRequest, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
 import { grantLifetime } from '../model/client-lifetimes.ts'
 import type { AdmitCode, Deps } from '../model/deps.ts'
@@ -54,11 +54,12 @@ export async function confirm(
     ...confirmation.request,
     responseMode: confirmation.request.responseMode ?? 'query',
     scopesByResource: confirmation.request.scopesByResource ?? null,
+    needsSignature: confirmation.request.needsSignature ?? false,
   }
   if (expiresAt <= deps.now()) return { kind: 'expired' }
   const session = await findSession(deps, sessionId)
   // The page may have been open for minutes, so `max_age` is checked again.
-  if (session?.hash !== sessionHash || !isRecent(deps, session, request.maxAge)) return { kind: 'no_session' }
+  if (session?.hash !== sessionHash || !meetsRequest(deps, session, request)) return { kind: 'no_session' }
   const client = await clientOfRequest(deps, request)
   if (!client) return { kind: 'unknown_client' }
   const app = requestingApp(client, request)

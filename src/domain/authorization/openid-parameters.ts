@@ -7,13 +7,14 @@ import { parseAddress } from '../../wallet/address.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import { openIdTokenHint } from '../tokens/id-token.ts'
+import { ACR, openIdTokenHint } from '../tokens/id-token.ts'
 
-/** `display`, `claims_locales`, `acr_values` and `claims` are optional to support and are ignored (Core §5.2, §5.5, §15.1). */
+/** `display`, `claims_locales` and `claims` are optional to support and are ignored (Core §5.2, §5.5, §15.1). */
 export const OPENID_PARAMETERS = [
   'response_mode',
   'nonce',
   'max_age',
+  'acr_values',
   'ui_locales',
   'login_hint',
   'id_token_hint',
@@ -42,6 +43,15 @@ export function readMaxAge(maxAge: string | null): number | null {
   if (maxAge === null) return null
   if (!/^\d{1,9}$/.test(maxAge)) throw invalidRequest('max_age_malformed', 'max_age must be a whole number of seconds.')
   return Number(maxAge)
+}
+
+/**
+ * Whether only a sign-in with a signature meets `acr_values`, the accepted kinds of sign-in in the order of preference (RFC 9470 §5). Unknown
+ * values are ignored. A signature is more than vouching, so a request for vouching alone requires nothing.
+ */
+export function readNeedsSignature(acrValues: string | null): boolean {
+  const accepted = acrValues?.split(' ') ?? []
+  return accepted.includes(ACR.signature) && !accepted.includes(ACR.vouched)
 }
 
 export type Hint = Pick<AuthorizationRequest, 'loginHint' | 'onlyHinted'>

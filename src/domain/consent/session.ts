@@ -1,5 +1,6 @@
 /** Sessions of a wallet in a browser. Only the browser has the session id; the store has the hash. */
 import { createHash, randomUUID } from 'node:crypto'
+import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, LoginMethod, Session } from '../model/records.ts'
 
@@ -37,9 +38,17 @@ export async function touchSession(deps: Deps, session: Session): Promise<void> 
     await deps.store.sessions.touchSession(session.hash, at)
 }
 
-/** OpenID Connect Core §3.1.2.1. A `max_age` of 0 always requires a login, even one second after the previous login. */
-export function isRecent(deps: Deps, { authTime }: Session, maxAge: number | null): boolean {
-  return maxAge === null || (maxAge > 0 && deps.now() - authTime <= maxAge)
+/**
+ * Whether the sign-in is as recent (`max_age`) and of the kind (`acr_values`) that the request requires (OpenID Connect Core §3.1.2.1,
+ * RFC 9470 §5). A `max_age` of 0 always requires a login, even one second after the previous login.
+ */
+export function meetsRequest(
+  deps: Deps,
+  { authTime, method }: Session,
+  { maxAge, needsSignature }: Pick<AuthorizationRequest, 'maxAge' | 'needsSignature'>,
+): boolean {
+  const isRecent = maxAge === null || (maxAge > 0 && deps.now() - authTime <= maxAge)
+  return isRecent && (!needsSignature || method === 'signature')
 }
 
 /** Whether a login by this method is sufficient for the client's consent rule: `signed` needs a signature of the wallet. */

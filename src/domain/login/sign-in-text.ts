@@ -86,12 +86,14 @@ export function clientOfPurpose(deps: Deps, purpose: ConsentPurpose): Promise<Cl
 
 /** Whether the user may decline single scopes: only if tokens depend on the signed consent, not on the session. */
 export function mayChooseScopes(client: Client, challenge: Challenge): boolean {
-  return needsSignature(client, challenge)
+  // Access for a device or for another browser needs a signed consent, whatever the client's rule is: a session here does not name that device.
+  return challenge.purpose.kind === 'device' || isCrossDevice(challenge) || client.consent === 'signed'
 }
 
-/** Access for a device or for another browser always needs a signed consent, whatever the client's rule is: a session here does not name that device. */
+/** Whether the login server cannot vouch for the wallet: the tokens depend on the signed consent, or the request requires a signature. */
 export function needsSignature(client: Client, challenge: Challenge): boolean {
-  return challenge.purpose.kind === 'device' || isCrossDevice(challenge) || client.consent === 'signed'
+  const { purpose } = challenge
+  return mayChooseScopes(client, challenge) || (purpose.kind === 'app' && purpose.request.needsSignature)
 }
 
 function readAddress(text: string): Address {

@@ -25,6 +25,8 @@ export type AuthorizationRequest = {
   nonce: string | null
   /** the most seconds since the wallet signed in; null if the request has no limit, or after a login, which satisfies the limit */
   maxAge: number | null
+  /** true if the wallet must have signed at the sign-in (`acr_values`); a session that the login server vouched for does not count */
+  needsSignature: boolean
   /** the language of the pages that the app requests, of the supported ones; null if it requests none (OpenID Connect Core §3.1.2.1) */
   uiLocale: UiLocale | null
   /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */

@@ -30,11 +30,12 @@ export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): voi
     dynamicRegistration: deps.settings.dynamicRegistration !== null,
     scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...STANDARD_SCOPES, ...deps.resources.allScopes()])],
     signingAlgorithms: publishedAlgorithms(deps),
+    acrValues: deps.settings.loginMayVouch ? [ACR.signature, ACR.vouched] : [ACR.signature],
   })
   const documents = {
     '/.well-known/oauth-authorization-server': () => serverMetadata(facts()),
     // OpenID Connect Discovery §4, §4.2
-    '/.well-known/openid-configuration': () => openidConfiguration(facts(), Object.values(ACR)),
+    '/.well-known/openid-configuration': () => openidConfiguration(facts()),
   }
   for (const [url, document] of Object.entries(documents)) {
     server.route({

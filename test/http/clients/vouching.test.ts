@@ -1,5 +1,8 @@
 /** A platform's own login server may vouch for a wallet. Vouching is off by default, and never replaces a signed consent. */
+import { createProtectedResource } from 'grantor/resource'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bearer, refusal } from '../../resource/refusal.ts'
+import { outcomeOf } from '../../support/signed-app.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
 import { type Answer, CODE_VERIFIER, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
 
@@ -136,6 +139,58 @@ describe('Vouching on', () => {
     ] as const) {
       expect((await vouch(walk, challenge, { signature })).status).toBe(status)
     }
+  })
+
+  const SIGNATURE = 'urn:grantor:acr:signature'
+  const VOUCHED = 'urn:grantor:acr:vouched'
+  const STEP_UP = { response_type: 'code', acr_values: SIGNATURE }
+
+  test.each([
+    [SIGNATURE, 'login'],
+    [`urn:example:other ${SIGNATURE}`, 'login'],
+    [`${SIGNATURE} ${VOUCHED}`, 'code'],
+    [VOUCHED, 'code'],
+    ['urn:example:other', 'code'],
+    ['', 'code'],
+  ])('With acr_values "%s" a request in a vouched session leads to: %s (RFC 9470 §5)', async (acr_values, outcome) => {
+    const walk = await vouchedBrowser()
+    expect(outcomeOf(await walk.authorize(requestOf(platform.web, { response_type: 'code', acr_values })))).toBe(outcome)
+  })
+
+  test('A request that requires a signature gets login_required with prompt=none in a vouched session, directly and pushed (RFC 9470 §5)', async () => {
+    const walk = await vouchedBrowser()
+    const request = { ...STEP_UP, prompt: 'none' }
+    expect(outcomeOf(await walk.authorize(requestOf(platform.web, request)))).toBe('login_required')
+    const pushed = await walk.call('/oauth/par', platform.web, requestOf(platform.web, request))
+    const request_uri = pushed.json().request_uri as string
+    expect(outcomeOf(await walk.authorize({ client_id: platform.web.id, request_uri }))).toBe('login_required')
+  })
+
+  test('The login of a request that requires a signature cannot be vouched for, offers no choice of scopes, and a signature gets the code', async () => {
+    const walk = await vouchedBrowser()
+    const challenge = await walk.challenge(requestOf(platform.web, STEP_UP))
+    expect((await walk.describe(challenge)).json()).toMatchObject({ may_choose_scopes: false })
+    const answer = await vouch(walk, challenge)
+    expect([answer.status, answer.json().error]).toEqual([403, 'consent_needs_signature'])
+    const page = await walk.complete(await walk.prove(challenge))
+    expect(parameterOf(movingTo(page), 'code')).not.toBe('')
+    expect(outcomeOf(await walk.authorize(requestOf(platform.web, STEP_UP))), 'the session is signed now').toBe('code')
+  })
+
+  test('An app that repeats the acr_values of an API’s challenge gets a token that the API accepts (RFC 9470 §4)', async () => {
+    const { authUrl, clock } = platform.grantor
+    const api = createProtectedResource({ issuer: authUrl, resource: authUrl, now: clock.now })
+    const check = (token: unknown) => api.check(bearer(String(token)), { acrValues: [SIGNATURE] })
+    const walk = await vouchedBrowser()
+    const { location } = await walk.authorize(requestOf(platform.web))
+    const first = (await walk.exchange(platform.web, parameterOf(location, 'code'))).json()
+    const { error, acrValues = '' } = await refusal(check(first.access_token))
+    expect(error).toBe('insufficient_user_authentication')
+
+    const request = { response_type: 'code', acr_values: acrValues }
+    const page = await walk.complete(await walk.prove(await walk.challenge(requestOf(platform.web, request))))
+    const second = (await walk.exchange(platform.web, parameterOf(movingTo(page), 'code'))).json()
+    await expect(check(second.access_token)).resolves.toMatchObject({ acr: SIGNATURE })
   })
 
   test('A vouched login is subject to the rules on address, chain, browser, single use and the 60 seconds', async () => {

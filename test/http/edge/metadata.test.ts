@@ -57,6 +57,7 @@ test('The server metadata have exactly the members that have a test', () => {
       'endings_endpoint',
       'grant_types_supported',
       'introspection_endpoint',
+      'acr_values_supported',
       'introspection_endpoint_auth_methods_supported',
       'introspection_endpoint_auth_signing_alg_values_supported',
       'introspection_signing_alg_values_supported',
@@ -111,6 +112,17 @@ describe('The server metadata (RFC 8414 §2)', () => {
     expect(Object.keys(payload).sort()).toEqual([...authentication, ...required].sort())
     // RFC 9068 §2.2.1
     expect(payload).toMatchObject({ acr: 'urn:grantor:acr:signature', auth_time: app.grantor.clock.now() })
+  })
+
+  test('The metadata list the acr for vouching only if the login server may vouch (RFC 9470 §7)', async () => {
+    const { settings } = app.grantor.deps
+    const listed = async (path: string) => (await send(app.grantor.authUrl, { path })).json().acr_values_supported as unknown
+    for (const path of [PATH, OPENID_PATH]) {
+      expect(await listed(path)).toEqual(['urn:grantor:acr:signature'])
+      settings.loginMayVouch = true
+      expect(await listed(path)).toEqual(['urn:grantor:acr:signature', 'urn:grantor:acr:vouched'])
+      settings.loginMayVouch = false
+    }
   })
 
   test('Each scope in scopes_supported can be registered and granted', async () => {
@@ -279,7 +291,6 @@ describe('The OpenID configuration (OpenID Connect Discovery §3)', () => {
       end_session_endpoint: `${app.grantor.authUrl}/oauth/logout`,
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
-      acr_values_supported: ['urn:grantor:acr:signature', 'urn:grantor:acr:vouched'],
       claim_types_supported: ['normal'],
       claims_supported: expect.any(Array),
       ui_locales_supported: ['en', 'es', 'pt', 'fr', 'de', 'tr', 'vi', 'ja', 'ko', 'zh-Hans', 'ar'],

@@ -204,7 +204,7 @@ describe('The authentication request (OpenID Connect Core §3.1.2.1)', () => {
     expect(await errorOf({ ...OPENID, [name]: 'x.y.z' })).toBe(error)
   })
 
-  test('The parameters display, ui_locales, claims_locales, acr_values and claims change nothing', async () => {
+  test('The parameters display, ui_locales, claims_locales and claims, and unknown acr_values, change nothing', async () => {
     const wishes = { display: 'popup', ui_locales: 'fr de', acr_values: 'urn:x', claims: '{"id_token":{"email":null}}' }
     expect((await tokensFor({ ...OPENID, ...wishes, claims_locales: 'zz' })).scope).toBe('openid wallet')
   })
