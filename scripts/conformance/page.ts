@@ -18,7 +18,7 @@ export function conformancePage(standards: readonly Standard[]): string {
     '',
     'Text in quotation marks is quoted from the standard. "…" marks an omission, and words in brackets are ours. Parameter names',
     'are in `code font`, whatever the standard uses. Text without quotation marks retells the standard. Text in italics says how',
-    'Grantor meets the requirement. MUST includes REQUIRED and SHALL, and SHOULD includes RECOMMENDED.',
+    'Grantor meets the requirement, or what Grantor does instead. MUST includes REQUIRED and SHALL, and SHOULD includes RECOMMENDED.',
     '',
     'Three kinds of requirements are left out: requirements for clients, requirements for resource servers other than Grantor’s',
     'own, and requirements for features that Grantor does not have (the implicit grant, the password grant, encrypted tokens).',
@@ -70,10 +70,12 @@ function chapter(standard: Standard): string[] {
 
 function row({ name, sections }: Standard, { section, level, words, outcome }: Requirement): string {
   const cells = [sectionLink(sections, section), level]
-  if (outcome.kind === 'not_held') return line([...cells, cell(words), '**not met**', cell(outcome.why)])
-  const { file, shown, note } = outcome
+  const { shown } = outcome
+  const test = `[${cell(shown.title)}](../../${shown.file})`
+  if (outcome.kind === 'not_held') return line([...cells, `${cell(words)} *${cell(outcome.why)}*`, '**not met**', test])
+  const { file, note } = outcome
   const requirement = note === undefined ? cell(words) : `${cell(words)} *${cell(note)}*`
-  return line([...cells, requirement, fileLink(file, `${name} §${section}`), `[${cell(shown.title)}](../../${shown.file})`])
+  return line([...cells, requirement, fileLink(file, `${name} §${section}`), test])
 }
 
 function sectionLink(sections: string, section: string): string {

@@ -15,8 +15,8 @@ export type Requirement = {
 export type Held = { kind: 'held'; file: string; shown: Shown; note: string | undefined }
 export type Shown = { file: string; title: string }
 
-/** A deliberate deviation: what Grantor does instead, and why. */
-export type NotHeld = { kind: 'not_held'; why: string }
+/** A deliberate deviation: what Grantor does instead, why, and the test that shows it. Without a test, a row could outlive its deviation. */
+export type NotHeld = { kind: 'not_held'; why: string; shown: Shown }
 
 export type Standard = {
   /** as comments name it: `RFC 6749`, `OpenID Connect Core` */

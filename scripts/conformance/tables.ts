@@ -11,6 +11,7 @@
  *
  *     §17.2 SHOULD: "…"
  *       not held: what Grantor does instead, and why
+ *       shown: test/http/tokens/introspect.test.ts: the test that fails if the deviation ends …
  *
  * An RFC needs no line `sections`: the URL follows from its number. "MUST" includes REQUIRED and SHALL, "SHOULD" includes
  * RECOMMENDED.
@@ -90,12 +91,12 @@ function readRow(file: string, line: number, [head = '', ...rest]: string[]): Re
 }
 
 function readOutcome(fields: ReadonlyMap<string, string>, where: string): Requirement['outcome'] {
-  const why = fields.get('not held')
-  if (why !== undefined && fields.size === 1) return { kind: 'not_held', why }
-
-  const held = fields.get('held')
   const [, file, title] = /^(\S+): (.+)$/.exec(fields.get('shown') ?? '') ?? []
-  if (why !== undefined || held === undefined || file === undefined || title === undefined)
-    throw new Error(`${where}: needs "held" and "shown: <file>: <title>", or "not held" alone`)
-  return { kind: 'held', file: held, shown: { file, title }, note: fields.get('note') }
+  const [why, held] = [fields.get('not held'), fields.get('held')]
+  if ((why === undefined) === (held === undefined) || file === undefined || title === undefined)
+    throw new Error(`${where}: needs "held" or "not held", and "shown: <file>: <title>"`)
+  const shown = { file, title }
+  return held === undefined
+    ? { kind: 'not_held', why: why ?? '', shown }
+    : { kind: 'held', file: held, shown, note: fields.get('note') }
 }

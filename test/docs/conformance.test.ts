@@ -98,6 +98,18 @@ describe('Faults of a row of the conformance tables', () => {
     ],
   })
 
+  test('A row about a deviation is a fault if the test that shows the deviation does not exist', () => {
+    const deviation = {
+      kind: 'not_held' as const,
+      why: 'Grantor does not have this yet.',
+      shown: { file: HERE, title: 'no such test' },
+    }
+    const [requirement] = row({}).requirements
+    expect(faultsOf([{ ...row({}), requirements: [{ ...requirement!, outcome: deviation }] }])).toEqual([
+      expect.stringMatching(/0 tests/),
+    ])
+  })
+
   test('A row is a fault if its test failed, was skipped or did not run', () => {
     expect(faultsOf([row({})], report([TITLE, 'passed']))).toEqual([])
     for (const status of ['failed', 'skipped', 'pending'])
@@ -152,8 +164,9 @@ test('A test is found by its title and by its group with its title', () => {
 
 test.each([
   ['no name of a standard', 'something'],
-  ['no URL of its sections', 'JARM: A\n\n§1 MUST: b.\n  not held: c'],
-  ['a row without a level', 'RFC 1: A\n\n§1 MAY: b.\n  not held: c'],
+  ['no URL of its sections', 'JARM: A\n\n§1 MUST: b.\n  not held: c\n  shown: test/a.test.ts: d'],
+  ['a row without a level', 'RFC 1: A\n\n§1 MAY: b.\n  not held: c\n  shown: test/a.test.ts: d'],
+  ['a deviation without a test', 'RFC 1: A\n\n§1 MUST: b.\n  not held: c'],
   ['a row without an outcome', 'RFC 1: A\n\n§1 MUST: b.'],
   [
     'a row that is both held and not held',
