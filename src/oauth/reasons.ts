@@ -116,6 +116,10 @@ const METADATA_AUTH_METHOD = [
   'No authentication method is supported by both sides.',
   'Use `private_key_jwt` with keys, or `none`.',
 ] as const
+const METADATA_VALUES = [
+  'A member has a value that the service does not offer: an algorithm, `subject_type`, or a limit such as `dpop_bound_access_tokens`.',
+  'Compare the metadata with those of the service. `require_signed_request_object` needs `private_key_jwt`.',
+] as const
 const AT_PROOF = ['token', 'par', 'device-authorization', 'userinfo'] as const
 
 /** A code is issued, or a device answered, at these endpoints. */
@@ -248,6 +252,7 @@ export const oauthErrors = {
       metadata_grant_types: [AT_METADATA, ...METADATA_GRANT_TYPES],
       metadata_keys: [AT_METADATA, ...METADATA_KEYS],
       metadata_auth_method: [AT_METADATA, ...METADATA_AUTH_METHOD],
+      metadata_values: [AT_METADATA, ...METADATA_VALUES],
       secret_wrong: ['clients', 'The client secret is wrong.', 'If it was rotated, use the new one.'],
       auth_method_not_registered: ['clients', 'The client is registered for another authentication method.'],
       client_assertion_type_unknown: ['clients', '`client_assertion_type` is not the one of RFC 7523.'],
@@ -581,6 +586,7 @@ export const oauthErrors = {
       metadata_grant_types: ['register', ...METADATA_GRANT_TYPES],
       metadata_keys: ['register', ...METADATA_KEYS],
       metadata_auth_method: ['register', ...METADATA_AUTH_METHOD],
+      metadata_values: ['register', ...METADATA_VALUES],
       metadata_too_long: [
         'register',
         'The registration is too long for a client id.',

@@ -13,13 +13,15 @@ import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client } from '../model/records.ts'
 import type { OpenResources } from '../model/resources.ts'
 import { calledUriFault } from './client-called-uri.ts'
+import { type Guarantees, readGuarantees } from './client-guarantees.ts'
 import { readClientName } from './client-name.ts'
 
 export type MetadataFault = Extract<ReasonOf<'invalid_client'>, `metadata_${string}`>
 export type MemberFault = Extract<MetadataFault, ReasonOf<'invalid_client_metadata'> | ReasonOf<'invalid_redirect_uri'>>
 
 /** The metadata in the document. Scopes and resources are not part of the document: the operator decides about them. */
-export type ClientMetadata = Pick<Client, 'name' | 'type' | 'redirectUris' | 'authMethod' | 'grantTypes' | 'jwks' | 'jwksUri'>
+export type ClientMetadata = Pick<Client, 'name' | 'type' | 'redirectUris' | 'authMethod' | 'grantTypes' | 'jwks' | 'jwksUri'> &
+  Guarantees
 
 const REDIRECT_URIS_AT_MOST = 20
 /** Members that contain a secret, which a public document cannot have. */
@@ -59,7 +61,11 @@ export function readMembers(document: Record<string, unknown>, rules: MetadataRu
   const authMethod = readAuthMethod(document, keys) ?? (rules.otherMethods === 'replace_by_none' ? 'none' : null)
   if (authMethod === null) return 'metadata_auth_method'
   const type = authMethod === 'none' ? 'native' : 'confidential'
-  return { name, type, redirectUris, authMethod, grantTypes, ...(authMethod === 'none' ? { jwks: null, jwksUri: null } : keys) }
+  const guarantees = readGuarantees(document)
+  // Only a client that authenticates has keys.
+  if (guarantees === null || (guarantees.requestObjectSigned && authMethod === 'none')) return 'metadata_values'
+  const usedKeys = authMethod === 'none' ? { jwks: null, jwksUri: null } : keys
+  return { name, type, redirectUris, authMethod, grantTypes, ...usedKeys, ...guarantees }
 }
 
 type Allowance = Pick<Client, 'scopes' | 'defaultScopes' | 'resources'>

@@ -9,6 +9,7 @@ import { invalidClientMetadata, invalidRedirectUri } from '../../oauth/oauth-err
 import type { ParsedJson } from '../../oauth/parse-json.ts'
 import type { Client } from '../model/records.ts'
 import type { OpenResources } from '../model/resources.ts'
+import { type Guarantees, statedGuarantees, USUAL_GUARANTEES, unusualGuarantees } from './client-guarantees.ts'
 import { allowanceWith, type ClientMetadata, clientOfMetadata, objectOf, readMembers } from './client-metadata.ts'
 
 /** In characters. Grants contain the client id, and PostgreSQL indexes it. */
@@ -23,6 +24,8 @@ type Packed = [
   jwksUri: string | null,
   jwks: ClientMetadata['jwks'],
   registeredAt: number,
+  /** absent if all are the usual ones, and in registrations of earlier versions */
+  guarantees?: Partial<Guarantees>,
 ]
 const REGISTRATION = sealedFormat<Packed>('clientRegistration')
 
@@ -37,6 +40,7 @@ export type RegistrationResponse = {
   token_endpoint_auth_method: ClientMetadata['authMethod']
   jwks_uri?: string
   jwks?: NonNullable<ClientMetadata['jwks']>
+  [guarantee: string]: unknown
 }
 
 /** `schemes`: private-use schemes without a dot that the operator allows. Throws the refusals of RFC 7591 §3.2.2. */
@@ -50,7 +54,10 @@ export function registerDynamically(
   if (typeof metadata === 'string') throw invalidClientMetadata(metadata)
   const { name, redirectUris, grantTypes, authMethod, jwksUri, jwks } = metadata
   const at = now()
-  const clientId = REGISTRATION.seal(keys, [name, redirectUris, grantTypes, authMethod, jwksUri, jwks, at])
+  const packed: Packed = [name, redirectUris, grantTypes, authMethod, jwksUri, jwks, at]
+  const unusual = unusualGuarantees(metadata)
+  if (Object.keys(unusual).length > 0) packed.push(unusual)
+  const clientId = REGISTRATION.seal(keys, packed)
   if (clientId.length > CLIENT_ID_AT_MOST) throw invalidClientMetadata('metadata_too_long')
   return {
     client_id: clientId,
@@ -62,6 +69,7 @@ export function registerDynamically(
     token_endpoint_auth_method: authMethod,
     ...(jwksUri === null ? {} : { jwks_uri: jwksUri }),
     ...(jwks === null ? {} : { jwks }),
+    ...statedGuarantees(metadata),
   }
 }
 
@@ -77,7 +85,9 @@ export function openDynamicClient(keys: KeyRing, clientId: string, open: OpenRes
   if (clientId.length > CLIENT_ID_AT_MOST) return null
   const packed = REGISTRATION.open(keys, clientId)
   if (!packed) return null
-  const [name, redirectUris, grantTypes, authMethod, jwksUri, jwks] = packed
+  const [name, redirectUris, grantTypes, authMethod, jwksUri, jwks, , unusual] = packed
   const type = authMethod === 'none' ? 'native' : 'confidential'
-  return clientOfMetadata(clientId, { name, redirectUris, grantTypes, authMethod, jwksUri, jwks, type }, allowanceWith(open))
+  const guarantees = { ...USUAL_GUARANTEES, ...unusual }
+  const metadata = { name, redirectUris, grantTypes, authMethod, jwksUri, jwks, type, ...guarantees } as const
+  return clientOfMetadata(clientId, metadata, allowanceWith(open))
 }

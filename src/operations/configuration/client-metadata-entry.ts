@@ -17,6 +17,8 @@ export const metadataMembers: readonly Member[] = [
   clientMembers.grantTypes,
   { name: 'response_types', shape: { kind: 'texts', choices: ['code'] } },
   { name: 'scope', shape: text },
+  // OpenID Connect Core §8: every client reads the same `sub`.
+  { name: 'subject_type', shape: { kind: 'text', choices: ['public'] } },
   clientMembers.jwks,
   clientMembers.jwksUri,
   clientMembers.requirePushedRequests,
@@ -37,6 +39,7 @@ export function entryOfMetadata(metadata: Members): { members: Members; faults: 
     application_type: application = 'web',
     response_types: responseTypes,
     scope,
+    subject_type: _,
     ...same
   } = { grant_types: ['authorization_code'], ...metadata } as Members & { scope?: string; grant_types: string[] }
   // RFC 7591 §2.1: the response type `code` belongs to the grant type `authorization_code`.

@@ -22,6 +22,7 @@ const clientCauses: Readonly<Record<DocumentReason | CallReason, string>> = {
   metadata_grant_types: 'The grant_types in the document have none that this service gives to such an app.',
   metadata_keys: 'The keys in the document cannot be used.',
   metadata_auth_method: 'The document names no method of authentication that this service supports for such an app.',
+  metadata_values: 'The document has a member with a value that this service does not offer.',
   client_metadata_unavailable: 'The document of the app could not be fetched from its address.',
   client_keys_unavailable: 'The keys of the app could not be fetched from its server.',
   client_fetches: 'Your network has named too many new apps within one minute.',

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { newDatabase, newFolder, run } from '../run.ts'
 
 const METADATA = {
+  subject_type: 'public',
   client_name: 'Imported',
   redirect_uris: ['https://app.example.com/callback'],
   grant_types: ['authorization_code', 'refresh_token'],
@@ -61,6 +62,8 @@ test.each([
   [{ logo_uri: 'https://app.example.com/logo.png' }, 'client 2.logo_uri is not supported'],
   [{ client_secret: 'abc' }, 'client 2.client_secret is not supported. The file holds no secrets'],
   [{ software_statement: 'ey' }, 'client 2.software_statement is not supported'],
+  [{ initiate_login_uri: 'https://app.example.com/login' }, 'client 2.initiate_login_uri is not supported'],
+  [{ subject_type: 'pairwise' }, 'client 2.subject_type must be one of public, not "pairwise"'],
   [{ response_types: [] }, 'client 2: response_types must be ["code"] with these grant_types'],
   [{ response_types: ['token'] }, 'client 2.response_types must be one of code, not "token"'],
   [{ grant_types: ['implicit'] }, 'client 2.grant_types must be one of authorization_code'],

@@ -76,7 +76,23 @@ describe('An accepted document', () => {
       grantTypes: ['authorization_code'],
       jwks: null,
       jwksUri: null,
+      idTokenAlgorithm: 'ES256',
+      authorizationAlgorithm: 'ES256',
+      dpopBound: false,
+      requirePushedRequests: false,
+      requestObjectSigned: false,
     })
+  })
+
+  test('A document can name the algorithm of its ID tokens, and limit its client to bound tokens and pushed requests (RFC 7591 §2)', () => {
+    const limits = { dpop_bound_access_tokens: true, require_pushed_authorization_requests: true }
+    expect(read({ ...GOOD, ...limits, subject_type: 'public', id_token_signed_response_alg: 'RS256' })).toMatchObject({
+      idTokenAlgorithm: 'RS256',
+      dpopBound: true,
+      requirePushedRequests: true,
+      requestObjectSigned: false,
+    })
+    expect(read({ ...WITH_KEY, require_signed_request_object: true })).toMatchObject({ requestObjectSigned: true })
   })
 
   test('A name may contain the host of the client id', () => {
@@ -172,6 +188,12 @@ const HOSTILE: [what: string, document: unknown, fault: string][] = [
   ['a jwks_uri over http', { ...GOOD, jwks_uri: 'http://agent.example/jwks' }, 'metadata_keys'],
   ['a jwks_uri with a user name', { ...GOOD, jwks_uri: 'https://a@agent.example/jwks' }, 'metadata_keys'],
   ['a jwks_uri that is a file', { ...GOOD, jwks_uri: 'file:///etc/passwd' }, 'metadata_keys'],
+  ['pairwise subjects', { ...GOOD, subject_type: 'pairwise' }, 'metadata_values'],
+  ['an unsigned ID token', { ...GOOD, id_token_signed_response_alg: 'none' }, 'metadata_values'],
+  ['an algorithm that is a list', { ...GOOD, id_token_signed_response_alg: ['ES256'] }, 'metadata_values'],
+  ['a flag that is a number', { ...GOOD, require_pushed_authorization_requests: 1 }, 'metadata_values'],
+  ['signed requests without a key', { ...GOOD, require_signed_request_object: true }, 'metadata_values'],
+  ['tokens bound to a certificate', { ...GOOD, tls_client_certificate_bound_access_tokens: true }, 'metadata_values'],
   ['client_secret_basic', { ...GOOD, token_endpoint_auth_method: 'client_secret_basic' }, 'metadata_auth_method'],
   ['client_secret_post', { ...GOOD, token_endpoint_auth_method: 'client_secret_post' }, 'metadata_auth_method'],
   ['client_secret_jwt', { ...GOOD, token_endpoint_auth_method: 'client_secret_jwt' }, 'metadata_auth_method'],

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readScopesAndResources } from '../../../src/domain/authorization/requested-scopes.ts'
+import { USUAL_GUARANTEES } from '../../../src/domain/clients/client-guarantees.ts'
 import { allowanceWith, clientOfMetadata } from '../../../src/domain/clients/client-metadata.ts'
 import { registerClient } from '../../../src/domain/clients/register-client.ts'
 import { type AuthorizationRequest, withScopes } from '../../../src/domain/model/authorization-request.ts'
@@ -81,7 +82,7 @@ function registered(members: Partial<Parameters<typeof registerClient>[0]> = {})
 }
 
 function unregistered(id: string, { name, type, redirectUris, authMethod, grantTypes }: Client, open: OpenResources): Client {
-  const metadata = { name, type, redirectUris, authMethod, grantTypes, jwks: null, jwksUri: null }
+  const metadata = { name, type, redirectUris, authMethod, grantTypes, jwks: null, jwksUri: null, ...USUAL_GUARANTEES }
   return clientOfMetadata(id, metadata, allowanceWith(open))
 }
 

@@ -3,10 +3,13 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { claimsOf, tokensOf } from '../../support/app.ts'
 import { type ClientHost, startClientHost } from '../../support/client-host.ts'
+import { asserting, post } from '../../support/client-key.ts'
+import { newDpopKey } from '../../support/dpop.ts'
+import { exchangeWith } from '../../support/dpop-app.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
 import { CODE_VERIFIER, noticeOf, PKCE, parameterOf, Walk } from '../../support/walk.ts'
 
@@ -270,6 +273,40 @@ test('A client authenticates with an RS256 key of its document, and with no othe
   expect((await exchange(stranger.privateKey)).json()).toMatchObject({ error: 'invalid_client' })
   const tokens = tokensOf(await exchange(privateKey))
   expect(claimsOf(tokens.access_token).client_id).toBe(clientId)
+})
+
+test('A client whose document has dpop_bound_access_tokens gets only bound tokens, and ID tokens have its algorithm (RFC 9449 §5.2, RFC 7591 §2)', async () => {
+  document = { ...document, dpop_bound_access_tokens: true, id_token_signed_response_alg: 'RS256' }
+  const { code } = await walk.signIn(request())
+  const refused = await exchangeWith(walk, client(), code, null)
+  expect([refused.status, refused.json().error]).toEqual([400, 'invalid_dpop_proof'])
+  const tokens = (await exchangeWith(walk, client(), code, newDpopKey())).json()
+  expect(tokens.token_type).toBe('DPoP')
+  expect(decodeProtectedHeader(tokens.id_token as string).alg).toBe('RS256')
+})
+
+test('The metadata list RS256 for every endpoint at which a client with an RS256 key authenticates or signs (RFC 8414 §2)', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 })
+  const key = { ...(await exportJWK(publicKey)), kid: 'r', alg: 'RS256' }
+  document = { ...document, token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] } }
+  const signed = (claims: Record<string, unknown>) =>
+    new SignJWT({ iss: clientId, aud: grantor.authUrl, exp: grantor.clock.now() + 60, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'r' })
+      .sign(privateKey)
+  const metadata = (await walk.browse({ path: '/.well-known/oauth-authorization-server' })).json()
+  for (const endpoint of ['token', 'revocation', 'introspection']) {
+    expect(metadata[`${endpoint}_endpoint_auth_signing_alg_values_supported`], endpoint).toContain('RS256')
+    const answer = await post(grantor, new URL(metadata[`${endpoint}_endpoint`] as string).pathname, {
+      token: 'unknown',
+      grant_type: 'refresh_token',
+      refresh_token: 'unknown',
+      ...asserting(await signed({ sub: clientId, jti: randomUUID() })),
+    })
+    expect(answer.body, endpoint).not.toContain('invalid_client')
+  }
+  expect(metadata.request_object_signing_alg_values_supported).toContain('RS256')
+  const { location } = await walk.authorize({ client_id: clientId, request: await signed(request()) })
+  expect(location).toContain('/login?login_challenge=')
 })
 
 test('The account page names the host, and ending the app ends its grants', async () => {

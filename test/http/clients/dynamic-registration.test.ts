@@ -1,11 +1,15 @@
 /** Clients that register themselves (RFC 7591): the client id is the sealed registration, and nothing is stored. */
+import { decodeProtectedHeader } from 'jose'
 import { expect, onTestFinished } from 'vitest'
 import { claimsOf, tokensOf } from '../../support/app.ts'
+import { newClientKey } from '../../support/client-key.ts'
 import { allowDevice, authorizedDevice, DEVICE_GRANT, openDevicePage, poll } from '../../support/device.ts'
+import { newDpopKey } from '../../support/dpop.ts'
+import { exchangeWith } from '../../support/dpop-app.ts'
 import { test as base } from '../../support/fixtures.ts'
 import type { Answer } from '../../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, PKCE, Walk } from '../../support/walk.ts'
+import { CODE_VERIFIER, PKCE, parameterOf, Walk } from '../../support/walk.ts'
 
 const ON = { GRANTOR_DYNAMIC_REGISTRATION: 'on' }
 
@@ -17,6 +21,16 @@ const EDITOR = {
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
+}
+
+/** What the response states beside the members of the request. */
+const STATED = {
+  subject_type: 'public',
+  id_token_signed_response_alg: 'ES256',
+  authorization_signed_response_alg: 'ES256',
+  dpop_bound_access_tokens: false,
+  require_pushed_authorization_requests: false,
+  require_signed_request_object: false,
 }
 
 function register(grantor: Grantor, body: unknown, at: Grantor = grantor, headers: Record<string, string> = {}): Promise<Answer> {
@@ -51,6 +65,7 @@ test('An editor with a private-use scheme registers itself, signs a wallet in an
   expect(answer.json()).toEqual({
     ...EDITOR,
     client_id: expect.stringMatching(/^grd\./),
+    ...STATED,
     client_id_issued_at: grantor.clock.now(),
   })
   expect(JSON.stringify(await grantor.rows())).toBe(before)
@@ -118,6 +133,48 @@ test('A device registers itself without redirect URIs, signs a wallet in and ref
   expect((await walk.refresh(client, tokens.refresh_token)).status).toBe(200)
 })
 
+test('The ID tokens and the signed responses of a client have the algorithms that it registered, and the response states them (RFC 7591 §3.2.1)', async ({
+  grantor,
+}) => {
+  const wanted = { id_token_signed_response_alg: 'RS256', authorization_signed_response_alg: 'EdDSA' }
+  const answer = await register(grantor, { ...EDITOR, ...wanted })
+  expect(answer.json()).toMatchObject({ ...STATED, ...wanted })
+  const client = clientOf(answer)
+  const walk = new Walk(grantor)
+  const { code } = await walk.signIn(requestOf(client))
+  const { id_token: idToken } = (await walk.exchange(client, code, { code_verifier: CODE_VERIFIER })).json()
+  expect(decodeProtectedHeader(idToken as string).alg).toBe('RS256')
+  const { location } = await walk.authorize({ ...requestOf(client), response_mode: 'jwt' })
+  expect(decodeProtectedHeader(parameterOf(location, 'response')).alg).toBe('EdDSA')
+})
+
+test('A client that registered dpop_bound_access_tokens gets only bound tokens (RFC 9449 §5.2)', async ({ grantor }) => {
+  const answer = await register(grantor, { ...EDITOR, dpop_bound_access_tokens: true })
+  expect(answer.json()).toMatchObject({ ...STATED, dpop_bound_access_tokens: true })
+  const client = clientOf(answer)
+  const walk = new Walk(grantor)
+  const { code } = await walk.signIn(requestOf(client))
+  const refused = await exchangeWith(walk, client, code, null)
+  expect([refused.status, refused.json().error]).toEqual([400, 'invalid_dpop_proof'])
+  expect((await exchangeWith(walk, client, code, newDpopKey())).json()).toMatchObject({ token_type: 'DPoP' })
+})
+
+test('A client that registered for pushed or signed requests can send no others (RFC 9126 §6, RFC 9101 §10.5)', async ({
+  grantor,
+}) => {
+  const pushing = clientOf(await register(grantor, { ...EDITOR, require_pushed_authorization_requests: true }))
+  const walk = new Walk(grantor)
+  const direct = await walk.authorize(requestOf(pushing))
+  expect(parameterOf(direct.location, 'error')).toBe('invalid_request')
+  const pushed = await walk.postForm('/oauth/par', requestOf(pushing))
+  expect((await walk.authorize({ client_id: pushing.id, request_uri: pushed.json().request_uri as string })).location).toContain(
+    '/login?login_challenge=',
+  )
+  const keys = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [newClientKey().jwk] } }
+  const signing = clientOf(await register(grantor, { ...EDITOR, ...keys, require_signed_request_object: true }))
+  expect(parameterOf((await walk.authorize(requestOf(signing))).location, 'error')).toBe('invalid_request')
+})
+
 test('A client that asks for a secret gets a registration without one (RFC 7591 §3.2.1)', async ({ grantor }) => {
   const answer = await register(grantor, { ...EDITOR, token_endpoint_auth_method: 'client_secret_post' })
   expect(answer.json()).toMatchObject({ token_endpoint_auth_method: 'none' })
@@ -130,9 +187,11 @@ test('Members that the service does not use are ignored, a software statement to
     software_statement: 'x.y.z',
     logo_uri: 'https://a.example/l',
     scope: 'everything',
+    initiate_login_uri: 'https://a.example/login',
   })
   expect(answer.status).toBe(201)
-  expect(answer.json()).not.toHaveProperty('software_statement')
+  for (const member of ['software_statement', 'logo_uri', 'scope', 'initiate_login_uri'])
+    expect(answer.json()).not.toHaveProperty(member)
 })
 
 test.for<[what: string, body: unknown, error: string]>([
@@ -144,6 +203,13 @@ test.for<[what: string, body: unknown, error: string]>([
   ['an invisible name', { ...EDITOR, client_name: '\u3164' }, 'invalid_client_metadata'],
   ['the implicit grant', { ...EDITOR, grant_types: ['implicit'] }, 'invalid_client_metadata'],
   ['a private key', { ...EDITOR, jwks: { keys: [{ kty: 'oct', k: 'AA' }] } }, 'invalid_client_metadata'],
+  ['pairwise subjects', { ...EDITOR, subject_type: 'pairwise' }, 'invalid_client_metadata'],
+  ['ID tokens without a signature', { ...EDITOR, id_token_signed_response_alg: 'none' }, 'invalid_client_metadata'],
+  ['ID tokens with another algorithm', { ...EDITOR, id_token_signed_response_alg: 'PS256' }, 'invalid_client_metadata'],
+  ['responses with a shared secret', { ...EDITOR, authorization_signed_response_alg: 'HS256' }, 'invalid_client_metadata'],
+  ['a flag that is a text', { ...EDITOR, dpop_bound_access_tokens: 'true' }, 'invalid_client_metadata'],
+  ['tokens bound to a certificate', { ...EDITOR, tls_client_certificate_bound_access_tokens: true }, 'invalid_client_metadata'],
+  ['signed requests without keys', { ...EDITOR, require_signed_request_object: true }, 'invalid_client_metadata'],
   ['a list', [EDITOR], 'invalid_client_metadata'],
   ['two members with one name', `{"client_name":"A",${JSON.stringify(EDITOR).slice(1)}`, 'invalid_client_metadata'],
   [
