@@ -30,7 +30,7 @@ export class ClientKeys implements ClientKeyCheck {
   readonly #unregistered: PublishedKeys
 
   constructor({ fetch, counts, now }: ClientKeysOptions) {
-    // The operator chose these addresses, so a caller causes no more than one fetch a minute for each registered client.
+    // The operator chose these addresses, so a caller causes no more than two fetches a minute for each registered client.
     const requireNothing = (): void => undefined
     const requireBudget = (fetched: CountedFetch): void => requireFetchBudget(counts, fetched)
     this.#registered = new PublishedKeys({

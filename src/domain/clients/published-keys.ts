@@ -1,8 +1,9 @@
 /**
  * The key sets that clients publish at a `jwks_uri`, by their address. Clients with the same address share one set.
  *
- * A caller can cause a fetch just by sending a client id, without authentication. So each address is fetched at most once a minute, and
- * requests that arrive meanwhile share the fetch.
+ * A caller can cause a fetch just by sending a client id, without authentication. So each address is fetched at most once a minute, and once
+ * more for a `kid` that the keys in memory do not have: a client may sign with a new key as soon as the key is published. Requests that arrive
+ * meanwhile share the fetch.
  */
 import { type ClaimedJwt, clientJwtHolds } from '../../keys/client-jwt.ts'
 import { type KeyRules, type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
@@ -16,7 +17,7 @@ import type { CountedFetch } from './unregistered-budgets.ts'
 const FRESH_FOR = 300
 /** Seconds in which fetched keys are used if newer keys cannot be fetched. */
 const KEPT_FOR = 3600
-/** Seconds between two fetches of one address, whether or not the first one succeeded. */
+/** Seconds between two fetches of one address, whether or not the first one succeeded, and between two early fetches. */
 const FETCHED_EVERY = 60
 
 /**
@@ -45,6 +46,8 @@ type Published = {
   fetchedAt: number
   /** when the last fetch began */
   triedAt: number
+  /** when the last early fetch began */
+  earlyAt: number
   /** why the last fetch brought no keys, for the log */
   why: string
   underWay: Promise<OAuthError | null> | null
@@ -69,7 +72,7 @@ export class PublishedKeys {
   async check(uri: string, jwt: ClaimedJwt, network: string): Promise<KeyVerdict> {
     const published = this.#use(uri)
     if (this.#age(published.fetchedAt) < FRESH_FOR && verdictOf(published.set, jwt) === 'holds') return 'holds'
-    const refusal = await this.#renew(published, network)
+    const refusal = await this.#renew(published, jwt, network)
     const isUsable = this.#isInMemory(published)
     const verdict = isUsable ? verdictOf(published.set, jwt) : 'none'
     if (verdict === 'holds') return verdict
@@ -78,10 +81,11 @@ export class PublishedKeys {
     return verdict
   }
 
-  /** Fetches the keys, unless a fetch began less than a minute ago. Returns why a fetch could not begin. */
-  async #renew(published: Published, network: string): Promise<OAuthError | null> {
+  /** Fetches the keys, unless a fetch began less than a minute ago and no early fetch is due. Returns why a fetch could not begin. */
+  async #renew(published: Published, jwt: ClaimedJwt, network: string): Promise<OAuthError | null> {
     if (published.underWay) return published.underWay
-    if (this.#age(published.triedAt) < FETCHED_EVERY) return null
+    const isEarly = this.#age(published.triedAt) < FETCHED_EVERY
+    if (isEarly && (hasKid(published.set, jwt) || this.#age(published.earlyAt) < FETCHED_EVERY)) return null
     try {
       const inMemory = this.#isInMemory(published) ? 'keys' : null
       this.#options.requireBudget({ url: published.uri, network, inMemory })
@@ -89,6 +93,7 @@ export class PublishedKeys {
       if (error instanceof OAuthError) return error
       throw error
     }
+    if (isEarly) published.earlyAt = this.#options.now()
     this.#keep(published)
     published.underWay = this.#fetch(published).finally(() => {
       published.underWay = null
@@ -127,7 +132,7 @@ export class PublishedKeys {
       among.set(uri, known)
     }
     const never = Number.NEGATIVE_INFINITY
-    return known ?? { uri, set: null, fetchedAt: never, triedAt: never, why: '', underWay: null }
+    return known ?? { uri, set: null, fetchedAt: never, triedAt: never, earlyAt: never, why: '', underWay: null }
   }
 
   #keep(published: Published): void {
@@ -162,6 +167,11 @@ function readAnswer(answer: ClientAnswer, rules: KeyRules): OpenJwkSet | string 
   if (answer.status !== 200) return `status_${answer.status}`
   const json = parseJson(answer.body)
   return (json.kind === 'parsed' && openJwkSet(json.value, rules)) || 'not_a_key_set'
+}
+
+/** Whether newer keys could not help: a key with the `kid` of the JWT is in memory, or no keys could be fetched. A JWT without `kid` can be by a new key. */
+function hasKid(set: OpenJwkSet | null, { kid }: ClaimedJwt): boolean {
+  return set === null || (kid !== null && (set.unusable.includes(kid) || set.keys.some((key) => key.kid === kid)))
 }
 
 /** Checks the JWT with the keys of a set. Without a set, one signature is checked too, so that the response time is the same. */

@@ -56,7 +56,7 @@ test('A new key at a client’s jwks_uri is fetched when an assertion uses the k
   host.answer = answerWithKeys(nextKey)
   expect(await statusBy(nextKey)).toBe(200)
   expect(await statusBy(key), 'a key that is no longer published is refused').toBe(401)
-  expect(host.requests).toHaveLength(2)
+  expect(host.requests, 'the unknown kid caused an early fetch').toHaveLength(3)
 })
 
 test('A new key at a client’s jwks_uri with the kid of an earlier key is fetched and accepted', async () => {
@@ -67,15 +67,38 @@ test('A new key at a client’s jwks_uri with the kid of an earlier key is fetch
   expect(await statusBy(sameName)).toBe(200)
 })
 
-test('Assertions with an unknown key cause at most one fetch of a client’s jwks_uri per minute', async () => {
+test('A new key at a client’s jwks_uri is accepted at once, by one early fetch a minute for an unknown kid', async () => {
+  expect(await statusBy(key)).toBe(200)
+  grantor.clock.advance(1)
+  host.answer = answerWithKeys(key, nextKey)
+  expect(await statusBy(nextKey)).toBe(200)
+  expect(host.requests).toHaveLength(2)
+  const third = newClientKey('ES256', 'three')
+  host.answer = answerWithKeys(key, nextKey, third)
+  expect(await statusBy(third), 'the early fetch of this minute is used up').toBe(401)
+  grantor.clock.advance(60)
+  expect(await statusBy(third)).toBe(200)
+  expect(host.requests).toHaveLength(3)
+})
+
+test('A wrong signature with a known kid causes no early fetch of a client’s jwks_uri', async () => {
+  expect(await statusBy(key)).toBe(200)
+  for (let n = 0; n < 5; n++) expect(await statusBy(newClientKey('ES256', 'one'))).toBe(401)
+  expect(host.requests).toHaveLength(1)
+})
+
+test('Assertions with unknown keys cause at most two fetches of a client’s jwks_uri per minute', async () => {
   const stranger = newClientKey('ES256', 'unheard-of')
   for (let second = 0; second < 60; second += 10) {
     await Promise.all(Array.from({ length: 10 }, () => statusBy(stranger)))
     grantor.clock.advance(10)
   }
-  expect(host.requests).toHaveLength(1)
-  expect(await statusBy(stranger)).toBe(401)
   expect(host.requests).toHaveLength(2)
+  for (let second = 0; second < 600; second += 5) {
+    expect(await statusBy(newClientKey('ES256', `unheard-of-${second}`))).toBe(401)
+    grantor.clock.advance(5)
+  }
+  expect(host.requests.length).toBeLessThanOrEqual(22)
 })
 
 test('After a failed fetch of a jwks_uri the next fetch is one minute later, and then the client is accepted again', async () => {
