@@ -26,9 +26,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
   const { issuer } = facts
   const clientAuthMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
   // RFC 8414 §2: this list is required if private_key_jwt is listed. The value "none" MUST NOT be used.
-  const clientAlgorithms = ['ES256', 'PS256', 'EdDSA']
   // Clients that no operator registered may also sign with RS256.
-  const assertionAlgorithms = [...clientAlgorithms, ...(facts.clientMetadata || facts.dynamicRegistration ? ['RS256'] : [])]
+  const clientAlgorithms = ['ES256', 'PS256', 'EdDSA', ...(facts.clientMetadata || facts.dynamicRegistration ? ['RS256'] : [])]
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -49,8 +48,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     token_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     revocation_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     introspection_endpoint_auth_methods_supported: clientAuthMethods,
-    token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    token_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
+    revocation_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     introspection_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     // RFC 9701 §7
     introspection_signing_alg_values_supported: facts.signingAlgorithms,

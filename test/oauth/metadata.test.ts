@@ -2,14 +2,15 @@ import { expect, test } from 'vitest'
 import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { serverMetadata } from '../../src/oauth/metadata.ts'
 
-const metadata = serverMetadata({
+const FACTS = {
   issuer: 'https://auth.example.com',
   scopes: ['enhancement', 'profile'],
   clientMetadata: false,
   dynamicRegistration: false,
   signingAlgorithms: ['ES256'],
   acrValues: ['urn:grantor:acr:signature'],
-})
+}
+const metadata = serverMetadata(FACTS)
 
 test('The metadata has the members that RFC 8414 §2 requires', () => {
   expect(metadata).toMatchObject({
@@ -49,3 +50,13 @@ test('The metadata lists the algorithms of private_key_jwt, without none and wit
   }
   expect(metadata.introspection_signing_alg_values_supported).toEqual(['ES256'])
 })
+
+test.each(['clientMetadata', 'dynamicRegistration'])(
+  'With %s, every list of the algorithms of clients has RS256 too (RFC 8414 §2)',
+  (setting) => {
+    const withRs256 = serverMetadata({ ...FACTS, [setting]: true })
+    const lists = ['token_endpoint_auth', 'revocation_endpoint_auth', 'introspection_endpoint_auth', 'request_object']
+    for (const each of lists)
+      expect(withRs256[`${each}_signing_alg_values_supported`], each).toEqual(['ES256', 'PS256', 'EdDSA', 'RS256'])
+  },
+)
