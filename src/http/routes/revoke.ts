@@ -24,9 +24,8 @@ export function revokeRoute(server: FastifyInstance, service: Service): void {
       limitClient(service, request, client, 'client_revocations')
       return revoke(service.deps, client, requireParameter(parameters.token, 'token'), () => limitClientTokens(service, client))
     })
-    // §2.2: "The content of the response body is ignored by the client", so there is none.
-    const { 'content-type': _, ...headers } = JSON_HEADERS
-    return reply.headers(headers).send()
+    // §2.2: "The content of the response body is ignored by the client". Some libraries parse every response of the endpoint as JSON.
+    return reply.headers(JSON_HEADERS).send({})
   })
 }
 
