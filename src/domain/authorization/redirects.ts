@@ -22,9 +22,12 @@ export async function clientOfRequest(deps: Deps, request: AuthorizationRequest)
   return client.responseModes === null || client.responseModes.includes(request.responseMode) ? client : null
 }
 
-/** An error response (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6), also if the user declines (Core §3.1.2.1). */
+/**
+ * An error response (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6), also if the user declines (Core §3.1.2.1). Every error has `iss` (RFC
+ * 9207 §2): only the code for a request without `response_type` is specified to come alone.
+ */
 export function errorRedirect(deps: Deps, request: ResponseTarget, error: OAuthError): Promise<Destination> {
-  return makeResponse(deps, request, [
+  return makeResponse(deps, { ...request, answersIss: true }, [
     ['error', error.error],
     ['error_description', error.description],
   ])

@@ -18,7 +18,7 @@ export type AuthorizationRequest = {
   responseMode: ResponseMode
   /** percent-encoded, and returned unchanged; UTF-8 in every response mode except `query` */
   state: string | null
-  /** true if the response contains `iss` (RFC 9207 §2), the issuer of the metadata (§2.3): if the request has a `response_type` */
+  /** true if a code comes with `iss` (RFC 9207 §2), the issuer of the metadata (§2.3): if the request has a `response_type`. Errors always have `iss` */
   answersIss: boolean
   codeChallenge: string | null
   /** copied to the ID token unchanged (OpenID Connect Core §3.1.2.1) */

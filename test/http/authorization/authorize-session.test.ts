@@ -110,7 +110,7 @@ describe('The parameter prompt (OpenID Connect Core §3.1.2.1)', () => {
     const answer = await browser.authorize(requestOf(client, { prompt: 'none', state: 's' }))
     expect(answer.status).toBe(302)
     expect(answer.location).toBe(
-      `${client.redirectUris[0]}?error=login_required&error_description=The%20user%20must%20sign%20in.&state=s`,
+      `${client.redirectUris[0]}?error=login_required&error_description=The%20user%20must%20sign%20in.&state=s&iss=${encodeURIComponent(grantor.authUrl)}`,
     )
     expect(browser.cookies.size).toBe(0)
   })

@@ -117,7 +117,9 @@ describe('The buttons of the confirmation page', () => {
   test('The decision deny forwards to the redirect URI with access_denied and state, and writes only its audit line (RFC 6749 §4.1.2.1)', async () => {
     const before = await grantor.rows()
     const to = movingTo(await walk.confirm(await openConfirmation(), 'deny'))
-    expect(to).toBe(`${web.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=kept`)
+    expect(to).toBe(
+      `${web.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=kept&iss=${encodeURIComponent(grantor.authUrl)}`,
+    )
     const { audit_head: _, audit_writers: _writers, audit_lines: lines, ...after } = await grantor.rows()
     expect({ ...before, ...after }).toEqual(before)
     expect(lines).toHaveLength((before.audit_lines?.length ?? 0) + 1)

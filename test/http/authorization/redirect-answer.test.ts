@@ -49,11 +49,15 @@ describe('Requests with client_id and redirect_uri only', () => {
     expect(again.location).not.toContain(code)
   })
 
-  test('A denied request with client_id and redirect_uri only gets the error, its description and nothing else', async () => {
+  test('A denied request with client_id and redirect_uri only gets the error, its description, iss and nothing else', async () => {
     const browser = new Walk(grantor)
     const page = await browser.complete(await browser.reject(await browser.challenge(requestOf(client))))
     expect(page.status).toBe(200)
-    expect(parametersOf(movingTo(page))).toEqual(['error=access_denied', 'error_description=The%20user%20declined.'])
+    expect(parametersOf(movingTo(page))).toEqual([
+      'error=access_denied',
+      'error_description=The%20user%20declined.',
+      `iss=${encodeURIComponent(grantor.authUrl)}`,
+    ])
   })
 
   test('A redirect has no content, no-store, and sends no referrer to other origins', async () => {
@@ -145,13 +149,26 @@ describe('The parameter iss (RFC 9207 §2)', () => {
     expect(parametersOf(answer.location)).toContain(issuer())
   })
 
-  test.each([{}, { response_type: '' }, { state: 'x' }])('A request without response_type gets no iss: %o', async (request) => {
-    for (const more of [request, { ...request, scope: 'unknown' }]) {
-      expect((await walk.authorize(requestOf(client, more))).location).not.toContain('iss=')
-    }
-    expect((await new Walk(grantor).signIn(requestOf(client, request))).to).not.toContain('iss=')
-    expect(movingTo(await decline(request))).not.toContain('iss=')
+  const withoutType = [{}, { response_type: '' }, { state: 'x' }]
+
+  test.each(withoutType)('A request without response_type gets a code without iss: %o', async (request) => {
+    for (const to of [
+      (await walk.authorize(requestOf(client, request))).location,
+      (await new Walk(grantor).signIn(requestOf(client, request))).to,
+    ])
+      expect(parametersOf(to).map((each) => each.split('=')[0])).toEqual('state' in request ? ['code', 'state'] : ['code'])
   })
+
+  test.each(withoutType)(
+    'An error and a denial for a request without response_type come with iss (RFC 9207 §2): %o',
+    async (request) => {
+      const refused = await walk.authorize(requestOf(client, { ...request, scope: 'unknown' }))
+      expect(parametersOf(refused.location)).toEqual(expect.arrayContaining(['error=invalid_scope', issuer()]))
+      expect(parametersOf(movingTo(await decline(request)))).toEqual(expect.arrayContaining(['error=access_denied', issuer()]))
+      const posted = await walk.authorize(requestOf(client, { ...request, response_mode: 'form_post', scope: 'unknown' }))
+      expect(posted.body).toContain(`name="iss" value="${grantor.authUrl}"`)
+    },
+  )
 
   test('The iss and the login page have the configured addresses, whatever the headers Host and Forwarded contain', async () => {
     const headers = {

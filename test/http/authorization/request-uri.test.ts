@@ -115,7 +115,7 @@ describe('The authorization request with a request_uri (RFC 9126 §4)', () => {
     const strict = await app.grantor.createClient({ requirePushedRequests: true })
     const refused = await app.walk.authorize(requestOf(strict, { state: 's' }))
     expect(refused.location).toMatch(
-      /^https:\/\/app\.example\.net\/callback\?error=invalid_request&error_description=[^&]+&state=s$/,
+      /^https:\/\/app\.example\.net\/callback\?error=invalid_request&error_description=[^&]+&state=s&iss=[^&]+$/,
     )
     expect(outcomeOf(await app.walk.authorize(await pushed(app.walk, strict)))).toBe('code')
   })

@@ -61,7 +61,7 @@ describe('The completion of a login', () => {
     expect(answer.status).toBe(200)
     expect(answer.headers).not.toHaveProperty('set-cookie')
     expect(movingTo(answer)).toBe(
-      `${client.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=s`,
+      `${client.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=s&iss=${encodeURIComponent(grantor.authUrl)}`,
     )
     expect(await grantor.rows()).toEqual(before)
   })
