@@ -260,7 +260,11 @@ export const oauthErrors = {
       assertion_type_wrong: ['clients', 'The header `typ` of the assertion is that of another kind of JWT.'],
       assertion_issuer_is_not_subject: ['clients', '`iss` and `sub` of the assertion differ.'],
       assertion_of_another_client: ['clients', '`iss` of the assertion is not the `client_id` beside it.'],
-      assertion_audience_wrong: ['clients', '`aud` of the assertion is not the issuer, or is a list.'],
+      assertion_audience_wrong: [
+        'clients',
+        '`aud` of the assertion is not the issuer, or is a list.',
+        'Name the issuer. Operator: `--client-assertion-audience endpoint` also accepts the token endpoint.',
+      ],
       assertion_exp_missing: ['clients', 'The assertion has no `exp`.'],
       assertion_expired: ['clients', 'The assertion has expired.', 'Make a new one for each request; check the clock.'],
       assertion_lives_too_long: ['clients', '`exp` of the assertion is too far in the future.'],

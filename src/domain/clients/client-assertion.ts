@@ -77,10 +77,13 @@ function readClaims(deps: Deps, client: Client | null, { typ, claims }: ClaimedJ
   return { jti, exp }
 }
 
-/** FAPI 2.0 Security Profile §5.3.2.1: "shall accept its issuer identifier value [...] as a string in the aud claim", and no other. */
+/**
+ * The issuer only (RFC 7523bis; FAPI 2.0 Security Profile §5.3.2.1): another server could name an endpoint of this server as its own, receive an
+ * assertion for that endpoint, and use the assertion here. A client may be registered for the endpoints that RFC 7523 §3 and RFC 9126 §2 allow.
+ */
 function audiencesOf({ settings: { authUrl } }: Deps, client: Client | null): string[] {
-  // RFC 9126 §2: "MUST accept its issuer identifier, token endpoint URL, or pushed authorization request endpoint URL"
-  return client?.profile === 'fapi2' ? [authUrl] : [authUrl, `${authUrl}/oauth/token`, `${authUrl}/oauth/par`]
+  const mayNameEndpoint = client?.assertionAudience === 'endpoint' && client.profile !== 'fapi2'
+  return mayNameEndpoint ? [authUrl, `${authUrl}/oauth/token`, `${authUrl}/oauth/par`] : [authUrl]
 }
 
 function isTime(value: unknown): value is number {

@@ -89,6 +89,7 @@ export function clientOfMetadata(
 ): Client {
   return {
     ...CLIENT_DEFAULTS,
+    assertionAudience: 'issuer',
     exchangeResources: [],
     postLogoutRedirectUris: [],
     id: clientId,

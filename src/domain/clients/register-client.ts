@@ -50,6 +50,7 @@ export function clientOf(registration: ClientRegistration, { id, createdAt }: Pi
   const scopes = unique(givenScopes)
   return applyProfile({
     ...CLIENT_DEFAULTS,
+    assertionAudience: 'issuer',
     resourceServer: null,
     requirePkce: false,
     authMethod: usualAuthMethod(given),
@@ -96,7 +97,7 @@ function usualGrantTypes({ redirectUris, exchangeResources = [] }: ClientRegistr
 /** FAPI 2.0 Security Profile §5.3.2: sets what the profile requires of every client. */
 function applyProfile(client: Client): Client {
   if (client.profile !== 'fapi2') return client
-  return { ...client, requirePkce: true, requirePushedRequests: true, dpopBound: true }
+  return { ...client, requirePkce: true, requirePushedRequests: true, dpopBound: true, assertionAudience: 'issuer' }
 }
 
 /** Adds a new secret. The newest existing secret stays valid until `at + overlap`. Older secrets end now. */

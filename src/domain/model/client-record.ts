@@ -7,6 +7,8 @@ export const CLIENT_DEFAULTS = {
   profile: 'default',
   jwks: null,
   jwksUri: null,
+  // Clients that were registered before this member existed may use an endpoint.
+  assertionAudience: 'endpoint',
   requirePushedRequests: false,
   requestObjectSigned: false,
   dpopBound: false,

@@ -7,6 +7,9 @@ import type { Address } from '../../wallet/address.ts'
 
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
 
+/** The `aud` of client assertions: the issuer only, or also the token endpoint and the endpoint for pushed requests. */
+export type AssertionAudience = 'issuer' | 'endpoint'
+
 /** `fapi2`: the stricter rules of the FAPI 2.0 Security Profile apply to the client. */
 export type ClientProfile = 'default' | 'fapi2'
 
@@ -56,6 +59,7 @@ export type Client = {
   jwks: JwkSet | null
   /** the URI that serves the public keys */
   jwksUri: string | null
+  assertionAudience: AssertionAudience
   /** RFC 9126 §6 */
   requirePushedRequests: boolean
   /** true if the client must send signed request objects (RFC 9101 §10.5) */

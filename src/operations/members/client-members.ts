@@ -235,6 +235,22 @@ export const clientMembers = {
       replaces: 'jwks',
     },
   }),
+  assertionAudience: text('client_assertion_audience', 'Audience of assertions', {
+    values: ['issuer', 'endpoint'],
+    preset: 'issuer',
+    choices: {
+      issuer: 'issuer: the issuer only',
+      endpoint: 'endpoint: the token endpoint or the endpoint for pushed requests, too',
+    },
+    isRare: true,
+    print: 'audience of assertions',
+    shown: (value, { token_endpoint_auth_method: method }) => (method === 'private_key_jwt' ? (value as string) : null),
+    option: {
+      value: 'AUDIENCE',
+      words:
+        'What the client names as the audience of its assertions (private_key_jwt): issuer (the default), or endpoint, for libraries that name the token endpoint. With endpoint, another server that the client uses can obtain an assertion for this one.',
+    },
+  }),
   requirePushedRequests: flag('require_pushed_authorization_requests', 'Pushed authorization requests are required', {
     isRare: true,
     print: 'requests',

@@ -42,6 +42,19 @@ describe('The command clients create', () => {
     expect(await readClient(client_id)).toMatchObject({ authMethod: 'private_key_jwt', jwks: { keys: [KEY.jwk] }, secrets: [] })
   })
 
+  test('The assertions of a new client name the issuer, an option allows an endpoint, and export keeps that for a client of an earlier version', async () => {
+    expect(await readClient((await create(...BY_KEY)).client_id)).toMatchObject({ assertionAudience: 'issuer' })
+    const { client_id } = await create(...BY_KEY, '--client-assertion-audience', 'endpoint')
+    expect((await run(['clients', 'show', client_id], env)).out).toMatch(/audience of assertions +endpoint/)
+    const store = openSqliteStore(path)
+    const { assertionAudience: _, ...earlier } = (await store.clients.readClient(client_id))!
+    await store.clients.replaceClient({ ...earlier, name: 'Earlier' } as Client)
+    await store.close()
+    expect((await run(['export'], env)).out).toMatch(/name: Earlier\n[^]*client_assertion_audience: endpoint/)
+    expect((await update(client_id, '--client-assertion-audience', 'issuer')).exit).toBe(0)
+    expect(await readClient(client_id)).toMatchObject({ assertionAudience: 'issuer' })
+  })
+
   test('The keys of a client are read from a file or from the URI that --jwks-uri names (RFC 7591 §2)', async () => {
     const file = join(newFolder(), 'jwks.json')
     writeFileSync(file, JWKS)

@@ -53,6 +53,7 @@ describe('Defaults of a registration', () => {
       requirePushedRequests: false,
       requestObjectSigned: false,
       dpopBound: false,
+      assertionAudience: 'issuer',
       idTokenAlgorithm: 'ES256',
       introspectionSigned: null,
       authorizationAlgorithm: 'ES256',

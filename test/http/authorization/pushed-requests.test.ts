@@ -38,19 +38,24 @@ describe('The push (RFC 9126 §2)', () => {
     )
   })
 
-  test('The audience of an assertion at a push may be the issuer, the token endpoint or this endpoint; under fapi2 not this endpoint (RFC 9126 §2)', async ({
+  test('The audience of an assertion at a push may be an endpoint only if the client is registered for that, and never under fapi2 (RFC 9126 §2)', async ({
     app,
   }) => {
     const key = newClientKey()
-    const keyed = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] } })
+    const keys = { authMethod: 'private_key_jwt' as const, jwks: { keys: [key.jwk] } }
+    const keyed = await app.grantor.createClient({ ...keys, assertionAudience: 'endpoint' })
     const { authUrl } = app.grantor
     for (const aud of [authUrl, `${authUrl}/oauth/token`, `${authUrl}/oauth/par`]) {
       const assertion = asserting(await assertionOf(app.grantor, keyed.id, key, { aud }))
       expect((await post(app.grantor, '/oauth/par', { ...requestOf(keyed), ...assertion })).status).toBe(201)
     }
-    const strict = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] }, profile: 'fapi2' })
-    const assertion = asserting(await assertionOf(app.grantor, strict.id, key, { aud: `${authUrl}/oauth/par` }))
-    expectRefusal(await post(app.grantor, '/oauth/par', { ...requestOf(strict), ...assertion }), 'invalid_client')
+    const usual = await app.grantor.createClient(keys)
+    const strict = await app.grantor.createClient({ ...keys, assertionAudience: 'endpoint', profile: 'fapi2' })
+    for (const { id, redirectUris } of [usual, strict]) {
+      const assertion = asserting(await assertionOf(app.grantor, id, key, { aud: `${authUrl}/oauth/par` }))
+      const request = { client_id: id, redirect_uri: redirectUris[0] ?? '', ...assertion }
+      expectRefusal(await post(app.grantor, '/oauth/par', request), 'invalid_client')
+    }
   })
 
   test.for<[string, Record<string, string | string[]>, string]>([

@@ -248,16 +248,16 @@ test('A client authenticates with an RS256 key of its document, and with no othe
   const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 })
   const key = { ...(await exportJWK(publicKey)), kid: 'r', alg: 'RS256' }
   document = { ...document, token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] } }
-  const assertion = (signer: CryptoKey) =>
+  const assertion = (signer: CryptoKey, audience = grantor.authUrl) =>
     new SignJWT({ jti: randomUUID() })
       .setProtectedHeader({ alg: 'RS256', kid: 'r' })
       .setIssuer(clientId)
       .setSubject(clientId)
-      .setAudience(grantor.authUrl)
+      .setAudience(audience)
       .setExpirationTime(new Date((grantor.clock.now() + 60) * 1000))
       .sign(signer)
   const { code } = await walk.signIn(request())
-  const exchange = async (signer: CryptoKey) =>
+  const exchange = async (signer: CryptoKey, audience?: string) =>
     walk.token(
       { id: clientId, secret: '' },
       {
@@ -265,12 +265,14 @@ test('A client authenticates with an RS256 key of its document, and with no othe
         code,
         redirect_uri: REDIRECT_URI,
         code_verifier: CODE_VERIFIER,
-        client_assertion: await assertion(signer),
+        client_assertion: await assertion(signer, audience),
         client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       },
     )
   const stranger = await generateKeyPair('RS256', { modulusLength: 2048 })
   expect((await exchange(stranger.privateKey)).json()).toMatchObject({ error: 'invalid_client' })
+  const forEndpoint = await exchange(privateKey, `${grantor.authUrl}/oauth/token`)
+  expect(forEndpoint.json(), 'the issuer is the only audience').toMatchObject({ error: 'invalid_client' })
   const tokens = tokensOf(await exchange(privateKey))
   expect(claimsOf(tokens.access_token).client_id).toBe(clientId)
 })

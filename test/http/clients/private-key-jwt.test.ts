@@ -7,6 +7,7 @@ import { asserting, assertionOf, newClientKey, post } from '../../support/client
 import { another, type KeyedApp, key, registration, startKeyedApp } from '../../support/keyed-app.ts'
 import { expectRefusal, invalidRequest } from '../../support/refusals.ts'
 import { storedBytes } from '../../support/rows.ts'
+import { changeClient } from '../../support/signed-app.ts'
 import { startGrantor, type TestClient } from '../../support/start.ts'
 import { basic, Walk } from '../../support/walk.ts'
 
@@ -35,9 +36,17 @@ describe('Client assertions that are accepted', () => {
     expect((await revokeBy(await assertion({}, { kid: undefined }, another))).status).toBe(200)
   })
 
-  test('An assertion whose audience is the issuer or the token endpoint, as a string, is accepted (RFC 7523 §3)', async () => {
-    expect((await revokeBy(await assertion({ aud: app.grantor.authUrl }))).status).toBe(200)
-    expect((await revokeBy(await assertion({ aud: `${app.grantor.authUrl}/oauth/token` }))).status).toBe(200)
+  test('An assertion for the issuer is accepted, and one for an endpoint only if the client is registered for that (RFC 7523 §3)', async () => {
+    const { authUrl } = app.grantor
+    expect((await revokeBy(await assertion({ aud: authUrl }))).status).toBe(200)
+    const endpoints = [`${authUrl}/oauth/token`, `${authUrl}/oauth/par`]
+    for (const aud of endpoints) {
+      const answer = await revokeBy(await assertion({ aud }))
+      expect([answer.status, app.grantor.events.at(-1)?.reason], aud).toEqual([401, 'assertion_audience_wrong'])
+    }
+    await changeClient(app.grantor, client, { assertionAudience: 'endpoint' })
+    for (const aud of [authUrl, ...endpoints]) expect((await revokeBy(await assertion({ aud }))).status, aud).toBe(200)
+    await changeClient(app.grantor, client, { assertionAudience: 'issuer' })
   })
 
   test.each([undefined, 'JWT', 'jwt', 'client-authentication+jwt', 'application/client-authentication+jwt'])(

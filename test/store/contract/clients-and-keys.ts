@@ -16,6 +16,7 @@ export function clientsContract(subject: Subject): void {
       requestObjectSigned: _4,
       dpopBound: _5,
       exchangeResources: _13,
+      assertionAudience: _14,
       ...older
     } = client
     const {
@@ -38,6 +39,7 @@ export function clientsContract(subject: Subject): void {
       requestObjectSigned: false,
       dpopBound: false,
       exchangeResources: [],
+      assertionAudience: 'endpoint',
       idTokenAlgorithm: 'ES256',
       introspectionSigned: null,
       authorizationAlgorithm: 'ES256',

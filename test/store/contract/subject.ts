@@ -151,6 +151,7 @@ export function someClient(client: Partial<Client> = {}): Client {
     requirePushedRequests: true,
     requestObjectSigned: false,
     dpopBound: true,
+    assertionAudience: 'issuer',
     idTokenAlgorithm: 'RS256',
     introspectionSigned: 'ES256',
     authorizationAlgorithm: 'EdDSA',
