@@ -31,7 +31,7 @@ export type Admin = {
   storeOutage: Pick<OutageLog, 'failed'>
   /** of the pages that users see, for a preview; if absent, that of Grantor */
   look?: Look | undefined
-  metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
+  metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute' | 'countRefusal'> | undefined
   tracing?: Tracing | undefined
   /** the feed of endings of this process */
   endings: { feed: Pick<EndingFeed, 'facts'>; readers: Pick<FeedReaders, 'count'> }

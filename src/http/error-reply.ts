@@ -51,8 +51,9 @@ type Answer = {
 
 export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerTo(error, request.id)
+  request.isClientAway = answer.status >= 500 && answer.notice === 'client_unavailable'
   if (error instanceof StoreUnavailable) service.storeOutage.failed({ problem: messagesOf(error) })
-  else if (answer.status >= 500 && answer.notice !== 'client_unavailable')
+  else if (answer.status >= 500 && !request.isClientAway)
     request.log.error({ ...faultOf(error), request_id: request.id }, answer.reason)
   // A device that polls is refused every few seconds until its user has answered (RFC 8628 §3.5): that is no fault.
   else if (answer.reason !== 'answer_pending')

@@ -60,7 +60,7 @@ export type LoginServerOptions = {
   now: () => number
   /** The address of the auth service for this server, if not `authUrl`. */
   backendUrl?: string | undefined
-  metrics?: Pick<Metrics, 'observeRequest'> | undefined
+  metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute'> | undefined
   /** Absent if no collector is configured. */
   tracing?: Tracing | undefined
   /** Whether the process is stopping, so that readiness ends; if absent, never. */

@@ -20,6 +20,15 @@ const rules = () => readRules().groups.flatMap((group) => group.rules)
 export const alerts = (): Alert[] => rules().filter((rule) => 'alert' in rule)
 export const records = (): RecordingRule[] => rules().filter((rule) => 'record' in rule)
 
+type PromtoolTest = {
+  input_series: { series: string; values: string }[]
+  alert_rule_test: { alertname: string; exp_alerts: unknown[] }[]
+}
+export const promtoolTests = (): PromtoolTest[] =>
+  ['grantor-alerts', 'grantor-slo'].flatMap(
+    (name) => (parse(read(`ops/prometheus/${name}.test.yml`)) as { tests: PromtoolTest[] }).tests,
+  )
+
 export type Panel = { title: string; type: string; description?: string; targets?: { expr: string }[] }
 export const panels = (): Panel[] => (JSON.parse(read('ops/grafana/grantor.json')) as { panels: Panel[] }).panels
 
@@ -31,6 +40,17 @@ export const queries = (): { panel: string; expr: string }[] =>
 export function metricsIn(expr: string): string[] {
   const names = expr.match(/\b(?:grantor|nodejs|process)_[a-z0-9_]+/g) ?? []
   return names.map((name) => name.replace(/_(?:bucket|count|sum)$/, ''))
+}
+
+/** One condition of a selector; `pattern` is a regular expression. */
+export type Matcher = { label: string; pattern: string }
+
+/** The selectors of an expression: `name{label="value"}`. */
+export function selectorsIn(expr: string): { name: string; matchers: Matcher[] }[] {
+  return [...expr.matchAll(/\b((?:grantor|nodejs|process)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(([, name = '', matchers = '']) => ({
+    name,
+    matchers: [...matchers.matchAll(/(\w+)=~?"([^"]*)"/g)].map(([, label = '', pattern = '']) => ({ label, pattern })),
+  }))
 }
 
 export const watchPage = (): string => read('docs/operating/watch.md')

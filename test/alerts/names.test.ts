@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { createMetrics } from '../../src/ops/metrics/metrics.ts'
 import { createSummedMetrics } from '../../src/ops/metrics/summed-metrics.ts'
-import { alerts, metricsIn, panels, queries, records, watchPage } from './files.ts'
+import { blockWith } from '../support/page-blocks.ts'
+import { alerts, metricsIn, panels, promtoolTests, queries, records, watchPage } from './files.ts'
 
 /** The names of all metrics of a service with several workers. */
 async function servedNames(): Promise<Set<string>> {
@@ -36,6 +38,36 @@ test('The page on watching a service explains every alert, and every metric of G
   const page = watchPage()
   for (const { alert } of alerts()) expect(page).toContain(`\`${alert}\``)
   for (const name of await servedNames()) if (name.startsWith('grantor_')) expect(page).toContain(`\`${name}`)
+})
+
+test('Every alert fires in a test of promtool whose series begins above zero or in the bad state', () => {
+  const tests = promtoolTests()
+  for (const { alert } of alerts()) {
+    const firing = tests.filter(({ alert_rule_test: asked }) =>
+      asked.some(({ alertname, exp_alerts: expected }) => alertname === alert && expected.length > 0),
+    )
+    const isNew = (values: string) => /^_x\d+ [^_]/.test(values)
+    expect(
+      firing.some(({ input_series: series }) => series.some(({ values }) => isNew(values))),
+      `a test of ${alert}`,
+    ).toBe(true)
+  }
+})
+
+test('Each inhibition of the page names alerts that exist, and a label that all of them have', () => {
+  const { inhibit_rules: rules } = parse(blockWith('operating/watch.md', 'inhibit_rules')) as {
+    inhibit_rules: { source_matchers: string[]; target_matchers: string[]; equal: string[] }[]
+  }
+  expect(rules).toHaveLength(1)
+  for (const { source_matchers, target_matchers, equal } of rules) {
+    expect(equal).toEqual(['job'])
+    const names = [...source_matchers, ...target_matchers].flatMap((matcher) => matcher.match(/Grantor\w+/g) ?? [])
+    expect(names).toContain('GrantorBackgroundTaskFails')
+    for (const name of names) {
+      const expr = alerts().find(({ alert }) => alert === name)?.expr
+      expect(expr, `the expression of ${name}`).toMatch(/(?:sum|max|count) by \(job[,)]/)
+    }
+  }
 })
 
 test('Every alert has a severity and a summary', () => {

@@ -202,6 +202,8 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
   'operating/walletconnect.md': { 'npm install': PACKED, 'PROJECT_ID=': SETTINGS },
   'operating/watch.md': {
     rule_files: SETTINGS,
+    'haproxy exporter': by('packages/proxies'),
+    'yaml alertmanager': by('alerts/names'),
     OTEL_EXPORTER: SETTINGS,
     'sh sender-log': notRun('the log of a systemd unit; the test of the next block writes that file'),
     'sh sender': by('docs/find-a-sender'),

@@ -1,7 +1,7 @@
 /** The settings for reverse proxies in docs/operating/operations.md. `npm run test:packages` runs these tests; they need Debian's nginx and haproxy. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import { ASKED, missing } from './missing.ts'
@@ -44,6 +44,22 @@ test.skipIf(lackingFor('haproxy'))('HAProxy accepts the back end of the page', (
   const { status, stderr } = spawnSync('haproxy', ['-c', '-f', haproxyWith(block('backend grantor'))], { encoding: 'utf8' })
   expect([status, stderr]).toEqual([0, expect.not.stringContaining('[WARNING]')])
 })
+
+test.skipIf(lackingFor('haproxy'))(
+  'While no node answers, the exporter of HAProxy counts the responses that the rules of the objective read',
+  async () => {
+    const [proxy = 0, exporter = 0, node = 0] = await freePorts(3)
+    const backend = block('backend grantor').replaceAll(/10\.0\.0\.1\d:4000/g, `127.0.0.1:${node}`)
+    const metrics = blockWith('operating/watch.md', 'prometheus-exporter').replace('8405', String(exporter))
+    const child = spawn('haproxy', ['-db', '-f', haproxyWith(`${backend}${metrics}`, proxy)], { stdio: 'ignore' })
+    onTestFinished(() => void child.kill('SIGTERM'))
+    const status = () => fetch(`http://127.0.0.1:${proxy}/oauth/token`, { method: 'POST' }).then((answer) => answer.status)
+    await expect.poll(() => status().catch(() => 0)).toBe(503)
+    const page = await (await fetch(`http://127.0.0.1:${exporter}/metrics`)).text()
+    expect(page).toMatch(/^haproxy_backend_http_responses_total\{proxy="grantor",code="5xx"\} [1-9]/m)
+    expect(page).toContain('haproxy_backend_http_responses_total{proxy="grantor",code="2xx"} 0')
+  },
+)
 
 /** Restarts every node twice under load, and continues until enough requests were answered. */
 async function restartUnderLoad(port: number, installation: Installation, nodes: ProxiedNode[]) {

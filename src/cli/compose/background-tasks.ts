@@ -64,8 +64,10 @@ export function startBackground({
       logger.info({ kind, rows }, 'cleaned')
     },
   })
-  const repeat = (seconds: number, name: string, task: Task): Background =>
-    repeatEvery(seconds, name, withoutOutages(storeOutage, metrics ? countRuns(metrics, name, task) : task), logger)
+  const repeat = (seconds: number, name: string, task: Task): Background => {
+    metrics?.expectTask(name)
+    return repeatEvery(seconds, name, withoutOutages(storeOutage, metrics ? countRuns(metrics, name, task) : task), logger)
+  }
   return [
     repeat(0.5, 'noticing changes', async () => {
       await upkeep.noticeChanges()

@@ -1,6 +1,6 @@
 /** The hook of the operator; null if the settings name none. */
-import { createHook, type HookParts } from '../../domain/hook/hook.ts'
-import type { Hook, Lifetimes, ServiceSettings } from '../../domain/model/deps.ts'
+import { createHook, HOOK_OUTCOMES, type HookParts } from '../../domain/hook/hook.ts'
+import { HOOK_OCCASIONS, type Hook, type Lifetimes, type ServiceSettings } from '../../domain/model/deps.ts'
 import { CONSOLE_CLIENT_ID } from '../../domain/operators/console-client.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
@@ -18,13 +18,14 @@ type Settings = {
 }
 
 type Parts = Pick<HookParts, 'audit' | 'now'> & {
-  metrics: Pick<Metrics, 'countHookQuestion' | 'observeHookCall'> | undefined
+  metrics: Pick<Metrics, 'countHookQuestion' | 'expectHookQuestions' | 'observeHookCall'> | undefined
   tracing: Tracing | undefined
   ca: string | undefined
 }
 
 export function composeHook({ hook, service }: Settings, { metrics, tracing, ca, ...parts }: Parts): Hook | null {
   if (hook === null) return null
+  metrics?.expectHookQuestions(HOOK_OCCASIONS, HOOK_OUTCOMES)
   const post = createHookPost(hook, { tracing, ca })
   return createHook({
     ...parts,

@@ -10,7 +10,7 @@ type TraceSettings = Pick<
   'otlpEndpoint' | 'otlpTracesEndpoint' | 'otlpHeaders' | 'traceRatio' | 'serviceName'
 >
 
-type Runtime = { logger: Logger; metrics?: Pick<Metrics, 'countSpans'> | undefined }
+type Runtime = { logger: Logger; metrics?: Pick<Metrics, 'countSpans' | 'expectSpans'> | undefined }
 
 export async function tracingFor(
   settings: TraceSettings,
@@ -19,6 +19,7 @@ export async function tracingFor(
 ): Promise<Tracing | undefined> {
   const url = collectorOf(settings)
   if (url === undefined) return undefined
+  metrics?.expectSpans()
   const { openTracing } = await import('../../telemetry/open-tracing.ts')
   return openTracing({
     url,

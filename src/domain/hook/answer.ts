@@ -3,7 +3,7 @@
  * be broken, and a guess could give access to a wallet that must not have it.
  */
 import { parseJson } from '../../oauth/parse-json.ts'
-import type { ReasonOf } from '../../oauth/reasons.ts'
+import { oauthErrors, type ReasonOf } from '../../oauth/reasons.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 
 /** The response to one call; `why` names a failure of the call (`src/outbound`). */
@@ -12,6 +12,8 @@ export type HookResponse =
   | { kind: 'unavailable'; why: string }
 
 export type HookFailure = Extract<ReasonOf<'temporarily_unavailable'>, `hook_${string}`>
+const isHookFailure = (reason: string): reason is HookFailure => reason.startsWith('hook_')
+export const HOOK_FAILURES = Object.keys(oauthErrors.temporarily_unavailable.reasons).filter(isHookFailure)
 
 /** `scopes`: the allowed scopes, null for all. `note`: the hook's own words, for the audit trail. `validFor`: seconds for which the answer counts again. */
 export type HookAnswer =

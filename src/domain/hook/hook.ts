@@ -7,13 +7,14 @@ import { type StandardMessage, signStandardWebhook } from '../../keys/standard-w
 import { hookUnavailable } from '../../oauth/oauth-error.ts'
 import { shortenAddress } from '../../wallet/address.ts'
 import type { Deps, Hook, HookOccasion, HookPermission, HookQuestion } from '../model/deps.ts'
-import { type HookAnswer, type HookFailure, type HookResponse, readAnswer } from './answer.ts'
+import { HOOK_FAILURES, type HookAnswer, type HookFailure, type HookResponse, readAnswer } from './answer.ts'
 import { Circuit } from './circuit.ts'
 import { KnownAnswers } from './known-answers.ts'
 import { Places } from './places.ts'
 import { questionText, subjectOf } from './question.ts'
 
 export type HookOutcome = 'yes' | 'no' | 'fewer' | HookFailure
+export const HOOK_OUTCOMES: readonly HookOutcome[] = ['yes', 'no', 'fewer', ...HOOK_FAILURES]
 
 export type HookParts = {
   issuer: string

@@ -96,7 +96,8 @@ export type AccountNames = {
 }
 
 /** What is about to be issued if the hook of the operator allows it. */
-export type HookOccasion = 'code' | 'device' | 'refresh'
+export const HOOK_OCCASIONS = ['code', 'device', 'refresh'] as const
+export type HookOccasion = (typeof HOOK_OCCASIONS)[number]
 
 /** May this wallet have these scopes at this client? */
 export type HookQuestion = {

@@ -31,6 +31,8 @@ declare module 'fastify' {
     facts: RequestFacts | null
     /** if the request is traced */
     traceId: string | undefined
+    /** true if the response is 503 because the server of a client is away, which any caller can cause */
+    isClientAway: boolean
   }
 }
 
@@ -75,9 +77,10 @@ export function noteClient(id: string): void {
 }
 
 /** Adds the request log to a server whose own request logging is off, and counts requests if there are metrics. */
-export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'observeRequest'>): void {
+export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute'>): void {
   server.decorateRequest('facts', null)
   server.decorateRequest('traceId', undefined)
+  server.decorateRequest('isClientAway', false)
   server.addHook('onRequest', (request, reply, done) => {
     done(void reply.header('x-request-id', request.id))
   })
@@ -88,11 +91,15 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
     request.facts = facts
     context.run(facts, done)
   })
+  server.addHook('onRoute', ({ url: route, method: methods }) => {
+    for (const method of [methods].flat()) metrics?.expectRoute({ route, method })
+  })
   const writeLine = writingLines(server.log as Logger)
   server.addHook('onResponse', (request, reply, done) => {
     writeLine(request, reply)
     const { elapsedTime, statusCode: status } = reply
-    metrics?.observeRequest({ route: routeOf(request), method: request.method, status, seconds: elapsedTime / 1000 })
+    const { method, isClientAway } = request
+    metrics?.observeRequest({ route: routeOf(request), method, status, seconds: elapsedTime / 1000, isClientAway })
     done()
   })
 }

@@ -26,7 +26,7 @@ type HttpServerParts = {
   tls?: ServerOptions | undefined
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
-  metrics?: Pick<Metrics, 'observeRequest'> | undefined
+  metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute'> | undefined
   tracing?: Tracing | undefined
   malformed: MalformedHttpOptions
   /** Answers a request that the framework refuses before its route is known. The framework's own answer would have its own texts. */

@@ -6,7 +6,7 @@ import type { Metrics, RequestObservation } from './metrics.ts'
 import { createRefusedSenders, type RefusedSenders } from './refused-senders.ts'
 import { createRefusedSignIns, type RefusedSignIns } from './refused-sign-ins.ts'
 
-type Observed = Pick<Metrics, 'observeRequest' | 'countRefusal' | 'countTokens'>
+type Observed = Pick<Metrics, 'observeRequest' | 'expectRoute' | 'countRefusal' | 'countTokens'>
 
 /** Seconds. */
 const SLOT = 10
@@ -71,11 +71,6 @@ export function createLiveState(now: () => number): LiveState {
     addLatency(slot, seconds)
   }
 
-  function countRefusal(_error: string, reason: string): void {
-    const { refusals } = present()
-    refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
-  }
-
   const slotsOf = (from: number, to: number): Slot[] =>
     ring.filter((slot): slot is Slot => slot !== undefined && slot.number >= from && slot.number < to)
 
@@ -89,8 +84,9 @@ export function createLiveState(now: () => number): LiveState {
       },
       countRefusal(error, reason) {
         metrics?.countRefusal(error, reason)
-        countRefusal(error, reason)
+        addRefusal(present(), reason)
       },
+      expectRoute: (route) => metrics?.expectRoute(route),
       countTokens: (grantType, client) => metrics?.countTokens(grantType, client),
     }),
     read() {
@@ -114,6 +110,10 @@ export function createLiveState(now: () => number): LiveState {
 function addLatency({ latencies }: Slot, seconds: number): void {
   const bucket = bucketOf(seconds)
   latencies[bucket] = (latencies[bucket] ?? 0) + 1
+}
+
+function addRefusal({ refusals }: Slot, reason: string): void {
+  refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
 }
 
 const SLOTS_OF_SAMPLE = 6

@@ -9,6 +9,9 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 /** Values of the label `client`. Clients that are counted first beyond this number share the value `other`. */
 export const CLIENTS_AT_MOST = 200
 
+const SPAN_RESULTS = ['exported', 'failed', 'dropped'] as const
+type SpanResult = (typeof SPAN_RESULTS)[number]
+
 export type KeyTimes = {
   kind: string
   /** epoch seconds */
@@ -39,10 +42,16 @@ export type ServiceMetrics = {
   countAlarm(): void
   /** `outcome` is `yes`, `no`, `fewer`, or the reason of a failure */
   countHookQuestion(occasion: string, outcome: string): void
+  /** The service has a hook: the series of its questions exist from now on. */
+  expectHookQuestions(occasions: readonly string[], outcomes: readonly string[]): void
   observeHookCall(seconds: number): void
   countBackgroundRun(task: string, result: 'done' | 'failed'): void
+  /** The process has this task: its series exist from now on. */
+  expectTask(task: string): void
   /** spans that were exported, that the collector did not take, or that found the queue full */
-  countSpans(result: 'exported' | 'failed' | 'dropped', spans: number): void
+  countSpans(result: SpanResult, spans: number): void
+  /** The process exports traces: the series of its spans exist from now on. */
+  expectSpans(): void
   /** `read` returns the youngest key of each kind; it is called for each scrape */
   watchKeys(read: () => KeyTimes[]): void
   /** `read` is called for each scrape */
@@ -55,7 +64,6 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
   const registers = [registry]
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers })
-  const bounded = boundedClients()
   const tokens = counter('grantor_tokens_issued_total', 'Token responses, by grant type and client.', 'grant_type', 'client')
   const signIns = counter('grantor_sign_ins_total', 'Sessions that began, by method and client.', 'method', 'client')
   const consents = counter('grantor_consents_total', 'Answers of users to requests of apps.', 'result', 'client')
@@ -67,24 +75,16 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     'reason',
     'client',
   )
+  const bounded = boundedClients((client) => {
+    // The endings that an alert reads.
+    for (const reason of ['code_replayed', 'refresh_replayed']) endings.inc({ event: 'grant_ended', reason, client }, 0)
+  })
   const notices = counter('grantor_logout_notices_total', 'Logout notices that were delivered or lost.', 'result')
   const alarms = counter('grantor_alarms_total', 'Lines of the log with the message `alarm`, which an operator must look at.')
-  const questions = counter(
-    'grantor_hook_questions_total',
-    'Questions to the hook, by occasion and outcome.',
-    'occasion',
-    'outcome',
-  )
-  const hookCalls = new Histogram({
-    name: 'grantor_hook_call_duration_seconds',
-    help: 'Time from a call of the hook to its response, or to its failure.',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  })
   const runs = counter('grantor_background_runs_total', 'Runs of the tasks beside the requests.', 'task', 'result')
+  const spans = counter('grantor_trace_spans_total', 'Spans that were exported, refused or dropped.', 'result')
   // A series that begins at 1 has no increase, so an alert would miss the first event.
   for (const result of ['delivered', 'lost']) notices.inc({ result }, 0)
-  const spans = counter('grantor_trace_spans_total', 'Spans that were exported, refused or dropped.', 'result')
   return {
     countTokens: (grant_type, client) => tokens.inc({ grant_type, client: bounded(client) }),
     countSignIn: (method, client) => signIns.inc({ method, client: bounded(client) }),
@@ -93,16 +93,43 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     countEnding: ({ event, reason, client }) => endings.inc({ event, reason, client: bounded(client) }),
     countNotice: (result) => notices.inc({ result }),
     countAlarm: () => alarms.inc(),
-    countHookQuestion: (occasion, outcome) => questions.inc({ occasion, outcome }),
-    observeHookCall: (seconds) => hookCalls.observe(seconds),
-    countBackgroundRun(task, result) {
-      runs.inc({ task, result })
-      runs.inc({ task, result: result === 'done' ? 'failed' : 'done' }, 0)
+    ...createHookMetrics(registry),
+    countBackgroundRun: (task, result) => runs.inc({ task, result }),
+    expectTask(task) {
+      for (const result of ['done', 'failed']) runs.inc({ task, result }, 0)
     },
     countSpans: (result, count) => spans.inc({ result }, count),
+    expectSpans() {
+      for (const result of SPAN_RESULTS) spans.inc({ result }, 0)
+    },
     watchKeys: (read) => watchKeys(registry, read),
     watchFeed: (read) => watchFeed(registry, read),
     watchAuditHead: (read) => watchAuditHead(registry, read),
+  }
+}
+
+function createHookMetrics(
+  registry: Registry,
+): Pick<ServiceMetrics, 'countHookQuestion' | 'expectHookQuestions' | 'observeHookCall'> {
+  const registers = [registry]
+  const questions = new Counter({
+    name: 'grantor_hook_questions_total',
+    help: 'Questions to the hook, by occasion and outcome.',
+    labelNames: ['occasion', 'outcome'] as const,
+    registers,
+  })
+  const hookCalls = new Histogram({
+    name: 'grantor_hook_call_duration_seconds',
+    help: 'Time from a call of the hook to its response, or to its failure.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
+  return {
+    countHookQuestion: (occasion, outcome) => questions.inc({ occasion, outcome }),
+    expectHookQuestions(occasions, outcomes) {
+      for (const occasion of occasions) for (const outcome of outcomes) questions.inc({ occasion, outcome }, 0)
+    },
+    observeHookCall: (seconds) => hookCalls.observe(seconds),
   }
 }
 
@@ -165,12 +192,15 @@ function watchAuditHead(registry: Registry, read: () => number): void {
   })
 }
 
-function boundedClients(): (client: string) => string {
+/** `begin` is called with each value of the label once. */
+function boundedClients(begin: (client: string) => void): (client: string) => string {
+  begin('other')
   const seen = new Set<string>()
   return (client) => {
     if (seen.has(client)) return client
     if (seen.size >= CLIENTS_AT_MOST) return 'other'
     seen.add(client)
+    begin(client)
     return client
   }
 }

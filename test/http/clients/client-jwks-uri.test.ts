@@ -1,5 +1,6 @@
 /** Clients that publish their keys at a jwks_uri: when and how often the keys are fetched. Real HTTP servers, a fake clock. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { type ClientHost, startClientHost } from '../../support/client-host.ts'
 import { asserting, assertionOf, newClientKey, oldRsaKeys, post, type TestKey } from '../../support/client-key.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
@@ -8,6 +9,7 @@ let grantor: Grantor
 let host: ClientHost
 let client: TestClient
 let count = 0
+const metrics = createMetrics()
 const key = newClientKey('ES256', 'one')
 const nextKey = newClientKey('ES256', 'two')
 
@@ -16,7 +18,7 @@ const answerWithKeys = (...keys: TestKey[]): ClientHost['answer'] => {
 }
 
 beforeAll(async () => {
-  grantor = await startGrantor()
+  grantor = await startGrantor({ metrics })
   host = await startClientHost(answerWithKeys(key))
 })
 afterAll(async () => {
@@ -111,6 +113,16 @@ test('After a failed fetch of a jwks_uri the next fetch is one minute later, and
   expect(host.requests).toHaveLength(1)
   grantor.clock.advance(1)
   expect(await statusBy(key)).toBe(200)
+})
+
+test('A 503 because the keys of a client cannot be fetched is no failed response in the metrics', async () => {
+  const counted = async (result: string) =>
+    Number(new RegExp(`grantor_responses_total\\{result="${result}"\\} (\\d+)`).exec(await metrics.render())?.[1])
+  const before = [await counted('failed'), await counted('client_unavailable')]
+  host.answer = (_, response) => response.writeHead(500).end()
+  expect(await statusBy(key)).toBe(503)
+  const [failed = 0, away = 0] = before
+  await expect.poll(async () => [await counted('failed'), await counted('client_unavailable')]).toEqual([failed, away + 1])
 })
 
 test('Fifty simultaneous client authentications share one fetch of the jwks_uri', async () => {

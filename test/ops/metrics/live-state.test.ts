@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { createLiveState } from '../../../src/ops/metrics/live-state.ts'
 import { TestClock } from '../../support/start.ts'
 
-const request = (seconds: number, status = 200, route = '/oauth/token') => ({ route, method: 'POST', status, seconds })
+const request = (seconds: number, status = 200, route = '/oauth/token') => ({
+  route,
+  method: 'POST',
+  status,
+  seconds,
+  isClientAway: false,
+})
 
 function start() {
   const clock = new TestClock()
@@ -53,6 +59,7 @@ test('Probes of health are not counted, and everything is passed on to the metri
   const live = createLiveState(clock.now)
   const observed = live.observe({
     observeRequest: ({ route }) => passed.push(route),
+    expectRoute: ({ route }) => passed.push(route),
     countRefusal: (_error, reason) => passed.push(reason),
     countTokens: (grantType) => passed.push(grantType),
   })

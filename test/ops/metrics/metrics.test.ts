@@ -14,7 +14,7 @@ async function listen(metrics = createMetrics()): Promise<string> {
 
 test('The page /metrics has request times and refusals in the text format of Prometheus', async () => {
   const metrics = createMetrics()
-  metrics.observeRequest({ route: '/oauth/token', method: 'POST', status: 200, seconds: 0.003 })
+  metrics.observeRequest({ route: '/oauth/token', method: 'POST', status: 200, seconds: 0.003, isClientAway: false })
   metrics.countRefusal('invalid_grant', 'code_replayed')
   const answer = await fetch(`${await listen(metrics)}/metrics`)
   expect(answer.status).toBe(200)
@@ -35,12 +35,26 @@ test('The metrics listener serves only GET and HEAD of /metrics', async () => {
 
 test('Unknown HTTP methods are counted as one time series, so that clients cannot exhaust the memory', async () => {
   const metrics = createMetrics()
-  for (const method of ['BREW', 'PROPFIND']) metrics.observeRequest({ route: 'unmatched', method, status: 404, seconds: 0.001 })
+  const request = { route: 'unmatched', status: 404, seconds: 0.001, isClientAway: false }
+  for (const method of ['BREW', 'PROPFIND']) metrics.observeRequest({ ...request, method })
   expect(await metrics.render()).toContain('count{route="unmatched",method="other",status="404"} 2')
 })
 
 test('Two services in one process have separate metrics', async () => {
   const [one, other] = [createMetrics(), createMetrics()]
   one.countRefusal('invalid_grant', 'code_replayed')
-  expect(await other.render()).not.toContain('code_replayed')
+  expect(await other.render()).not.toContain('error="invalid_grant"')
+})
+
+test('The responses are counted by their result, and health checks are not counted', async () => {
+  const metrics = createMetrics()
+  const request = { route: '/oauth/token', method: 'POST', seconds: 0.001, isClientAway: false }
+  metrics.observeRequest({ ...request, status: 400 })
+  metrics.observeRequest({ ...request, status: 503 })
+  metrics.observeRequest({ ...request, status: 503, isClientAway: true })
+  metrics.observeRequest({ ...request, route: '/health/ready', status: 503 })
+  const text = await metrics.render()
+  for (const result of ['ok', 'failed', 'client_unavailable']) {
+    expect(text).toContain(`grantor_responses_total{result="${result}"} 1`)
+  }
 })

@@ -26,3 +26,12 @@ test('On the page of several workers, counts are sums, and the times of keys are
   expect(text).toContain('grantor_key_created_timestamp_seconds{kind="sign"} 1000')
   expect(text).toContain('grantor_key_due_timestamp_seconds{kind="sign"} 2000')
 })
+
+test('The replays of a client begin at 0 when the client is counted for the first time', async () => {
+  const metrics = createMetrics()
+  metrics.countGrant('client-1')
+  const text = await metrics.render()
+  for (const reason of ['code_replayed', 'refresh_replayed']) {
+    expect(text).toContain(`grantor_endings_total{event="grant_ended",reason="${reason}",client="client-1"} 0`)
+  }
+})

@@ -7,7 +7,7 @@ async function transfer(metrics: ReturnType<typeof createMetrics>) {
   return JSON.parse(JSON.stringify(await metrics.snapshot())) as Awaited<ReturnType<typeof metrics.snapshot>>
 }
 
-const request = { route: '/oauth/token', method: 'POST', status: 200 }
+const request = { route: '/oauth/token', method: 'POST', status: 200, isClientAway: false }
 const COUNT = 'grantor_request_duration_seconds_count{route="/oauth/token",method="POST",status="200"}'
 
 test('The metrics of all workers are added up, and the number of workers is a metric', async () => {
