@@ -16,6 +16,11 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }
 
+/** Whether a text is a hash as `hashSecret` returns it: 256 bits in base64url. `secretMatches` compares hashes of this length only. */
+export function isSecretHash(text: string): boolean {
+  return /^[\w-]{43}$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text
+}
+
 // The hash of a secret that no client has. The comparison with this hash makes sure that an unknown client takes as
 // long as a wrong secret.
 const DUMMY_HASH = hashSecret(newSecret())

@@ -154,9 +154,12 @@ function eventFault(event: string): string {
 
 type NewWebhook = { webhook: StoredWebhook; secret: string }
 
-/** A webhook from the next line of the trail on, with a new secret. */
-export async function newWebhook(service: Service, given: Pick<Webhook, 'id' | 'url' | 'events'>): Promise<NewWebhook> {
-  const secret = newStandardSecret()
+/** A webhook from the next line of the trail on, with a new secret, unless one is given. */
+export async function newWebhook(
+  service: Service,
+  given: Pick<Webhook, 'id' | 'url' | 'events'>,
+  secret = newStandardSecret(),
+): Promise<NewWebhook> {
   const wrapped = service.keys().keeping.wrap.wrap(secret, given.id, 'webhook')
   const { seq: cursor } = await service.store.audit.readHead()
   const progress = { cursor, failingSince: null, nextAt: 0, pausedAt: null }

@@ -9,6 +9,7 @@ const notRun = (reason: string): Run => ({ notRun: reason })
 
 const SETTINGS = by('docs/settings-blocks')
 const COMMANDS = by('docs/operating-commands')
+const STORED_SECRETS = by('cli/commands/stored-secrets')
 const BACKUP = by('cli/backup/restored')
 const POSTGRES_BACKUP = by('cli/backup/postgres-backup')
 const POSTGRES_RECOVERY = by('cli/backup/postgres-recovery')
@@ -120,9 +121,10 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     clientCredentialsGrant: COMMANDS,
   },
   'operating/apply.md': {
-    'grantor export': COMMANDS,
+    'grantor export >': COMMANDS,
     'open_to:': COMMANDS,
     'to create, 1 to change': COMMANDS,
+    'sh stored-secrets': COMMANDS,
     'clients import': COMMANDS,
   },
   'operating/audit.md': {
@@ -198,7 +200,12 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     citus_set_coordinator_host: notRun('test/citus/cluster.ts calls the same functions, with ports of its own'),
     'grantor migrate': COMMANDS,
   },
-  'operating/upgrade.md': { 'before-update': COMMANDS, 'grantor-old export': COMMANDS },
+  'operating/upgrade.md': {
+    'before-update': COMMANDS,
+    'grantor-old export': COMMANDS,
+    'sql stored-secrets-sqlite': STORED_SECRETS,
+    'sql stored-secrets-postgresql': STORED_SECRETS,
+  },
   'operating/walletconnect.md': { 'npm install': PACKED, 'PROJECT_ID=': SETTINGS },
   'operating/watch.md': {
     rule_files: SETTINGS,

@@ -114,7 +114,7 @@ describe('docs/operating/apply.md', () => {
     }
     const text = block('open_to:')
     expect(await apply(text, '--yes')).toMatchObject({ exit: 0, out: expect.stringContaining('Applied 5 changes') })
-    const [exported = '', again = ''] = block('grantor export').split('\n')
+    const [exported = '', again = ''] = block('grantor export >').split('\n')
     expect([exported, again].map((line) => line.replace(/ +#.*/, ''))).toEqual([
       'grantor export > grantor.yaml',
       'grantor apply grantor.yaml',
@@ -137,6 +137,18 @@ describe('docs/operating/apply.md', () => {
     const { out } = await run(['apply', file, '--dry-run'], second.env)
     expect(`${out}Apply this plan? Type yes:\n`).toBe(block('to create, 1 to change'))
   })
+})
+
+test('The commands of docs/operating/apply.md move a client to another database with its secret', async ({
+  service: { paste },
+}) => {
+  const { env } = await newDatabase()
+  const [exported = '', ...others] = blockWith('operating/apply.md', 'grantor export --stored-secrets').split('\n')
+  await paste('grantor clients create --name Taken --redirect-uri https://taken.example/cb')
+  await paste(exported)
+  const applied = await paste(others.join('\n').replace('--stored-secrets', '--yes --stored-secrets'), env)
+  expect(applied).toMatch(/create client "Taken" \(.*\)\n {2}keeps 1 client secret of the file\n/)
+  expect(await paste('ls')).not.toContain('stored-secrets')
 })
 
 test('The command of docs/operating/apply.md registers the clients of another server, without the members that it leaves out', async ({
@@ -311,19 +323,21 @@ describe('docs/operating/upgrade.md', () => {
     expect(readdirSync(join(folder, 'var/backups/grantor'))).toEqual(['before-update.sqlite'])
   })
 
-  test('The commands that move the registrations to a new database keep the ids, and write the new secrets', async ({
+  test('The commands that move the registrations to a new database keep the ids and the secrets', async ({
     service: { paste },
   }) => {
     const { env } = await newDatabase()
     const [before = '', after = ''] = block('grantor-old export')
+      .replaceAll('grantor-old export', 'rm -f stored-secrets.ndjson; grantor export --stored-secrets stored-secrets.ndjson')
       .replaceAll('grantor-old', 'grantor')
       .split('# Name a new, empty database')
     await paste('grantor clients create --name Moved --redirect-uri https://moved.example/cb')
-    await paste(`${before}rm -f new-secrets.ndjson`)
+    await paste(before)
     // The command waits for a confirmation before it changes anything, and this shell has no terminal.
-    const confirmed = after.replace('--secrets', '--yes --secrets')
-    expect(await paste(`# ${confirmed}`, env)).toMatch(/Applied \d+ changes?\./)
-    expect(await paste('cat new-secrets.ndjson')).toContain('"Moved"')
+    const confirmed = after.replace('--stored-secrets', '--yes --stored-secrets')
+    const applied = await paste(`# ${confirmed}`, env)
+    expect(applied).toMatch(/create client "Moved" \(.*\)\n {2}keeps 1 client secret of the file\n[^]*Applied \d+ changes?\./)
+    expect(applied).not.toContain('shown only once')
     expect(await paste('grantor export', env)).toBe(await paste('cat grantor.yaml'))
   })
 })

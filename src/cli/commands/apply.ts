@@ -1,9 +1,11 @@
-import { planConfiguration } from '../../operations/configuration/plan.ts'
+import { type Configuration, planConfiguration } from '../../operations/configuration/plan.ts'
+import { NO_STORED_SECRETS } from '../../operations/configuration/stored-secrets.ts'
 import { withService } from '../compose/command-service.ts'
 import { dataOption } from '../compose/settings.ts'
 import { planOptions, proposePlan, refuseContradictions } from '../configuration/propose-plan.ts'
 import { faultLines, readConfiguration } from '../configuration/read-configuration.ts'
 import { readFileText } from '../configuration/read-file.ts'
+import { readStoredSecretsFile } from '../configuration/stored-secrets-file.ts'
 import { defineCommand, UsageError } from '../terminal/command.ts'
 
 export const apply = defineCommand({
@@ -20,23 +22,37 @@ export const apply = defineCommand({
       words:
         'Also deletes the clients, resources, operators and webhooks that the file does not name, and ends the grants of these clients. Only in the sections (resources, clients, operators, webhooks) that the file has.',
     },
+    'stored-secrets': {
+      value: 'FILE',
+      words:
+        'Gives new clients and webhooks the secrets of this file in place of new ones: the file that grantor export --stored-secrets wrote, readable by its owner only. For webhooks, the GRANTOR_SECRET of that store is needed.',
+    },
     data: dataOption,
   },
   examples: [
     'grantor apply grantor.yaml',
     'grantor apply grantor.yaml --dry-run --prune',
     'grantor apply grantor.yaml --yes --secrets new-secrets.jsonl',
+    'grantor apply grantor.yaml --stored-secrets stored-secrets.ndjson',
   ],
   program: 'clients',
   async run({ options, operands: [file = ''] }, environment) {
     refuseContradictions(options)
     const configuration = readConfiguration(readFileText(file), file)
+    const ids = idsIn(configuration)
+    const storedSecrets = options['stored-secrets']
+      ? await readStoredSecretsFile(options['stored-secrets'], (id) => ids.has(id))
+      : NO_STORED_SECRETS
     // The secrets of new webhooks are wrapped with the secret of the service.
     const program = configuration.webhooks?.length ? 'keys' : 'clients'
     return withService({ program, data: options.data, keys: 'make' }, environment, async (service, actor) => {
-      const plan = await planConfiguration(configuration, { service, prune: options.prune })
+      const plan = await planConfiguration(configuration, { service, prune: options.prune, storedSecrets })
       if ('faults' in plan) throw new UsageError(faultLines(file, plan.faults))
       return proposePlan(plan, { service, actor, options, environment, command: 'grantor apply' })
     })
   },
 })
+
+function idsIn({ clients, webhooks }: Configuration): ReadonlySet<unknown> {
+  return new Set([...(clients ?? []), ...(webhooks ?? [])].map(({ members }) => members.client_id ?? members.webhook_id))
+}

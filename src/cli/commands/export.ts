@@ -1,25 +1,64 @@
-import { stringify } from 'yaml'
 import { exportConfiguration, SECTION_NAMES, sections } from '../../operations/configuration/plan.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
-import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
-
-const HEAD = '# Written by grantor export. grantor apply reads it. It contains no secrets.\n'
+import { createConfigurationText, type Format } from '../configuration/configuration-text.ts'
+import { createExportFiles } from '../configuration/export-files.ts'
+import { createStoredSecretsFile } from '../configuration/stored-secrets-file.ts'
+import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const exportCommand = defineCommand({
   name: 'export',
   words: 'Prints the clients, resources, operators and webhooks of the store as one file, which grantor apply reads.',
-  about:
+  about: [
     'The file contains no secrets and no keys of the service. A member that has the value of a missing member is left out. Applying the file to the same store changes nothing. Applying it to an empty store creates the same clients, with the same ids and with new secrets.',
-  options: { data: dataOption, json: { words: 'Prints JSON instead of YAML.' } },
-  examples: ['grantor export > grantor.yaml', 'grantor export --json | jq .clients'],
+    'With --stored-secrets, a second file has the hashes of the secrets of the clients, and the secrets of the webhooks, wrapped with GRANTOR_SECRET. With both files, the clients and the webhooks of an empty store keep their secrets.',
+  ],
+  options: {
+    'stored-secrets': {
+      value: 'FILE',
+      words:
+        'Also writes the secrets as the store has them to this file: one JSON object per line, readable by its owner only. The file must not exist yet.',
+    },
+    folder: {
+      value: 'FOLDER',
+      words:
+        'Writes files of at most 10,000 entries each to this new folder instead of printing one. Apply them in the order of their names.',
+    },
+    data: dataOption,
+    json: { words: 'Prints JSON instead of YAML.' },
+  },
+  examples: [
+    'grantor export > grantor.yaml',
+    'grantor export --json | jq .clients',
+    'grantor export --stored-secrets stored-secrets.ndjson > grantor.yaml',
+  ],
   program: 'clients',
   async run({ options }, environment) {
-    const exported = await withStore(settingsFor('clients', environment, options.data), environment, exportConfiguration)
-    const long = SECTION_NAMES.find((name) => exported[name].length > sections[name].atMost)
-    if (long) throw new CommandError(`the store has more ${long} than grantor apply reads in one file (${sections[long].atMost})`)
-    const yaml = (): string => stringify(exported, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false })
-    environment.print(options.json ? JSON.stringify(exported, null, 2) : HEAD + yaml().trimEnd())
+    const format: Format = options.json ? 'json' : 'yaml'
+    const secretsFile = options['stored-secrets'] === undefined ? null : createStoredSecretsFile(options['stored-secrets'])
+    const counts = new Map<string, number>()
+    try {
+      await withStore(settingsFor('clients', environment, options.data), environment, async (store) => {
+        const files = options.folder === undefined ? null : createExportFiles(options.folder, format)
+        const text = files ?? createConfigurationText(format, environment.print)
+        for await (const { name, entries, secrets } of exportConfiguration(store)) {
+          counts.set(name, (counts.get(name) ?? 0) + entries.length)
+          text.add(name, entries)
+          secretsFile?.write(secrets)
+        }
+        text.end()
+        for (const name of files?.names ?? []) environment.print(name)
+      })
+    } catch (error) {
+      secretsFile?.remove()
+      throw error
+    }
+    secretsFile?.close()
+    const long = SECTION_NAMES.find((name) => (counts.get(name) ?? 0) > sections[name].atMost)
+    if (long && options.folder === undefined)
+      environment.printError(
+        `grantor: apply reads at most ${sections[long].atMost} ${long} in one file: see grantor export --folder`,
+      )
     return EXIT.done
   },
 })

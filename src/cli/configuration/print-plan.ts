@@ -29,9 +29,10 @@ function memberLines({ name, before, after }: MemberChange): string[] {
   return removed.length + added.length > 0 ? [...removed, ...added] : [`  ${name}: ${valueText(before)} → ${valueText(after)}`]
 }
 
-function effects({ kind, newSecret, secretsRemoved, grantsEnded, warnings }: PlannedChange): string[] {
+function effects({ kind, newSecret, secretsImported, secretsRemoved, grantsEnded, warnings }: PlannedChange): string[] {
   return [
     ...(newSecret ? [`gets a ${kind} secret`] : []),
+    ...(secretsImported > 0 ? [`keeps ${formatCount(secretsImported, `${kind} secret`)} of the file`] : []),
     ...(secretsRemoved > 0 ? [`${formatCount(secretsRemoved, 'client secret')} of it stop working`] : []),
     ...(grantsEnded ? [`ends ${grantsEnded.isMore ? 'more than ' : ''}${formatCount(grantsEnded.count, 'active grant')}`] : []),
     ...warnings.map((warning) => `warning: ${warning}`),
@@ -46,17 +47,20 @@ function summary({ changes, unchanged }: Plan): string {
 /** One object for each change, without the functions. */
 export function planRecord({ changes, unchanged }: Plan) {
   return {
-    changes: changes.map(({ kind, action, id, name, members, newSecret, secretsRemoved, grantsEnded, warnings }) => ({
-      kind,
-      action,
-      id,
-      name,
-      members,
-      new_secret: newSecret,
-      secrets_removed: secretsRemoved,
-      grants_ended: grantsEnded && { at_least: grantsEnded.count, is_more: grantsEnded.isMore },
-      ...(warnings.length > 0 && { warnings }),
-    })),
+    changes: changes.map(
+      ({ kind, action, id, name, members, newSecret, secretsImported, secretsRemoved, grantsEnded, warnings }) => ({
+        kind,
+        action,
+        id,
+        name,
+        members,
+        new_secret: newSecret,
+        secrets_imported: secretsImported,
+        secrets_removed: secretsRemoved,
+        grants_ended: grantsEnded && { at_least: grantsEnded.count, is_more: grantsEnded.isMore },
+        ...(warnings.length > 0 && { warnings }),
+      }),
+    ),
     unchanged,
   }
 }

@@ -107,7 +107,11 @@ async function carryOutOne(
   keepSecret: KeepSecret,
 ): Promise<void> {
   const grantsEnded = await change.carryOut(service.now(), keepSecret)
-  const details = { ...change.act.details, ...(change.grantsEnded ? { grants: grantsEnded } : {}) }
+  const details = {
+    ...change.act.details,
+    ...(change.grantsEnded ? { grants: grantsEnded } : {}),
+    ...(change.secretsImported > 0 ? { secrets_imported: change.secretsImported } : {}),
+  }
   await service.record(actor, { ...change.act, details })
   if (change.grantsEnded && !options.json)
     environment.print(`Deleted ${change.kind} ${change.id} and ended ${formatCount(grantsEnded, 'grant')}.`)

@@ -1,24 +1,16 @@
 /** Writes the secrets of new clients to a new file that only its owner can read. */
-import { closeSync, fsync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsync, rmSync, writeSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { combineCalls } from '../../domain/model/combine-calls.ts'
 import type { KeepSecret, NewSecret } from '../../operations/configuration/section.ts'
-import { UsageError } from '../terminal/command.ts'
+import { openNewPrivateFile } from './new-private-file.ts'
 
 /**
- * Creates the file, and never overwrites one. Each secret is one line of JSON, and is on the disk before the client is in the store. Secrets
- * that are kept at the same time wait for the disk once.
+ * Each secret is one line of JSON, and is on the disk before the client is in the store. Secrets that are kept at the same time wait for the disk once.
  */
 export function openSecretsFile(file: string): { keepSecret: KeepSecret; close(): void } {
-  let descriptor: number
-  try {
-    descriptor = openSync(file, 'wx', 0o600)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const why = code === 'EEXIST' ? 'exists already, and is not overwritten' : `cannot be created (${code ?? 'unknown error'})`
-    throw new UsageError(`--secrets: ${JSON.stringify(file)} ${why}; nothing was changed`)
-  }
+  const descriptor = openNewPrivateFile(file, '--secrets')
   let isEmpty = true
   return {
     keepSecret: combineCalls(

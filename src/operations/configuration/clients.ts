@@ -9,8 +9,8 @@ import { signingFaults } from '../../domain/clients/profile-signing.ts'
 import { type ClientRegistration, clientOf, hasSecret, rotateClientSecret } from '../../domain/clients/register-client.ts'
 import { deleteClient } from '../../domain/consent/end-grants.ts'
 import { isClientId } from '../../domain/model/client-id.ts'
-import { sumOf } from '../../domain/model/pages.ts'
-import type { Client } from '../../domain/model/records.ts'
+import { PAGE, pagesOf, sumOf } from '../../domain/model/pages.ts'
+import type { Client, ClientSecret } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { CLIENT_LOGO, type Logo, logoUri, readLogoUri } from '../../look/logo.ts'
 import { clientMembers } from '../members/client-members.ts'
@@ -22,10 +22,14 @@ import {
   type Entry,
   type KeepSecret,
   type Kind,
+  type PlanParts,
   requireSame,
   type Step,
   sectionOf,
 } from './section.ts'
+import { storedSecretsOfClient } from './stored-secrets.ts'
+
+type AfterParts = Pick<PlanParts, 'at' | 'storedSecrets'>
 
 /** The store accepts more, one by one. A file of this length is read and compared in seconds. */
 const CLIENTS_AT_MOST = 10_000
@@ -39,11 +43,19 @@ const kind: Kind<Client> = {
   isIndependent: true,
   events: { create: 'client_created', change: 'client_changed', delete: 'client_deleted' },
   list: (store) => store.clients.listClients(),
-  compare: (a, b) => (`${a.name}\n${a.id}` < `${b.name}\n${b.id}` ? -1 : 1),
+  pages: clientPages,
   naming: ({ id, name }) => ({ id, name, act: { client_id: id } }),
   claims: claimsOf,
   after: clientOfEntry,
-  faults: (after, _before, { keys, at }) => [...clientFaults(after), ...signingFaults(after, keys, at)],
+  faults: (after, before, { keys, at, storedSecrets }) => [
+    ...clientFaults(after),
+    ...signingFaults(after, keys, at),
+    ...(before === null && !hasSecret(after.authMethod) && storedSecrets.clients.has(after.id)
+      ? [`The file of --stored-secrets has a secret of the client, which authenticates by ${after.authMethod}.`]
+      : []),
+  ],
+  faultsOfAll: secretFaults,
+  storedSecrets: storedSecretsOfClient,
   async exported(members, { id, logo }, store) {
     if (logo === null) return members
     const { bytes = null } = (await store.clients.readClientLogo(id)) ?? {}
@@ -53,7 +65,9 @@ const kind: Kind<Client> = {
   async effects(step, { service, store }) {
     if (step.action !== 'delete') {
       const secretsRemoved = step.action === 'change' ? step.before.secrets.length - step.after.secrets.length : 0
-      return { newSecret: lacksSecret(step.after), secretsRemoved, warnings: await warningsOf(service, step.after) }
+      const secretsImported = step.action === 'create' ? step.after.secrets.length : 0
+      const warnings = await warningsOf(service, step.after)
+      return { newSecret: lacksSecret(step.after), secretsImported, secretsRemoved, warnings }
     }
     const unended = await store.grants.countUnendedGrants({ clientId: step.before.id }, COUNTED_AT_MOST + 1)
     return { grantsEnded: { count: Math.min(unended, COUNTED_AT_MOST), isMore: unended > COUNTED_AT_MOST } }
@@ -82,6 +96,16 @@ const kind: Kind<Client> = {
 }
 export const clientSection = sectionOf(kind)
 
+/** In pages, so that neither the records nor the logos are in memory together. Sorted by name if one file can have all of them. */
+async function* clientPages({ clients }: Store): AsyncGenerator<Client[]> {
+  if ((await clients.countClients()) > CLIENTS_AT_MOST) {
+    yield* pagesOf<Client>(({ limit, after }) => clients.readClients({ limit, after: after?.id ?? '' }))
+    return
+  }
+  const all = (await clients.listClients()).sort((a, b) => (`${a.name}\n${a.id}` < `${b.name}\n${b.id}` ? -1 : 1))
+  for (let i = 0; i < all.length; i += PAGE) yield all.slice(i, i + PAGE)
+}
+
 /** The client that each entry means. */
 function claimsOf(entries: readonly Entry[], stored: readonly Client[]): Claim<Client>[] {
   const byId = new Map(stored.map((client) => [client.id, client]))
@@ -106,19 +130,41 @@ function claimsOf(entries: readonly Entry[], stored: readonly Client[]): Claim<C
   })
 }
 
-/** The client as the entry describes it. The secrets and the time of the registration are those of the store. */
-function clientOfEntry(members: Members, before: Client | null, at: number): Client {
+/**
+ * The client as the entry describes it. The secrets and the time of the registration are those of the store. Only a new client gets the secrets
+ * of the file: otherwise an old file would bring back secrets that were replaced.
+ */
+function clientOfEntry(members: Members, before: Client | null, { at, storedSecrets }: AfterParts): Client {
   const { id = randomUUID(), disabledAt: isDisabled = false, logo: _, ...given } = byKey(clientMembers, members)
   const registration = { type: 'confidential', redirectUris: [], ...given } as unknown as ClientRegistration
   const client = clientOf(registration, { id: before?.id ?? (id as string), createdAt: before?.createdAt ?? at })
-  const secrets = before && hasSecret(client.authMethod) ? before.secrets : []
+  const secrets = before?.secrets ?? unexpired(storedSecrets.clients.get(client.id) ?? [], at)
   const logo = logoOf(members)
   return {
     ...client,
-    secrets,
+    secrets: hasSecret(client.authMethod) ? secrets : [],
     logo: logo && { hash: logo.hash, type: logo.type },
     disabledAt: isDisabled === true ? (before?.disabledAt ?? at) : null,
   }
+}
+
+function unexpired(secrets: readonly ClientSecret[], at: number): ClientSecret[] {
+  return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > at)
+}
+
+/** A client that the store has keeps its secrets. If the file has others, the operator expects something else. */
+function secretFaults(named: readonly Client[], _others: readonly Client[], { at, storedSecrets }: PlanParts): string[] {
+  const differing = named.filter(({ id, authMethod, secrets }) => {
+    const present = new Set(secrets.map(({ secretHash }) => secretHash))
+    const inFile = hasSecret(authMethod) ? unexpired(storedSecrets.clients.get(id) ?? [], at) : []
+    return inFile.some(({ secretHash }) => !present.has(secretHash))
+  })
+  const [first] = differing
+  if (!first) return []
+  const more = differing.length === 1 ? '' : ` and ${differing.length - 1} more`
+  return [
+    `clients: ${first.id}${more}: the store has the client with other secrets than the file of --stored-secrets. Only a client that the store does not have gets the secrets of that file.`,
+  ]
 }
 
 /** The reader of the file has checked the picture. */

@@ -23,7 +23,7 @@ export const operatorSection = sectionOf<Operator>({
     return { id, name: role, act: { ...(wallet === undefined ? { client_id: clientId } : { wallet }), details: { role } } }
   },
   claims: claimsOf,
-  after({ operator, role }, before, at) {
+  after({ operator, role }, before, { at }) {
     const id = operatorIdOf(operator as string)
     return id === null ? null : { id, role: role as OperatorRole, createdAt: before?.createdAt ?? at }
   },

@@ -1,10 +1,10 @@
 /** The plan that makes a store equal to a configuration, and its execution. Each section has a file. */
 import type { Store } from '../../domain/model/store.ts'
-import type { Members } from '../members/member.ts'
 import { clientSection } from './clients.ts'
 import { operatorSection } from './operators.ts'
 import { resourceSection } from './resources.ts'
-import type { Entry, PlannedChange, PlanOfSection, PlanParts, Section } from './section.ts'
+import type { Entry, ExportedPage, PlannedChange, PlanOfSection, PlanParts, Section } from './section.ts'
+import { NO_STORED_SECRETS } from './stored-secrets.ts'
 import { webhookSection } from './webhooks.ts'
 
 /** In the order of the file and of the plan. A further section is one row here. */
@@ -25,7 +25,7 @@ export type Plan = { changes: PlannedChange[]; unchanged: number }
 /** The plan, or one line for each fault in the configuration. With `prune`, entries that a section does not name are deleted. */
 export async function planConfiguration(
   configuration: Configuration,
-  { service, prune }: Pick<PlanParts, 'service' | 'prune'>,
+  { service, prune, storedSecrets = NO_STORED_SECRETS }: Pick<PlanParts, 'service' | 'prune'> & Partial<PlanParts>,
 ): Promise<Plan | { faults: string[] }> {
   const { store } = service
   const at = service.now()
@@ -33,7 +33,8 @@ export async function planConfiguration(
   const plans: PlanOfSection[] = []
   for (const name of SECTION_NAMES) {
     const entries = configuration[name]
-    if (entries) plans.push(await sections[name].plan(entries, { service, store, keys, at, prune, sections: configuration }))
+    const parts = { service, store, keys, at, prune, storedSecrets, sections: configuration }
+    if (entries) plans.push(await sections[name].plan(entries, parts))
   }
   const faults = plans.flatMap((plan) => plan.faults)
   if (faults.length > 0) return { faults }
@@ -45,8 +46,10 @@ export async function planConfiguration(
   }
 }
 
-/** The entries of the store, without members that have the value of a missing member. */
-export async function exportConfiguration(store: Store): Promise<Record<SectionName, Members[]>> {
-  const exported = await Promise.all(SECTION_NAMES.map(async (name) => [name, await sections[name].exported(store)] as const))
-  return Object.fromEntries(exported) as Record<SectionName, Members[]>
+/** The entries of the store in pages, without members that have the value of a missing member. Each section has a page, which may be empty. */
+export async function* exportConfiguration(store: Store): AsyncGenerator<ExportedPage & { name: SectionName }> {
+  for (const name of SECTION_NAMES) {
+    yield { name, entries: [], secrets: [] }
+    for await (const page of sections[name].exported(store)) yield { name, ...page }
+  }
 }

@@ -15,7 +15,7 @@ export const resourceSection = sectionOf<Resource>({
   list: (store) => store.resources.listResources(),
   naming: ({ uri, name }) => ({ id: uri, name, act: { resource: uri } }),
   claims: claimsOf,
-  after: (members, before, at) => resourceOf({ ...byKey(resourceMembers, members), createdAt: before?.createdAt ?? at }),
+  after: (members, before, { at }) => resourceOf({ ...byKey(resourceMembers, members), createdAt: before?.createdAt ?? at }),
   faults: (after, _before, { service }) => faultsOf(service, after),
   carryOut: ({ store: { resources } }) =>
     oneByOne(resourceMembers, {

@@ -12,6 +12,7 @@ import {
   withoutPresets,
 } from '../members/member.ts'
 import type { Act, Service } from '../service.ts'
+import type { StoredSecret, StoredSecrets } from './stored-secrets.ts'
 
 /** The entry in the store is not the one that the plan was made for. Nothing of this entry was changed. */
 export class ChangedMeanwhile extends Error {
@@ -41,6 +42,8 @@ export type PlannedChange = {
   members: MemberChange[]
   /** true if the client or the webhook gets a secret */
   newSecret: boolean
+  /** the secrets of the new record that come from the file of `--stored-secrets` */
+  secretsImported: number
   /** the secrets that stop working, because the client no longer authenticates with a secret */
   secretsRemoved: number
   /** of a deletion: the active grants that end. `isMore`: there are more than `count`. */
@@ -62,6 +65,8 @@ export type PlanParts = {
   keys: readonly KeyRecord[]
   at: number
   prune: boolean
+  /** the secrets that new clients and webhooks get in place of new ones */
+  storedSecrets: StoredSecrets
   /** the entries of all kinds, by the name of their section; null for a section that the file does not have */
   sections: Readonly<Record<string, readonly Entry[] | null>>
 }
@@ -73,8 +78,10 @@ export type Section = {
   atMost: number
   plan(entries: readonly Entry[], parts: PlanParts): Promise<PlanOfSection>
   /** the entries of the store, in the order of the export, without members that have the value of a missing member */
-  exported(store: Store): Promise<Members[]>
+  exported(store: Store): AsyncIterable<ExportedPage>
 }
+
+export type ExportedPage = { entries: Members[]; secrets: StoredSecret[] }
 
 /** An entry, the record of the store that the entry means, and why the entry is refused. */
 export type Claim<R> = { entry: Entry; before: R | null; fault?: string | undefined }
@@ -100,13 +107,13 @@ export type Kind<R extends object> = {
   isLimited?: true
   events: Readonly<Record<Action, ActName>>
   list(store: Store): Promise<R[]>
-  /** the order of the export; that of `list` unless given */
-  compare?(one: R, other: R): number
+  /** the pages of the export; those of `list` unless given */
+  pages?(store: Store): AsyncIterable<R[]>
   /** how the plan and the audit trail name the record */
   naming(record: R): { id: string; name: string; act: Omit<Act, 'event'> }
   claims(entries: readonly Entry[], stored: readonly R[]): Claim<R>[]
   /** the record as the entry describes it; null if the entry cannot be read as one */
-  after(members: Members, before: R | null, at: number): R | null
+  after(members: Members, before: R | null, parts: Pick<PlanParts, 'at' | 'storedSecrets'>): R | null
   faults(after: R, before: R | null, parts: PlanParts): Promise<string[]> | string[]
   /** of the records of the entries together with the others of the store, which `prune` removes after all other changes */
   faultsOfAll?(named: readonly R[], others: readonly R[], parts: PlanParts): string[]
@@ -114,23 +121,32 @@ export type Kind<R extends object> = {
   effects?(step: Step<R>, parts: PlanParts): Promise<Partial<PlannedChange>> | Partial<PlannedChange>
   /** the members of a record in the export, if they are not those of the table */
   exported?(members: Members, record: R, store: Store): Promise<Members>
+  /** the secrets of a record as the store has them */
+  storedSecrets?(record: R): StoredSecret[]
   /** called once for each plan */
   carryOut(parts: PlanParts): CarryOut<R>
 }
 
 export function sectionOf<R extends object>(kind: Kind<R>): Section {
-  const { members, atMost, list, compare, exported = async (given) => given } = kind
+  const { members, atMost, pages = pageOfList(kind.list), exported = async (given) => given, storedSecrets = () => [] } = kind
   return {
     members,
     atMost,
     plan: async (entries, parts) => planOf(kind, entries, parts),
-    async exported(store) {
-      const records = await list(store)
-      if (compare) records.sort(compare)
-      const all: Members[] = []
-      for (const record of records) all.push(await exported(withoutPresets(members, membersOf(members, record)), record, store))
-      return all
+    async *exported(store) {
+      for await (const records of pages(store)) {
+        const entries: Members[] = []
+        for (const record of records)
+          entries.push(await exported(withoutPresets(members, membersOf(members, record)), record, store))
+        yield { entries, secrets: records.flatMap(storedSecrets) }
+      }
     },
+  }
+}
+
+function pageOfList<R>(list: (store: Store) => Promise<R[]>): (store: Store) => AsyncIterable<R[]> {
+  return async function* (store) {
+    yield await list(store)
   }
 }
 
@@ -145,7 +161,7 @@ async function planOf<R extends object>(kind: Kind<R>, entries: readonly Entry[]
   const claimed = new Set<R | null>()
   for (const { entry, before, fault } of kind.claims(entries, stored)) {
     claimed.add(before)
-    const after = kind.after(entry.members, before, parts.at)
+    const after = kind.after(entry.members, before, parts)
     const isSame = after !== null && before !== null && differences(kind.members, before, after).length === 0
     const faults = after === null || isSame ? [] : await kind.faults(after, before, parts)
     plan.faults.push(...(fault === undefined ? faults : [fault, ...faults]).map((each) => `${entry.place}: ${each}`))
@@ -180,6 +196,7 @@ async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: P
     ...naming,
     members,
     newSecret: false,
+    secretsImported: 0,
     secretsRemoved: 0,
     grantsEnded: null,
     warnings: [],

@@ -4,10 +4,12 @@ import { isClientId } from '../../domain/model/client-id.ts'
 import { WEBHOOKS_AT_MOST, type Webhook } from '../../domain/model/webhook-store.ts'
 import { byKey } from '../members/member.ts'
 import { webhookMembers } from '../members/webhook-members.ts'
+import type { Service } from '../service.ts'
 import { detailsOf, newWebhook, webhookFaults, webhookOf } from '../webhooks.ts'
 import { type Claim, type Entry, oneByOne, sectionOf } from './section.ts'
+import { type StoredSecrets, storedSecretOfWebhook } from './stored-secrets.ts'
 
-type Given = Pick<Webhook, 'id' | 'url' | 'events'>
+type Given = Pick<Webhook, 'id' | 'url' | 'events'> & Partial<Pick<Webhook, 'secret'>>
 
 export const webhookSection = sectionOf<Given>({
   noun: 'webhook',
@@ -20,17 +22,25 @@ export const webhookSection = sectionOf<Given>({
   claims: claimsOf,
   after: (members, before) =>
     webhookOf({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) } as unknown as Given),
-  faults: (after, _before, { service }) => [
+  faults: (after, before, { service, storedSecrets }) => [
     ...webhookFaults(service, after),
+    ...(before === null && importedSecret(after, service, storedSecrets) === null
+      ? ['Its secret in the file of --stored-secrets was wrapped with another GRANTOR_SECRET.']
+      : []),
     ...(isClientId(after.id) ? [] : ['webhook_id must be a UUID in lower case. Leave it out for a new webhook.']),
   ],
-  effects: ({ action }) => ({ newSecret: action === 'create' }),
-  carryOut: ({ service }) => {
+  effects(step, { storedSecrets }) {
+    const isImported = step.action === 'create' && storedSecrets.webhooks.has(step.after.id)
+    return { newSecret: step.action === 'create' && !isImported, secretsImported: isImported ? 1 : 0 }
+  },
+  storedSecrets: ({ id, secret }) => (secret === undefined ? [] : [storedSecretOfWebhook({ id, secret })]),
+  carryOut: ({ service, storedSecrets }) => {
     const { webhooks } = service.store
     return oneByOne(webhookMembers, {
       async insert(after, _at, keepSecret) {
-        const { webhook, secret } = await newWebhook(service, after)
-        await keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
+        const imported = importedSecret(after, service, storedSecrets) ?? undefined
+        const { webhook, secret } = await newWebhook(service, after, imported)
+        if (imported === undefined) await keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
         return webhooks.insertWebhook(webhook)
       },
       change: async (id, change) => webhooks.changeWebhook(id, (present) => ({ ...present, ...change(present) })),
@@ -39,6 +49,12 @@ export const webhookSection = sectionOf<Given>({
     })
   },
 })
+
+/** The secret of the file, undefined if the file has none, and null if no secret of the settings opens it. */
+function importedSecret({ id }: Given, service: Service, { webhooks }: StoredSecrets): Uint8Array | null | undefined {
+  const wrapped = webhooks.get(id)
+  return wrapped === undefined ? undefined : service.keys().keeping.wrap.unwrap(Buffer.from(wrapped, 'base64url'), id, 'webhook')
+}
 
 function claimsOf(entries: readonly Entry[], stored: readonly Given[]): Claim<Given>[] {
   const seen = new Set<unknown>()
