@@ -339,7 +339,7 @@ const operation = {
   rateLimit: {
     name: 'RATE_LIMIT',
     words:
-      'off: requests are not limited, except the checks of one contract wallet. Only if a proxy in front of the service limits requests.',
+      'off: requests are not limited, except the checks of one contract wallet, and the requests of a client that is registered with limits of its own. Only if a proxy in front of the service limits requests.',
     usedBy: auth,
     parse: read.onOff,
     preset: 'on',

@@ -2,7 +2,7 @@
 import type { Settings } from '../../config/settings.ts'
 import type { FetchCounts } from '../../domain/clients/unregistered-budgets.ts'
 import type { Limited } from '../../http/service.ts'
-import { createRateLimit, type RateLimit, unlimited } from '../../ops/http/rate-limit.ts'
+import { createRateLimit, ownLimitsOnly, type RateLimit } from '../../ops/http/rate-limit.ts'
 import { LINE_LIMITS, LINES_PER_SIGN_IN } from './line-limits.ts'
 
 type ServiceSettings = Settings<'serve' | 'start'>
@@ -67,5 +67,10 @@ export function fetchCounts(limits: RateLimit<Limited>): FetchCounts {
 
 /** The limits of a single process, counted by itself. */
 export function ownLimits(settings: ServiceSettings, now: () => number): RateLimit<Limited> {
-  return settings.rateLimit ? createRateLimit({ perMinute: limitsOf(settings), now }) : unlimited
+  return limitsInForce(settings, createRateLimit({ perMinute: limitsOf(settings), now }))
+}
+
+/** Without the limits of the service, those that an operator registered for a client still count. */
+export function limitsInForce({ rateLimit }: Pick<ServiceSettings, 'rateLimit'>, limits: RateLimit<Limited>): RateLimit<Limited> {
+  return rateLimit ? limits : ownLimitsOnly(limits)
 }

@@ -7,6 +7,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Limited } from '../../http/service.ts'
 import { type Counted, createReportingRateLimit } from '../../ops/http/shared-rate-limit.ts'
 import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
+import { limitsInForce } from '../compose/rate-limits.ts'
 import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
 import { loggerFor, openAuthService } from './running.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER, WORKER_SOCKET } from './worker-messages.ts'
@@ -23,7 +24,10 @@ export async function runWorker(number: number, settings: Settings<'serve'>, env
   try {
     const logger = loggerFor(settings).child({ worker: number })
     const metrics = settings.metricsListen ? (await import('../../ops/metrics/metrics.ts')).createMetrics() : undefined
-    const limits = settings.rateLimit ? primary.createLimit(() => environment.now()) : undefined
+    const limits = limitsInForce(
+      settings,
+      primary.createLimit(() => environment.now()),
+    )
     if (metrics) primary.measureWith(metrics.snapshot)
     const socket = environment.env[WORKER_SOCKET]
     const descriptor = socket === undefined ? undefined : Number(socket)

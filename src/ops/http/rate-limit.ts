@@ -89,9 +89,7 @@ export function verdictOf(left: number): RateVerdict {
   return left === 0 ? { allowed: true } : { allowed: false, retryAfter: Math.max(1, Math.ceil(left)) }
 }
 
-/** For `GRANTOR_RATE_LIMIT=off`. */
-export const unlimited: RateLimit<string> = {
-  count: () => ({ allowed: true }),
-  countWithin: () => ({ allowed: true }),
-  check: () => ({ allowed: true }),
+/** For `GRANTOR_RATE_LIMIT=off`: only the keys that have a limit of their own are limited. */
+export function ownLimitsOnly<Name extends string>({ countWithin }: RateLimit<Name>): RateLimit<Name> {
+  return { count: () => ({ allowed: true }), countWithin, check: () => ({ allowed: true }) }
 }

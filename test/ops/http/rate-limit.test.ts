@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { networkOf } from '../../../src/ops/http/network.ts'
-import { createRateLimit, unlimited } from '../../../src/ops/http/rate-limit.ts'
+import { createRateLimit, ownLimitsOnly } from '../../../src/ops/http/rate-limit.ts'
 import { forAll } from '../../support/property.ts'
 
 function limitAt(clock: { time: number }, more: { maxKeys?: number } = {}) {
@@ -50,7 +50,6 @@ describe('The rate limit of one process', () => {
     expect(limit.check('sign_ins', 'a')).toEqual({ allowed: true })
     clock.time = 1060
     expect(limit.check('failures', 'a')).toEqual({ allowed: true })
-    expect(unlimited.check('failures', 'a')).toEqual({ allowed: true })
   })
 
   test('An event with several keys is refused if any of them is over the limit, with the longest of their waits', () => {
@@ -81,8 +80,12 @@ describe('The rate limit of one process', () => {
     expect(limit.count('failures', 'first').allowed).toBe(true)
   })
 
-  test('A rate limit that is switched off allows every event', () => {
-    for (let i = 0; i < 10_000; i++) expect(unlimited.count('failures', 'a')).toEqual({ allowed: true })
+  test('A rate limit that is switched off allows every event, but those of a key that has a limit of its own', () => {
+    const off = ownLimitsOnly(limitAt({ time: 1000 }))
+    for (let i = 0; i < 10_000; i++) expect(off.count('failures', 'a')).toEqual({ allowed: true })
+    expect(off.check('failures', 'a')).toEqual({ allowed: true })
+    const own = () => off.countWithin(2, 'sign_ins', 'client').allowed
+    expect([own(), own(), own()]).toEqual([true, true, false])
   })
 })
 
