@@ -166,6 +166,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'backend grantor': by('packages/proxies'),
     'ssh "$node"': COMMANDS,
     'nginx nodes': by('packages/proxies'),
+    'nginx admin': by('packages/proxies'),
     '*.socket': COMMANDS,
     'server_name login.example.com': by('packages/proxies'),
     GRANTOR_TLS_CERT_FILE: SETTINGS,

@@ -1,7 +1,10 @@
 /** The settings for reverse proxies in docs/operating/operations.md. `npm run test:packages` runs these tests; they need Debian's nginx and haproxy. */
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { LONG_HEADER } from '../../src/ops/http/probe.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import { ASKED, missing } from './missing.ts'
@@ -26,6 +29,16 @@ function lackingFor(...programs: string[]): string {
   return lacking
 }
 
+/** A name for each of the two servers of the page for the auth service. */
+const hosts = ['auth1.example.com', 'auth2.example.com'][Symbol.iterator]()
+
+/** `fetch` sends no other Host. */
+async function getFrom({ host, port, path }: { host: string; port: number; path: string }): Promise<IncomingMessage> {
+  const sent = request({ host: '127.0.0.1', port, path, headers: { host } }).end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  return answer.resume()
+}
+
 // A test needs no right to the port 443.
 const nginxServers = (port = 18_443) =>
   [block('server_name login.example.com'), block('upstream grantor')].map((servers) =>
@@ -33,12 +46,34 @@ const nginxServers = (port = 18_443) =>
   )
 
 test.skipIf(lackingFor('nginx'))('nginx accepts the servers of the page', () => {
-  for (const part of ['server_name login.example.com', 'upstream grantor']) {
-    const servers = block(part).replaceAll('listen 443', 'listen 127.0.0.1:18443')
+  for (const part of ['server_name login.example.com', 'upstream grantor', 'server_name admin.example.internal']) {
+    const servers = block(part).replaceAll(/listen (?:\S+:)?443/g, 'listen 127.0.0.1:18443')
     const { status, stderr } = spawnSync('nginx', ['-t', ...nginxWith(servers)], { encoding: 'utf8' })
     expect([status, stderr]).toEqual([0, expect.stringContaining('test is successful')])
   }
 })
+
+test.skipIf(lackingFor('nginx'))(
+  'Each server of the page forwards the long query and the long header of an answer that grantor doctor probes',
+  async () => {
+    const [port = 0, upstream = 0] = await freePorts(2)
+    const server = createServer((request, response) => {
+      response.writeHead(200, { 'x-long': 'x'.repeat(LONG_HEADER), 'x-query': String(request.url?.length) }).end()
+    }).listen(upstream, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    const servers = ['server_name login.example.com', 'upstream grantor', 'server_name admin.example.internal'].map((part) =>
+      block(part)
+        .replaceAll(/listen \S+ ssl/g, `listen 127.0.0.1:${port}`)
+        .replaceAll(/(?:127\.0\.0\.1|10\.0\.0\.1\d):400\d/g, `127.0.0.1:${upstream}`)
+        .replaceAll('server_name auth.example.com', () => `server_name ${hosts.next().value}`),
+    )
+    await startProxy('nginx', ['-g', 'daemon off;', ...nginxWith(servers.join(''))], port)
+    for (const host of ['auth1.example.com', 'auth2.example.com', 'login.example.com', 'admin.example.internal']) {
+      const answer = await getFrom({ host, port, path: `/probe?long=${'x'.repeat(6_000)}` })
+      expect([host, answer.statusCode, answer.headers['x-query']]).toEqual([host, 200, '6012'])
+    }
+  },
+)
 
 test.skipIf(lackingFor('haproxy'))('HAProxy accepts the back end of the page', () => {
   const { status, stderr } = spawnSync('haproxy', ['-c', '-f', haproxyWith(block('backend grantor'))], { encoding: 'utf8' })
