@@ -11,6 +11,8 @@ export type SettingInForce = {
   words: string
   /** null for a secret, and for a setting without a value */
   value: string | null
+  /** of a number, such as `seconds`; null for other values */
+  unit: string | null
   source: SettingSource
   isSet: boolean
   isSecret: boolean
@@ -41,6 +43,7 @@ function inForce(section: string, setting: Setting, env: Environment, value: unk
     section,
     words: setting.words,
     value: isSecret ? null : text || null,
+    unit: (text && setting.parse.unit) || null,
     source,
     isSet: source !== 'default',
     isSecret,
@@ -48,9 +51,10 @@ function inForce(section: string, setting: Setting, env: Environment, value: unk
   }
 }
 
-/** The value of a default: a text, a number, or an address to listen on. A default with both a value and words has the words only. */
+/** The value of a default: a text, a number, on or off, or an address to listen on. A default with both a value and words has the words only. */
 function usualText({ preset, otherwise }: Setting, value: unknown): string | null {
   if (preset !== undefined) return otherwise === undefined ? preset : null
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
   if (typeof value === 'string' || typeof value === 'number') return String(value)
   const { host, port } = (value ?? {}) as { host?: unknown; port?: unknown }
   return typeof host === 'string' && typeof port === 'number' ? `${host}:${port}` : null

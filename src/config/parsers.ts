@@ -4,7 +4,11 @@ import { isScopeName } from '../oauth/scope.ts'
 
 /** `fault` completes the sentence "GRANTOR_X …". Only `shown` repeats the value, and never a secret. */
 export type Parsed<T> = { value: T } | { fault: string }
-export type Parser<T> = (text: string) => Parsed<T>
+export type Parser<T> = {
+  (text: string): Parsed<T>
+  /** of a number: what is counted, such as `seconds` */
+  unit?: string
+}
 
 export type ListenAddress = { host: string; port: number }
 
@@ -58,11 +62,12 @@ export const hostAndPort: Parser<ListenAddress> = (text) => {
 }
 
 export function integer(least: number, most: number, unit: string): Parser<number> {
-  return (text) => {
+  const parse = (text: string): Parsed<number> => {
     const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
     if (value >= least && value <= most) return { value }
     return { fault: `must be a whole number of ${unit} from ${least} to ${most}${shown(text)}` }
   }
+  return Object.assign(parse, { unit })
 }
 
 export function choice<const T extends string>(...words: T[]): Parser<T> {

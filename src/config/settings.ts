@@ -31,7 +31,13 @@ type Parses<S> = S extends { parse: Parser<infer T> } ? T : never
 type ValueOf<S> = S extends { preset: string } ? Parses<S> : Parses<S> | undefined
 type Read = { -readonly [Key in SettingKey]: ValueOf<Table[Key]> }
 // Defaults that depend on other settings are present if those settings are.
-type Derived = 'sessionIdleLifetime' | 'refreshIdleLifetime' | 'refreshRetryWindowPublic'
+type Derived =
+  | 'sessionIdleLifetime'
+  | 'refreshIdleLifetime'
+  | 'refreshRetryWindowPublic'
+  | 'clientMetadata'
+  | 'dynamicRegistration'
+  | 'devWallet'
 type DerivedFromUrls = 'listen' | 'loginListen' | 'defaultResource'
 type Present<P extends Program> =
   | Derived
@@ -60,7 +66,7 @@ export function readSettings<P extends Program>(program: P, env: Environment): R
   }
   faults.push(...contradictions(read, program), ...tlsFaults(read, program), ...logoFaults(read, program))
   if (faults.length > 0) return { kind: 'faults', faults }
-  const complete = withDefaults(read as Read)
+  const complete = withDefaults(read as Read, program)
   const settings = { ...complete, inForce: settingsInForce(program, env, complete) }
   return { kind: 'settings', settings: settings as unknown as Settings<P> }
 }
@@ -194,7 +200,8 @@ function logoFaults({ logoFile }: Partial<Read>, program: Program): string[] {
   return 'fault' in reading ? [reading.fault] : []
 }
 
-function withDefaults(read: Read): Read {
+function withDefaults(read: Read, program: Program): Read {
+  const isDevelopment = program === 'start'
   return {
     ...read,
     listen: read.listen ?? addressOf(read.authUrl),
@@ -204,6 +211,9 @@ function withDefaults(read: Read): Read {
     scopeDescriptions: { ...OWN_DESCRIPTIONS, ...read.scopeDescriptions },
     sessionIdleLifetime: read.sessionIdleLifetime ?? Math.min(43_200, read.sessionLifetime),
     refreshIdleLifetime: read.refreshIdleLifetime ?? Math.min(1_209_600, read.refreshLifetime),
+    clientMetadata: read.clientMetadata ?? isDevelopment,
+    dynamicRegistration: read.dynamicRegistration ?? isDevelopment,
+    devWallet: read.devWallet ?? isDevelopment,
     refreshRetryWindowPublic: read.refreshRetryWindowPublic ?? Math.min(10, read.refreshRetryWindow),
   }
 }

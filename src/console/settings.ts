@@ -1,5 +1,5 @@
 /** The page of the settings in force. */
-import { listSettings, type SettingRecord } from '../operations/settings.ts'
+import { listSettings, type SettingRecord, valueWithUnit } from '../operations/settings.ts'
 import { type Html, html } from '../pages/html.ts'
 import { buttonLink, exact, section, table, tag, titleRow } from './parts.ts'
 import { addPage, type Console } from './visit.ts'
@@ -38,9 +38,9 @@ function nameCell({ name, description }: SettingRecord): Html {
 }
 
 /** A default that depends on something else is in words. */
-function valueCell({ value, is_set: isSet, is_secret: isSecret, default: usual }: SettingRecord): Html | string {
+function valueCell({ value, unit, is_set: isSet, is_secret: isSecret, default: usual }: SettingRecord): Html | string {
   if (isSecret) return isSet ? 'set' : html`<span class="none">not set</span>`
-  if (value !== null) return exact(value)
+  if (value !== null) return exact(valueWithUnit({ value, unit }))
   return html`<span class="none">${withCode(usual ?? 'not set')}</span>`
 }
 

@@ -32,6 +32,7 @@ export type ServiceSetting = {
   section: string
   words: string
   value: string | null
+  unit: string | null
   source: 'environment' | 'file' | 'default'
   isSet: boolean
   isSecret: boolean

@@ -16,6 +16,10 @@ const fields = fieldsOf<ServiceSetting>()({
     }),
     ({ value }) => value,
   ],
+  unit: [
+    Type.Union([Type.String(), Type.Null()], { description: 'Of a number, such as `seconds`. Null for other values.' }),
+    ({ unit }) => unit,
+  ],
   source: [
     Type.Enum(['environment', 'file', 'default'], {
       description: '`file`: the setting is a secret, and another setting names its file.',
@@ -47,9 +51,14 @@ export type SettingRecord = ReturnType<typeof fields.read>
 export const settingRecord = fields.read
 
 /** The value of a setting in words. */
-export function valueOf({ value, is_set: isSet, is_secret: isSecret, default: usual }: SettingRecord): string {
+export function valueOf({ value, unit, is_set: isSet, is_secret: isSecret, default: usual }: SettingRecord): string {
   if (isSecret) return isSet ? 'set' : 'not set'
-  return value ?? usual ?? 'not set'
+  return value === null ? (usual ?? 'not set') : valueWithUnit({ value, unit })
+}
+
+/** Such as `600 seconds`. */
+export function valueWithUnit({ value, unit }: Pick<SettingRecord, 'value' | 'unit'>): string {
+  return unit === null ? String(value) : `${value} ${unit}`
 }
 
 export const listSettings = operationsOn(kind).list<Members, SettingRecord>({

@@ -25,10 +25,12 @@ test('GET /v1/settings and the page Settings show each setting with its source, 
   const answer = await owner.call('GET', '/v1/settings')
   const { items } = answer.json() as { items: { name: string }[] }
   const named = (name: string) => items.find((item) => item.name === name)
-  expect(named('GRANTOR_CODE_LIFETIME')).toMatchObject({ value: '45', source: 'environment', is_set: true })
+  expect(named('GRANTOR_CODE_LIFETIME')).toMatchObject({ value: '45', unit: 'seconds', source: 'environment' })
   expect(named('GRANTOR_REFRESH_LIFETIME')).toMatchObject({ value: '2592000', source: 'default', is_set: false })
   expect(named('GRANTOR_SECRET')).toMatchObject({ value: null, source: 'environment', is_set: true, is_secret: true })
   const page = await visitor.get('/console/settings')
+  expect(page.body).toContain('45 seconds')
+  expect(page.body).not.toContain('off elsewhere')
   for (const { name } of items) expect(page.body).toContain(`<code>${name}</code>`)
   for (const text of [answer.body, page.body])
     for (const secret of [TEST_SECRET, TEST_LOGIN_SECRET]) expect(text).not.toContain(secret)

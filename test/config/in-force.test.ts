@@ -41,10 +41,24 @@ test('The settings in force show values and their sources, and no secret, passwo
     // A default that depends on another setting has its value.
     GRANTOR_LISTEN: ['127.0.0.1:443', 'default'],
     GRANTOR_REFRESH_IDLE_LIFETIME: ['1209600', 'default'],
+    GRANTOR_CLIENT_METADATA: ['off', 'default'],
     GRANTOR_SECRET_PREVIOUS: [null, 'default'],
   })
   expect(all.find(({ name }) => name === 'GRANTOR_SECRET')).toMatchObject({ isSet: true, isSecret: true })
   expect(all.find(({ name }) => name === 'GRANTOR_SECRET_PREVIOUS')).toMatchObject({ isSet: false, isSecret: true })
+})
+
+test('The settings that are on under grantor start only have the value of the program, and a number has its unit', () => {
+  const names = ['GRANTOR_CLIENT_METADATA', 'GRANTOR_DYNAMIC_REGISTRATION', 'GRANTOR_DEV_WALLET']
+  const valuesOf = (program: 'start' | 'serve') => {
+    const reading = readSettings(program, ENVIRONMENT)
+    if (reading.kind === 'faults') throw new Error(reading.faults.join('\n'))
+    return reading.settings.inForce.filter(({ name }) => names.includes(name)).map(({ value }) => value)
+  }
+  expect(valuesOf('start')).toEqual(['on', 'on', 'on'])
+  expect(valuesOf('serve')).toEqual(['off', 'off'])
+  const units = Object.fromEntries(inForce(ENVIRONMENT).map(({ name, unit }) => [name, unit]))
+  expect(units).toMatchObject({ GRANTOR_CODE_LIFETIME: 'seconds', GRANTOR_AUDIT_DAYS: 'days', GRANTOR_AUTH_URL: null })
 })
 
 test('Every setting that a program reads is in force once, and a setting of another program is not', () => {

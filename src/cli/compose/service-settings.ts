@@ -20,7 +20,7 @@ export function authServiceSettings(
     loginSecrets: [loginSecret, loginSecretPrevious].filter((secret) => secret !== undefined),
     trustedProxies,
     adminUrl: settings.adminUrl ?? null,
-    clientMetadata: (settings.clientMetadata ?? development) ? { hosts, blockedHosts } : null,
+    clientMetadata: settings.clientMetadata ? { hosts, blockedHosts } : null,
     allowLoopback: development,
     hook: hookSettings(settings),
     auditDays: settings.auditDays,
@@ -53,12 +53,11 @@ export function keySettings(settings: Settings<'keys'>): AuthServiceSettings['ke
 function serviceSettings(settings: Settings<'serve' | 'start'>, development: boolean): ServiceSettings {
   const { authUrl, loginUrl, defaultResource, chainIds, crossDevice, dpopNonce, scopeDescriptions } = settings
   // The development login accepts any address; its login server runs in the same process.
-  const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
-  const clientMetadata = settings.clientMetadata ?? development
-  const dynamicRegistration =
-    (settings.dynamicRegistration ?? development)
-      ? { schemes: settings.registrationSchemes, token: settings.registrationToken }
-      : null
+  const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet)
+  const { clientMetadata } = settings
+  const dynamicRegistration = settings.dynamicRegistration
+    ? { schemes: settings.registrationSchemes, token: settings.registrationToken }
+    : null
   const facts = {
     clientMetadata,
     dynamicRegistration,

@@ -22,7 +22,7 @@ test('grantor settings prints each setting, its value and where it comes from, w
   expect(lines).toContainEqual(['GRANTOR_AUTH_URL', 'https://auth.example.com', 'environment'])
   expect(lines).toContainEqual(['GRANTOR_SECRET', 'set', 'file'])
   expect(lines).toContainEqual(['GRANTOR_HOOK_SECRET', 'not set', 'default'])
-  expect(lines).toContainEqual(['GRANTOR_CODE_LIFETIME', '60', 'default'])
+  expect(lines).toContainEqual(['GRANTOR_CODE_LIFETIME', '60 seconds', 'default'])
 })
 
 test('grantor settings --json prints the records of the API, and a fault of a setting is a usage error', async () => {
@@ -31,6 +31,7 @@ test('grantor settings --json prints the records of the API, and a fault of a se
     name: 'GRANTOR_LOGIN_URL',
     section: 'Addresses',
     value: 'https://login.example.com',
+    unit: null,
     source: 'environment',
     is_set: true,
     is_secret: false,

@@ -272,7 +272,7 @@ test('On PostgreSQL, the clients of a new database keep their secrets, and the S
   const [old, fresh] = [await newPostgresDatabase(), await newPostgresDatabase()].map(({ url }) => ({
     path: '',
     env: { GRANTOR_DATABASE_URL: url, GRANTOR_SECRET: SECRET },
-  })) as [Installation, Installation]
+  })) as unknown as [Installation, Installation]
   for (const each of [old, fresh]) await run(['migrate'], each.env, NOW)
   const { id } = await createClient(old)
   await done(['clients', 'rotate-secret', id, '--overlap', '3600'], old)
