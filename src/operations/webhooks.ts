@@ -19,10 +19,10 @@ import {
   type Shown,
 } from './members/member.ts'
 import { webhookMembers } from './members/webhook-members.ts'
-import { displaysOf, type RecordKind, type Result, type Subject, timeDisplay } from './operation.ts'
+import { type Call, displaysOf, type RecordKind, type Result, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { fieldsOf, nameSchema, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
-import type { Act, Service } from './service.ts'
+import { type Act, mayUse, type Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 import { formatCount, number } from './words.ts'
 
@@ -108,10 +108,19 @@ const { list, get, create, change, act, remove, existing } = operationsOn(kind)
 type WebhookRecord = Members & ReturnType<typeof fields.read>
 type Created = { webhook: WebhookRecord; secret: string }
 
-async function webhookRecord({ store }: Service, webhook: StoredWebhook): Promise<WebhookRecord> {
+async function webhookRecord({ service: { store }, actor }: Reader, webhook: StoredWebhook): Promise<WebhookRecord> {
   const { seq } = await store.audit.readHead()
   const waiting = await readWaiting(store, webhook, seq)
-  return { ...membersOf(webhookMembers, webhook), ...fields.read({ ...webhook, ...waiting }) }
+  const url = mayUse(actor, 'admin.webhooks') ? webhook.url : shortenUrl(webhook.url)
+  return { ...membersOf(webhookMembers, { ...webhook, url }), ...fields.read({ ...webhook, ...waiting }) }
+}
+
+type Reader = Pick<Call, 'service' | 'actor'>
+
+/** The path and the query may be a secret of the receiver. Who can change the webhook reads them, and an auditor does not. */
+function shortenUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  return pathname === '/' && search === '' ? url : `${origin}/…`
 }
 
 async function readWaiting(
@@ -177,9 +186,9 @@ const NAMES: RecordNames = { id: 'webhook_id', texts: ['url', 'webhook_id'], sor
 const listWebhooks = list<Arrangement>({
   summary: 'Lists the webhooks, how far each one is, and whether it fails.',
   input: arrangementMembers('webhook', 'URL or id', NAMES.sorts),
-  async run({ service, input }) {
+  async run({ service, actor, input }) {
     const webhooks = await service.store.webhooks.listWebhooks()
-    const records: Members[] = await Promise.all(webhooks.map((webhook) => webhookRecord(service, webhook)))
+    const records: Members[] = await Promise.all(webhooks.map((webhook) => webhookRecord({ service, actor }, webhook)))
     return { output: { items: arrangedRecords(records, input, NAMES) } }
   },
 })
@@ -218,23 +227,23 @@ const createWebhook = create<{ url: string; events?: string[] }, Created>({
       notes: ['The next page shows the secret, once.'],
     }
   },
-  async run({ service, input: { url, events = [] } }) {
+  async run({ service, actor, input: { url, events = [] } }) {
     const given = webhookOf({ id: randomUUID(), url, events })
     const faults = webhookFaults(service, given)
     if (faults.length > 0) throw invalid(faults)
     const { webhook, secret } = await newWebhook(service, given)
     if ((await service.store.webhooks.insertWebhook(webhook)) === 'full')
       throw conflict(`${WEBHOOKS_AT_MOST} webhooks exist, which is the most.`)
-    const record = await webhookRecord(service, webhook)
+    const record = await webhookRecord({ service, actor }, webhook)
     return { output: { webhook: record, secret }, isNew: true, act: { event: 'webhook_created', details: detailsOf(webhook) } }
   },
 })
 
 const getWebhook = get({
   command: { examples: [EXAMPLE] },
-  async run({ service, id }) {
+  async run({ service, actor, id }) {
     const webhook = await readWebhook(service, id)
-    return { output: await webhookRecord(service, webhook), record: membersOf(webhookMembers, webhook) }
+    return { output: await webhookRecord({ service, actor }, webhook), record: membersOf(webhookMembers, webhook) }
   },
 })
 
@@ -251,7 +260,7 @@ const updateWebhook = change<WebhookRecord>({
     const { url } = changedWebhook(service, await readWebhook(service, id), input)
     return { title: 'Change this webhook?', effect: `It sends new lines of the audit trail to ${new URL(url).host}.` }
   },
-  async run({ service, id, input, requireMatch }) {
+  async run({ service, actor, id, input, requireMatch }) {
     let before: StoredWebhook | undefined
     const changed = await service.store.webhooks.changeWebhook(id, (present) => {
       requireMatch(membersOf(webhookMembers, present))
@@ -262,7 +271,7 @@ const updateWebhook = change<WebhookRecord>({
     const changes = differences(webhookMembers, before ?? webhook, webhook)
     const act = { event: 'webhook_changed', details: { ...detailsOf(webhook), ...changedNames(changes) } } as const
     const record = membersOf(webhookMembers, webhook)
-    return { output: await webhookRecord(service, webhook), record, ...(changes.length > 0 && { act }) }
+    return { output: await webhookRecord({ service, actor }, webhook), record, ...(changes.length > 0 && { act }) }
   },
 })
 
@@ -338,9 +347,9 @@ const resumeWebhook = act({
   output: null,
   command: { examples: [EXAMPLE], done: () => 'Resumed.' },
   page: { link: 'Resume', done: 'The webhook was resumed.', isOffered: isFailing },
-  async question({ service, id }) {
+  async question({ service, actor, id }) {
     const webhook = await readWebhook(service, id)
-    const { waiting_lines: waiting, deleted_lines: deleted } = await webhookRecord(service, webhook)
+    const { waiting_lines: waiting, deleted_lines: deleted } = await webhookRecord({ service, actor }, webhook)
     return {
       effect: `It sends ${formatCount(waiting, 'line')} to ${new URL(webhook.url).host} now.`,
       notes:

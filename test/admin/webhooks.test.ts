@@ -75,6 +75,22 @@ test('The address and the events of a webhook are changed, also if lines are del
   await owner.call('DELETE', path)
 })
 
+test('An auditor reads the host of a webhook, and not the path and the query, which may be a secret of the receiver', async ({
+  grantor,
+  owner,
+}) => {
+  const url = `${URL_OF_RECEIVER}/T0123?key=of-the-receiver`
+  const created = await owner.call('POST', '/v1/webhooks', { url })
+  const path = `/v1/webhooks/${(created.json() as { webhook: { webhook_id: string } }).webhook.webhook_id}`
+  const auditor = await adminCaller(grantor, 'auditor')
+  const shown = `${new URL(url).origin}/…`
+  expect((await auditor.call('GET', '/v1/webhooks')).json()).toMatchObject({ items: [{ url: shown }] })
+  expect((await auditor.call('GET', path)).json()).toMatchObject({ url: shown })
+  expect((await auditor.call('GET', '/v1/webhooks?search=of-the-receiver')).json()).toMatchObject({ items: [] })
+  expect((await owner.call('GET', path)).json()).toMatchObject({ url })
+  await owner.call('DELETE', path)
+})
+
 test('A webhook for plain http, or for an event that no line has, is refused, and an auditor adds none', async ({
   grantor,
   owner,
