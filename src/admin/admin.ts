@@ -39,6 +39,7 @@ export type Admin = {
   findName: Service['findName'] | null
   /** sends a test to a webhook */
   testWebhook: Service['testWebhook']
+  isCallable: Service['isCallable']
   /** what the console's overview shows of the auth service of this process */
   live: LiveState
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */

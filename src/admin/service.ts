@@ -13,6 +13,7 @@ export function serviceOf({
   isDevelopment,
   settings,
   testWebhook,
+  isCallable,
   live,
   findName,
 }: Admin): Service {
@@ -31,6 +32,7 @@ export function serviceOf({
     refusedSignIns: (wallet) => ({ refusals: live.refusedSignIns.read(wallet), since: live.read().startedAt }),
     findName: findName ?? (async () => ({ kind: 'off' })),
     testWebhook,
+    isCallable,
     endSession: async (session) => endSession(deps, session),
   }
 }

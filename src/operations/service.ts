@@ -73,6 +73,8 @@ export type Service = {
   findName(name: string): Promise<NamedAddress | { kind: 'off' }>
   /** Sends a signed test to a webhook, and waits for the response. On the command line it needs the secret, as `keys` does. */
   testWebhook(webhook: StoredWebhook): Promise<Attempt>
+  /** Whether the service would send to this URL: not to an address of a private network. Names are not resolved. */
+  isCallable(url: string): boolean
   /** Signs a browser out, and notifies the apps that registered a logout URI. */
   endSession(session: Session): Promise<void>
 }

@@ -143,14 +143,18 @@ export function webhookOf<Given extends Pick<Webhook, 'events'>>(given: Given): 
 
 /** One line for each fault. `grantor start` also sends to plain http on this machine. */
 export function webhookFaults(
-  { isDevelopment }: Pick<Service, 'isDevelopment'>,
+  { isDevelopment, isCallable }: Pick<Service, 'isDevelopment' | 'isCallable'>,
   { url, events }: Pick<Webhook, 'url' | 'events'>,
 ): string[] {
   const fault = calledUriFault(url)
   const isPlain = fault === null && new URL(url).protocol === 'http:' && !isDevelopment
+  const isPrivate = fault === null && !isPlain && !isCallable(url)
   return [
     ...(fault === null ? [] : [`URL ${fault}`]),
     ...(isPlain ? ['URL is plain http; grantor serve sends to https addresses only.'] : []),
+    ...(isPrivate
+      ? ['URL is an address of a private network, to which nothing is sent. Give the receiver a public address.']
+      : []),
     // A webhook for an event that no line has would never send anything.
     ...events.filter((event) => !recordedEvents.includes(event)).map(eventFault),
   ]

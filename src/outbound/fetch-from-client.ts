@@ -113,6 +113,13 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
   }
 }
 
+/** Whether a call to this URL could be sent. A name is not resolved: only its addresses at the time of the call count. */
+export function isCallable(url: string, options: Pick<OutboundOptions, 'allowLoopback' | 'isOfOperator'>): boolean {
+  const { protocol, hostname } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return isIP(host) === 0 || ruleFor(protocol === 'http:' ? 'http:' : 'https:', options)(host)
+}
+
 /** Which addresses a call may connect to. */
 function ruleFor(
   protocol: 'http:' | 'https:',

@@ -27,7 +27,7 @@ import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import { shortenAddress } from '../../wallet/address.ts'
 import { hasOwnLine } from './line-limits.ts'
-import { type ReceiverParts, webhookCalls, webhookTests } from './webhook-calls.ts'
+import { type ReceiverParts, receiverCheck, webhookCalls, webhookTests } from './webhook-calls.ts'
 
 /** Milliseconds for which a response waits for a line at most. */
 const AWAITED_AT_MOST = 2000
@@ -251,5 +251,5 @@ export function composeWebhooks({ store, log, ...receivers }: WebhookParts) {
     note: (event, { id }, why) => log({ event, webhook_id: id, ...(why && { reason: why }) }),
     pause: (milliseconds) => pauseFor(milliseconds, undefined, { ref: false }),
   })
-  return { webhooks, testWebhook: webhookTests(receivers) }
+  return { webhooks, testWebhook: webhookTests(receivers), isCallable: receiverCheck(receivers.outbound) }
 }

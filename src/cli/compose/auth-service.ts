@@ -158,10 +158,10 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     activity,
     audit,
   }
-  const { webhooks, testWebhook } = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
+  const { webhooks, ...receivers } = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keeping = { store, keys, trail, recordCounts, issuer: settings.service.authUrl, now, log: logAudit }
   const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays, metrics })
-  const serverParts = { deps, endings, keyKeeping, live, storeOutage, testWebhook }
+  const serverParts = { deps, endings, keyKeeping, live, storeOutage, receivers }
   const { server, admin } = await composeServers(settings, runtime, serverParts)
   const workers = composeJobWorkers(store, deps)
   const tasks = { activity, endings, upkeep, bounds, keepTrail, moveWaiting, webhooks, ...workers }
@@ -205,13 +205,13 @@ type ServerParts = {
   storeOutage: OutageLog
   /** null if the admin API is off */
   live: LiveState | null
-  testWebhook: Admin['testWebhook']
+  receivers: Pick<Admin, 'testWebhook' | 'isCallable'>
 }
 
 async function composeServers(
   settings: AuthServiceSettings,
   runtime: AuthServiceRuntime,
-  { deps, endings, keyKeeping, live, storeOutage, testWebhook }: ServerParts,
+  { deps, endings, keyKeeping, live, storeOutage, receivers }: ServerParts,
 ) {
   const { loginSecrets, trustedProxies, adminUrl, inForce } = settings
   const { store, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
@@ -237,7 +237,7 @@ async function composeServers(
       adminUrl,
       metrics,
       live,
-      testWebhook,
+      ...receivers,
       findName: runtime.names?.findName ?? null,
       isDevelopment: settings.allowLoopback,
       settings: inForce,

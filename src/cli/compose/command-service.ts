@@ -21,7 +21,7 @@ import { ownResources } from './own-resources.ts'
 import { operatorName, recordActs } from './record-act.ts'
 import { lifetimes } from './service-settings.ts'
 import { settingsFor } from './settings.ts'
-import { webhookTests } from './webhook-calls.ts'
+import { receiverCheck, webhookTests } from './webhook-calls.ts'
 import { keyKeeping, withStore } from './with-store.ts'
 
 type CommandSettings = {
@@ -113,6 +113,7 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
       const { wrap } = keysOf().keeping
       return webhookTests({ wrap, outbound: { allowLoopback: isDevelopment }, now })(webhook)
     },
+    isCallable: receiverCheck({ allowLoopback: isDevelopment }),
     async endSession() {
       throw new Error('only a server can notify the apps of the session')
     },

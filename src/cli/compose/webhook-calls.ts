@@ -2,7 +2,7 @@
 import { sendToWebhook, type WebhookCalls } from '../../domain/audit/webhooks.ts'
 import type { KeyWrap } from '../../keys/key-wrap.ts'
 import type { Service } from '../../operations/service.ts'
-import { createFetchFromClient, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
+import { createFetchFromClient, isCallable, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
 
 export type ReceiverParts = {
   wrap: KeyWrap
@@ -21,6 +21,11 @@ export function webhookCalls({ wrap, outbound, now }: ReceiverParts): WebhookCal
     },
     now,
   }
+}
+
+/** Whether the deliveries could be sent, for the check of a new webhook. */
+export function receiverCheck(outbound: ReceiverParts['outbound']): Service['isCallable'] {
+  return (url) => isCallable(url, outbound)
 }
 
 /** Tests that operators send. They are bounded apart from the deliveries, so that tests of a receiver that hangs delay no delivery. */

@@ -136,9 +136,18 @@ test('webhooks create refuses plain http, because grantor serve sends to https a
   expect(await stored()).toEqual([])
 })
 
+test.each(['https://10.0.0.5/hook', 'https://127.0.0.1/hook', 'https://[fd00::1]/hook', 'https://169.254.169.254/'])(
+  'webhooks create refuses %s, because nothing is sent to an address of a private network',
+  async (url) => {
+    const { exit, err } = await run(['webhooks', 'create', url], env)
+    expect([exit, err]).toEqual([2, expect.stringContaining('URL is an address of a private network')])
+    expect(await stored()).toEqual([])
+  },
+)
+
 test('webhooks test prints the result and writes a line and the delivery log, which deliveries list prints without the secret', async () => {
   const { webhook_id: id, secret } = await create()
-  await run(['webhooks', 'update', id, '--url', 'https://127.0.0.1/hook?token=abc'], env)
+  await run(['webhooks', 'update', id, '--url', 'https://localhost/hook?token=abc'], env)
   const log = ['deliveries', 'list', '--webhook', id]
   expect((await run(log, env)).out).toBe('Nothing was sent yet.\n')
   // The address is not public, so no request is sent.
