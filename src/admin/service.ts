@@ -26,7 +26,7 @@ export function serviceOf({
     keys: () => ({ ring: deps.keys, keeping: keyKeeping }),
     record: async ({ id }, act) => deps.audit({ ...act, operator: id }),
     startJob: async (job) => addJob(store, job, deps.now()),
-    endGrantsOfWallet: async (of) => endAllowed(deps, of, 'operator', deps.now()),
+    endGrantsOfWallet: async (of) => endAllowed(deps, of, 'operator'),
     textFacts: async () => deps,
     nameOfClient: async (clientId) => (await deps.clients.find(clientId))?.name ?? '',
     refusedSignIns: (wallet) => ({ refusals: live.refusedSignIns.read(wallet), since: live.read().startedAt }),

@@ -54,8 +54,8 @@ test('An ending is acknowledged only if every grant has ended, also while connec
     const { wallet, clientId, ids } = await grantsOf()
     const end =
       round % 2 === 0
-        ? () => endGrantsOfWallet(store, wallet, clientId, NOW)
-        : () => sumOf(endGrantsOfClient(store, clientId, { reason: 'client_deleted', at: NOW }))
+        ? () => endGrantsOfWallet(store, wallet, clientId, () => NOW)
+        : () => sumOf(endGrantsOfClient(store, clientId, { reason: 'client_deleted', now: () => NOW }))
     for (let cuts = random.below(4); cuts > 0; cuts--) random.pick(proxies).cutNext(random.pick(['before', 'after']))
     const outcome = await end().then(
       () => 'acknowledged',
@@ -90,7 +90,7 @@ test('No statement of a request, of an ending or of an audit line needs a two-ph
     'attempt',
     NOW,
   )
-  await endGrantsOfWallet(store, wallet, undefined, NOW)
+  await endGrantsOfWallet(store, wallet, undefined, () => NOW)
   const onWorker = await openPostgresStore({
     ...database.address,
     servers: [{ host: '127.0.0.1', port: cluster.workers[0]?.port ?? 0 }],
@@ -100,7 +100,7 @@ test('No statement of a request, of an ending or of an audit line needs a two-ph
     await new ChainWriter(audit, () => NOW).append([newEntry({ at: NOW, event: 'app_ended' })])
   const { number } = await store.restorations.beginRestoration(NOW)
   await grantsOf()
-  expect((await store.restorations.endEverything(NOW)).grants).toBeGreaterThanOrEqual(GRANTS)
+  expect((await store.restorations.endEverything(() => NOW)).grants).toBeGreaterThanOrEqual(GRANTS)
   await store.restorations.confirmRestoration(number, NOW)
   expect(cluster.log()).toContain('UPDATE')
   expect(cluster.log().match(/PREPARE TRANSACTION.*/g)).toBeNull()

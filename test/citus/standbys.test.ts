@@ -57,7 +57,7 @@ test('What is found already done in a row is acknowledged only once the synchron
       end: () => outcomeOf(() => store.grants.endGrant(ended.id, 'revoked', NOW)),
       refresh: () => outcomeOf(async () => (await store.grants.rotateRefreshToken(rotation)).kind),
       // Reads every machine: the ended grant is on none of the pages.
-      endAll: () => outcomeOf(() => sumOf(endGrantsOfClient(store, ended.clientId, { reason: 'operator', at: NOW }))),
+      endAll: () => outcomeOf(() => sumOf(endGrantsOfClient(store, ended.clientId, { reason: 'operator', now: () => NOW }))),
     }
   }
   const [there, elsewhere] = [await repeats(waiting), await repeats(free)]

@@ -12,6 +12,7 @@ import { codesContract } from './contract/codes.ts'
 import { draftsContract } from './contract/drafts.ts'
 import { endingOrderContract } from './contract/ending-order.ts'
 import { endingsContract } from './contract/endings.ts'
+import { jobsContract } from './contract/jobs.ts'
 import { listsContract } from './contract/lists.ts'
 import { listsOfAllContract } from './contract/lists-of-all.ts'
 import { receiptsContract } from './contract/receipts.ts'
@@ -49,6 +50,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Clients', () => clientsContract(subject))
     describe('Resources', () => resourcesContract(subject))
     describe('Operators and jobs', () => listsContract(subject))
+    describe('Long jobs', () => jobsContract(subject))
     describe('Keys', () => keysContract(subject))
     describe('Assertions and proofs that may be used once', () => spentContract(subject))
     describe('Pushed requests', () => pushedRequestsContract(subject))

@@ -96,11 +96,11 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
     record: async (_actor, act) => record({ ...act, at: now() }),
     async startJob(job) {
       const at = now()
-      const grantsEnded = await sumOf(stepsOfJob(store, job, at))
+      const grantsEnded = await sumOf(stepsOfJob(store, job, now))
       return { ...job, id: '', ofWallet: null, createdAt: at, grantsEnded, doneAt: now() }
     },
     endGrantsOfWallet: async ({ wallet, clientId }) => ({
-      ended: await endGrantsOfWallet(store, wallet, clientId, now()),
+      ended: await endGrantsOfWallet(store, wallet, clientId, now),
       job: null,
     }),
     textFacts: () => (facts ??= textFactsOf(store, settings)),

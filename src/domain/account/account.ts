@@ -249,7 +249,7 @@ export async function readOwnReceipt(deps: Deps, session: Session, id: string): 
 
 /** Ends the grants and withdraws the receipts of one app. Returns the name of the job that ends the other grants; null if all have ended. */
 export async function endApp(deps: Deps, { wallet }: Session, clientId: string): Promise<string | null> {
-  const { job } = await endAllowed(deps, { wallet, clientId, startedBy: wallet }, 'user', deps.now())
+  const { job } = await endAllowed(deps, { wallet, clientId, startedBy: wallet }, 'user')
   await deps.audit({ event: 'app_ended', client_id: clientId, wallet, ...(job && { details: { grants_ended_by: job.id } }) })
   return job && nameEnding(deps, job)
 }

@@ -44,18 +44,22 @@ function validReceipts({ receipts }: RequestStore, { wallet, clientId }: WalletA
   return pagesOf((page) => receipts.listReceipts(wallet, { clientId, ...page }))
 }
 
-type GrantsEnding = { reason: EndReason; at: number; note?: (grants: Grant[]) => void }
+/** `now`: the clock. With many grants an ending takes longer than tokens live, so each page ends at a time of its own. */
+type GrantsEnding = { reason: EndReason; now: () => number; note?: (grants: Grant[]) => void }
 
-/** Ends the grants of these pages. Yields how many grants ended after each page. */
+/**
+ * Ends the grants of these pages. Yields how many grants ended after each page. The feed of endings forgets an ending one lifetime of access tokens after
+ * its time. Until its page ends, a grant can get new access tokens, so the time of the ending is that of the page.
+ */
 async function* endPages(
   { grants }: Pick<RequestStore, 'grants'>,
   pages: AsyncGenerator<Grant[]>,
-  { note, ...ending }: GrantsEnding,
+  { reason, now, note }: GrantsEnding,
 ): AsyncGenerator<number> {
   for await (const page of pages) {
     note?.(page)
     const ids = page.map(({ id }) => id)
-    yield (await grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
+    yield (await grants.endGrants(ids, { reason, at: now(), attemptId: randomUUID() })).length
   }
 }
 
@@ -77,12 +81,12 @@ export function nameEnding({ keys }: Pick<Deps, 'keys'>, { id }: Job): string {
   return ENDING.seal(keys, id)
 }
 
-type OlderGrants = WalletAtClient & { epoch: number; startedBy: string }
+type OlderGrants = WalletAtClient & { epoch: number; begunAt: number; startedBy: string }
 
 /** Ends the grants that are older than the epoch: all of them, or the first ones, and the others in a job. */
 async function endOlderOf(
   { store, endings }: Pick<Deps, 'store' | 'endings'>,
-  { startedBy, epoch, ...of }: OlderGrants,
+  { startedBy, epoch, begunAt, ...of }: OlderGrants,
   { reason, ...ending }: GrantsEnding & { reason: 'user' | 'operator' },
 ): Promise<WalletEnding> {
   let [ended, mayBeJob] = [0, true]
@@ -90,7 +94,7 @@ async function endOlderOf(
     ended += number
     if (!mayBeJob || ended < ENDED_AT_ONCE || (await olderGrants(store, of, epoch).next()).done) continue
     const { wallet, clientId = '' } = of
-    const job = await endings.add({ wallet, clientId, epoch, reason, startedBy, grantsEnded: ended }, ending.at)
+    const job = await endings.add({ wallet, clientId, epoch, reason, startedBy, grantsEnded: ended }, begunAt)
     if (job) return { ended, job }
     mayBeJob = false
   }
@@ -103,11 +107,11 @@ async function endOlderOf(
  */
 export async function* endOlderGrants(
   { store, announceEnded }: { store: RequestStore } & Pick<Deps, 'announceEnded'>,
-  { epoch, reason, at, since, ...of }: WalletAtClient & { epoch: number; reason: EndReason; at: number; since: number },
+  { epoch, reason, now, since, ...of }: WalletAtClient & Pick<GrantsEnding, 'reason' | 'now'> & { epoch: number; since: number },
 ): AsyncGenerator<number> {
   const relying: RelyingClients = new Map()
-  const note = (grants: Grant[]) => noteRelying(relying, grants, at)
-  yield* endPages(store, olderGrants(store, of, epoch), { reason, at, note })
+  const note = (grants: Grant[]) => noteRelying(relying, grants, now())
+  yield* endPages(store, olderGrants(store, of, epoch), { reason, now, note })
   const hashes = new Set([...relying.values()].map(({ sessionHash }) => sessionHash))
   const ended: string[] = []
   for (const hash of hashes) {
@@ -122,26 +126,26 @@ async function withdrawPages(
   { receipts }: RequestStore,
   wallet: Address,
   pages: AsyncGenerator<Receipt[]>,
-  at: number,
+  now: () => number,
 ): Promise<void> {
   for await (const page of pages) {
     const ids = page.map(({ id }) => id)
-    await receipts.withdrawReceipts(wallet, ids, at)
+    await receipts.withdrawReceipts(wallet, ids, now())
   }
 }
 
 /** Withdraws the receipts and ends the grants of a wallet, for one client or for all. */
 export async function endAllowed(
-  deps: Pick<Deps, 'store' | 'endings'>,
+  deps: Pick<Deps, 'store' | 'endings' | 'now'>,
   of: WalletAtClient & { startedBy: string },
   reason: 'user' | 'operator',
-  at: number,
 ): Promise<WalletEnding> {
-  const { store } = deps
+  const { store, now } = deps
+  const begunAt = now()
   const confirm = await store.startReading()
   // A valid receipt would allow the next code without a new signature.
-  const { epoch } = await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), at))
-  const ending = await endOlderOf(deps, { ...of, epoch }, { reason, at })
+  const { epoch } = await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), now))
+  const ending = await endOlderOf(deps, { ...of, epoch, begunAt }, { reason, now })
   await confirm()
   return ending
 }
@@ -151,30 +155,30 @@ export async function endGrantsOfWallet(
   store: RequestStore,
   wallet: Address,
   clientId: string | undefined,
-  at: number,
+  now: () => number,
 ): Promise<number> {
   const endings = { add: async () => null, read: async () => null }
-  return (await endAllowed({ store, endings }, { wallet, clientId, startedBy: '' }, 'operator', at)).ended
+  return (await endAllowed({ store, endings, now }, { wallet, clientId, startedBy: '' }, 'operator')).ended
 }
 
 export type Ending = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
 
 /** Ends all sessions and grants and withdraws all receipts of a wallet. Returns the job that ends the other grants; null if all have ended. */
 export async function endEverything(deps: Ending & Pick<Deps, 'endings'>, wallet: Address): Promise<Job | null> {
-  const { store } = deps
-  const at = deps.now()
+  const { store, now } = deps
+  const begunAt = now()
   const confirm = await store.startReading()
   const { ended: hashes, epoch } = await endForWallet(store, wallet, () => endSessions(deps, wallet, () => true))
   const relying: RelyingClients = new Map()
   let job: Job | null
   try {
-    const note = (grants: Grant[]) => noteRelying(relying, grants, at)
-    ;({ job } = await endOlderOf(deps, { wallet, epoch, startedBy: wallet }, { reason: 'user', at, note }))
+    const note = (grants: Grant[]) => noteRelying(relying, grants, now())
+    ;({ job } = await endOlderOf(deps, { wallet, epoch, begunAt, startedBy: wallet }, { reason: 'user', now, note }))
   } finally {
     announce(deps, wallet, relying, hashes)
   }
   // The receipts can be withdrawn last: no session is left that could use them to get a code.
-  await withdrawPages(store, wallet, validReceipts(store, { wallet }), at)
+  await withdrawPages(store, wallet, validReceipts(store, { wallet }), now)
   await confirm()
   await deps.audit({ event: 'everything_ended', wallet, ...(job && { details: { grants_ended_by: job.id } }) })
   return job
@@ -255,11 +259,10 @@ export async function endDeclined(
   declined: string[],
   epoch: number,
 ): Promise<number | null> {
-  const at = now()
   const hasDeclined = ({ scopes }: { scopes: string[] }): boolean => scopes.some((scope) => declined.includes(scope))
   const older = () => selected(validReceipts(store, { wallet, clientId }), (receipt) => receipt.id !== id && hasDeclined(receipt))
   const grants = () =>
-    selected(unendedGrants(store, { wallet, clientId }), (grant) => grant.refreshExpiresAt > at && hasDeclined(grant))
+    selected(unendedGrants(store, { wallet, clientId }), (grant) => grant.refreshExpiresAt > now() && hasDeclined(grant))
   const confirm = await store.startReading()
   const isNone = (await older().next()).done && (await grants().next()).done
   if (isNone) {
@@ -269,9 +272,9 @@ export async function endDeclined(
   }
 
   const raised = await store.wallets.raiseEpoch(wallet)
-  await withdrawPages(store, wallet, older(), at)
+  await withdrawPages(store, wallet, older(), now)
   const raisedAgain = await store.wallets.raiseEpoch(wallet)
-  await sumOf(endPages(store, grants(), { reason: 'user', at }))
+  await sumOf(endPages(store, grants(), { reason: 'user', now }))
   return raised === epoch + 1 && raisedAgain === epoch + 2 ? raisedAgain : null
 }
 
@@ -295,15 +298,12 @@ export async function endOneGrant(
 export async function* endGrantsOfClient(
   store: Store,
   clientId: string,
-  ending: { reason: EndReason; at: number },
+  ending: GrantsEnding,
 ): AsyncGenerator<number> {
   const confirm = await store.startReading()
   for (const _ of ['first pass', 'second pass']) {
     const unended = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, unended: true, order: 'oldest', ...page }))
-    for await (const page of unended) {
-      const ids = page.map(({ id }) => id)
-      yield (await store.grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
-    }
+    yield* endPages(store, unended, ending)
   }
   await confirm()
 }
@@ -312,8 +312,8 @@ export async function* endGrantsOfClient(
  * Deletes a client permanently. The client is disabled first, so from then on no code can be redeemed and no token refreshed. Yields how
  * many grants ended after each page. If the caller stops, the client stays disabled, and the call can be repeated.
  */
-export async function* deleteClient(store: Store, clientId: string, at: number): AsyncGenerator<number> {
-  await store.clients.changeClient(clientId, (present) => ({ ...present, disabledAt: present.disabledAt ?? at }))
-  yield* endGrantsOfClient(store, clientId, { reason: 'client_deleted', at })
+export async function* deleteClient(store: Store, clientId: string, now: () => number): AsyncGenerator<number> {
+  await store.clients.changeClient(clientId, (present) => ({ ...present, disabledAt: present.disabledAt ?? now() }))
+  yield* endGrantsOfClient(store, clientId, { reason: 'client_deleted', now })
   await store.clients.deleteClient(clientId)
 }

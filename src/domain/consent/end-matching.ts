@@ -41,7 +41,7 @@ export async function countMatching(
  * Ends the grants, oldest first. Yields how many grants ended after each step, also 0 after a page without one, so that the caller can stop. The
  * second pass ends the grants of codes that were issued before the first pass and redeemed behind it.
  */
-export async function* endMatching(store: Store, matching: GrantsMatching, at: number): AsyncGenerator<number> {
+export async function* endMatching(store: Store, matching: GrantsMatching, now: () => number): AsyncGenerator<number> {
   const confirm = await store.startReading()
   for (const _ of ['first pass', 'second pass']) {
     for await (const page of unendedPages(store, matching)) {
@@ -49,7 +49,7 @@ export async function* endMatching(store: Store, matching: GrantsMatching, at: n
       if (ids.length === 0) yield 0
       for (let start = 0; start < ids.length; start += PAGE) {
         const some = ids.slice(start, start + PAGE)
-        yield (await store.grants.endGrants(some, { reason: 'operator', at, attemptId: randomUUID() })).length
+        yield (await store.grants.endGrants(some, { reason: 'operator', at: now(), attemptId: randomUUID() })).length
       }
     }
   }

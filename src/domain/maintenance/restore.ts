@@ -22,6 +22,6 @@ export async function endRestored(
   const restoration = await restorations.beginRestoration(keeping.now())
   // The keys are replaced first: all codes, challenges and tokens stop working, also those made after the restored state.
   const keys = await replaceKeys(keeping)
-  const ended = await restorations.endEverything(keeping.now())
+  const ended = await restorations.endEverything(keeping.now)
   return { restoration, ended: { ...ended, keys } }
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import type { Client } from './records.ts'
 
-/** `at`: when it happened, in epoch seconds. */
+/** `at`: when it happened, in epoch seconds. No token that the ending concerns is issued later than a minute after this time. */
 export type Ending =
   /** The grant ended, and with it all its access tokens. */
   | { kind: 'grant'; grantId: string; resources: string[]; at: number }

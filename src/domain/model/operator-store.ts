@@ -114,8 +114,8 @@ export interface RestorationStore {
   beginRestoration(at: number): Promise<Restoration>
   /** The latest restoration. */
   readRestoration(): Promise<Restoration | null>
-  /** Ends all grants and sessions and withdraws all receipts, in batches. After an interruption, repeat the call. */
-  endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
+  /** Ends all grants and sessions and withdraws all receipts, in batches with a time each. After an interruption, repeat the call. */
+  endEverything(now: () => number): Promise<{ grants: number; sessions: number; receipts: number }>
   /** The wallets with unended sessions, grants or receipts whose shortened address (`shortenAddress`) is this one. */
   findShortened(shortened: string): Promise<Address[]>
   /**

@@ -141,7 +141,7 @@ export function createJobWorker(list: ListName, work: Work): (stopping?: AbortSi
     let noted = { grants: 0, at: now() }
     let ended = 0
     let goesOn = true
-    for await (const number of stepsOf(work, job, now())) {
+    for await (const number of stepsOf(work, job)) {
       ended += number
       // The progress is stored about once a second.
       if (now() !== noted.at) {
@@ -168,22 +168,22 @@ export function createJobWorker(list: ListName, work: Work): (stopping?: AbortSi
   }
 }
 
-function stepsOf({ store, announceEnded }: Work, job: Job, at: number): AsyncGenerator<number> {
+function stepsOf({ store, announceEnded, now }: Work, job: Job): AsyncGenerator<number> {
   const { clientId, ofWallet, createdAt } = job
-  if (!ofWallet) return stepsOfJob(store, job, at)
-  return endOlderGrants({ store, announceEnded }, { ...ofWallet, clientId: clientId || undefined, at, since: createdAt })
+  if (!ofWallet) return stepsOfJob(store, job, now)
+  return endOlderGrants({ store, announceEnded }, { ...ofWallet, clientId: clientId || undefined, now, since: createdAt })
 }
 
 /** Carries out the work of a job. Yields how many grants ended after each step. The caller may stop, and repeat the call. */
 export function stepsOfJob(
   store: Store,
   { kind, clientId, matching }: Pick<Job, 'kind' | 'clientId' | 'matching'>,
-  at: number,
+  now: () => number,
 ): AsyncGenerator<number> {
-  if (kind === 'end_matching_grants') return endMatching(store, matchingOf({ clientId, matching }), at)
+  if (kind === 'end_matching_grants') return endMatching(store, matchingOf({ clientId, matching }), now)
   return kind === 'delete_client'
-    ? deleteClient(store, clientId, at)
-    : endGrantsOfClient(store, clientId, { reason: 'operator', at })
+    ? deleteClient(store, clientId, now)
+    : endGrantsOfClient(store, clientId, { reason: 'operator', now })
 }
 
 /** For the audit trail. */

@@ -72,7 +72,7 @@ const kind: Kind<Client> = {
     const unended = await store.grants.countUnendedGrants({ clientId: step.before.id }, COUNTED_AT_MOST + 1)
     return { grantsEnded: { count: Math.min(unended, COUNTED_AT_MOST), isMore: unended > COUNTED_AT_MOST } }
   },
-  carryOut({ store }) {
+  carryOut({ store, service }) {
     // The names are read once, when the first client is created. To read them for each client would take minutes.
     let names: Promise<ReadonlySet<string>> | undefined
     return async (step, at, keepSecret) => {
@@ -89,7 +89,7 @@ const kind: Kind<Client> = {
           if (step.before.logo?.hash !== step.after.logo?.hash) await changeLogo(store, step.after.id, logoOf(step.entry.members))
           return 0
         case 'delete':
-          return remove(store, step.before, at)
+          return remove(store, step.before, service.now)
       }
     }
   },
@@ -215,10 +215,10 @@ async function change({ clients }: Store, { before, after }: Extract<Step<Client
   if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
 }
 
-async function remove(store: Store, before: Client, at: number): Promise<number> {
+async function remove(store: Store, before: Client, now: () => number): Promise<number> {
   const disabled = await store.clients.changeClient(before.id, (present) => {
     requireSame(clientMembers, before, present)
-    return { ...present, disabledAt: present.disabledAt ?? at }
+    return { ...present, disabledAt: present.disabledAt ?? now() }
   })
-  return disabled ? sumOf(deleteClient(store, disabled.id, at)) : 0
+  return disabled ? sumOf(deleteClient(store, disabled.id, now)) : 0
 }

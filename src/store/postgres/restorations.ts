@@ -18,7 +18,7 @@ type Ended = { table: 'grants' | 'sessions' | 'receipts'; key: readonly string[]
 type KeyRow = { key: Record<string, string>; living: boolean }
 
 /** Returns a function that reads a table in the order of its key, ends every active row, and returns how many rows it ended. */
-function endingAll(connection: Connection, { table, key, end, living }: Ended): (at: number) => Promise<number> {
+function endingAll(connection: Connection, { table, key, end, living }: Ended): (now: () => number) => Promise<number> {
   const columns = key.join(', ')
   const after = key.map((column) => `:${column}`).join(', ')
   const keyOfRow = key.map((column) => `'${column}', ${column}`).join(', ')
@@ -29,10 +29,11 @@ function endingAll(connection: Connection, { table, key, end, living }: Ended): 
     { table },
   )
   const endEach = prepareForEach(connection, changeOfRows({ table, key, set: end, condition: `${table}.${living} IS NULL` }))
-  return async (at) => {
+  return async (now) => {
     let ended = 0
     for (let last = Object.fromEntries(key.map((column) => [column, ''])); ; ) {
       const rows = await read(last)
+      const at = now()
       const unended = rows.filter((row) => row.living).map((row) => ({ ...row.key, at }))
       if (unended.length > 0) ended += (await endEach(unended)).length
       if (rows.length < PAGE) return ended
@@ -79,9 +80,9 @@ export function createRestorationStore(connection: Connection): RestorationStore
       const [row] = await read()
       return row ? restorationOf(row) : null
     },
-    async endEverything(at) {
+    async endEverything(now) {
       const instance = await connection.readInstance()
-      const ended = { grants: await endGrants(at), sessions: await endSessions(at), receipts: await withdrawReceipts(at) }
+      const ended = { grants: await endGrants(now), sessions: await endSessions(now), receipts: await withdrawReceipts(now) }
       await connection.confirm(instance)
       return ended
     },

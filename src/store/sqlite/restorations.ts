@@ -26,7 +26,7 @@ export function createRestorationStore(connection: Connection): RestorationStore
   }
 
   /** Goes through a table by its primary key, so that each row is read once. Returns how many rows ended. */
-  async function endAll(table: keyof typeof everything, at: number): Promise<number> {
+  async function endAll(table: keyof typeof everything, now: () => number): Promise<number> {
     const { keys, end, living } = everything[table]
     const [key, marks] = [`(${keys.join(', ')})`, `(${keys.map(() => '?').join(', ')})`]
     const next = connection.prepareWrite(
@@ -36,6 +36,7 @@ export function createRestorationStore(connection: Connection): RestorationStore
     const endBatch = (after: string[]) =>
       connection.write(() => {
         const rows = next.all(...after).map((row) => Object.values(row) as string[])
+        const at = now()
         const changes = rows.map((row) => Number(endOne.run(at, ...row).changes))
         return { ended: changes.reduce((sum, each) => sum + each, 0), last: rows.at(BATCH - 1) }
       })
@@ -55,11 +56,11 @@ export function createRestorationStore(connection: Connection): RestorationStore
         const row = read.get()
         return row ? restorationOf(row as RestorationRow) : null
       }),
-    async endEverything(at) {
+    async endEverything(now) {
       return {
-        grants: await endAll('grants', at),
-        sessions: await endAll('sessions', at),
-        receipts: await endAll('receipts', at),
+        grants: await endAll('grants', now),
+        sessions: await endAll('sessions', now),
+        receipts: await endAll('receipts', now),
       }
     },
     findShortened: prepareSearch(connection),

@@ -50,7 +50,7 @@ async function backUpAndChange(app: App, machine: ReturnType<typeof machineIn>, 
   await walk.revoke(client, revoked.refresh_token)
   const successor = (await walk.refresh(client, rotated.refresh_token)).json() as typeof rotated
   await grantor.store.clients.replaceClient({ ...disabled, disabledAt: grantor.clock.now() })
-  await sumOf(endGrantsOfClient(grantor.store, disabled.id, { reason: 'operator', at: grantor.clock.now() }))
+  await sumOf(endGrantsOfClient(grantor.store, disabled.id, { reason: 'operator', now: grantor.clock.now }))
   await rotateKey(keepingOf(grantor), 'mac', 0)
   await grantor.noticeChanges()
   const later = await app.freshTokens()

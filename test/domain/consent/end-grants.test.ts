@@ -49,7 +49,7 @@ test("Ending a wallet's grants raises its epoch, withdraws its receipts, raises 
     },
   }
   await store.receipts.insertReceipt(someReceipt({ wallet }), 0)
-  expect(await endGrantsOfWallet(recording, wallet, undefined, NOW)).toBe(2)
+  expect(await endGrantsOfWallet(recording, wallet, undefined, () => NOW)).toBe(2)
   expect(order).toEqual(['epoch', 'receipts', 'epoch', 'grants'])
   expect([await stateOf(store, one.id), await stateOf(store, two.id), await stateOf(store, bystander.id)]).toEqual([
     'operator',
@@ -63,9 +63,9 @@ test("Ending a wallet's grants for one client does not end its other grants", as
   const [store] = await openTwoNodes()
   const wallet = someWallet()
   const [one, other] = [await livingGrant(store, { wallet }), await livingGrant(store, { wallet })]
-  expect(await endGrantsOfWallet(store, wallet, one.clientId, NOW)).toBe(1)
+  expect(await endGrantsOfWallet(store, wallet, one.clientId, () => NOW)).toBe(1)
   expect([await stateOf(store, one.id), await stateOf(store, other.id)]).toEqual(['operator', 'living'])
-  expect(await endGrantsOfWallet(store, wallet, '', NOW), 'a client without a name is no wildcard').toBe(0)
+  expect(await endGrantsOfWallet(store, wallet, '', () => NOW), 'a client without a name is no wildcard').toBe(0)
   expect(await stateOf(store, other.id)).toBe('living')
 })
 
@@ -97,7 +97,7 @@ test('Deleting a client first disables it, then ends its grants, and then remove
       },
     },
   }
-  expect(await sumOf(deleteClient(recording, client.id, NOW))).toBe(1)
+  expect(await sumOf(deleteClient(recording, client.id, () => NOW))).toBe(1)
   expect(seen, 'disabled while its grants end').toEqual([NOW])
   expect(await other.clients.readClient(client.id)).toBeNull()
   expect([await stateOf(store, grant.id), await stateOf(store, bystander.id)]).toEqual(['client_deleted', 'living'])
@@ -109,10 +109,10 @@ test('An interrupted deletion of a client is completed by repeating it', async (
   await store.clients.insertClient(client)
   const grant = await livingGrant(store, { clientId: client.id })
   const failing: Store = { ...store, grants: { ...store.grants, endGrants: () => Promise.reject(new Error('broken off')) } }
-  await expect(sumOf(deleteClient(failing, client.id, NOW))).rejects.toThrow('broken off')
+  await expect(sumOf(deleteClient(failing, client.id, () => NOW))).rejects.toThrow('broken off')
   const half = await store.clients.readClient(client.id)
   expect(half?.disabledAt).toBe(NOW)
-  expect(await sumOf(deleteClient(store, client.id, NOW + 5))).toBe(1)
+  expect(await sumOf(deleteClient(store, client.id, () => NOW + 5))).toBe(1)
   expect(await stateOf(store, grant.id)).toBe('client_deleted')
 })
 
@@ -177,7 +177,7 @@ async function exchange(deps: Deps, code: string): Promise<string> {
 test('A code that was issued before its wallet ended its grants is refused, and one that is issued afterwards is redeemed', async () => {
   const wallet = someWallet()
   const before = codeOf(wallet, 0)
-  await endGrantsOfWallet(node, wallet, undefined, grantor.clock.now())
+  await endGrantsOfWallet(node, wallet, undefined, grantor.clock.now)
   expect(await exchange(grantor.deps, before)).toBe('ended_since_code')
   expect(await exchange(grantor.deps, codeOf(wallet, await node.wallets.readEpoch(wallet)))).toBe('tokens')
   const reasons = (await node.grants.listGrants({ wallet, limit: 10 })).map(({ endReason }) => endReason)
@@ -196,7 +196,7 @@ test("If fifty redemptions run while the wallet's grants are ended, on two nodes
     await new Promise((resolve) => setImmediate(resolve))
     const [outcomes] = await Promise.all([
       Promise.all(redemptions),
-      endGrantsOfWallet(round % 2 === 0 ? node : grantor.store, wallet, undefined, grantor.clock.now()),
+      endGrantsOfWallet(round % 2 === 0 ? node : grantor.store, wallet, undefined, grantor.clock.now),
     ])
     expect(await node.grants.listUnendedGrants({ wallet, limit: 100 })).toEqual([])
     expect(outcomes).toHaveLength(50)
@@ -216,7 +216,7 @@ test('The job that ends the older grants of a wallet notifies the clients of ses
   const newer = await livingGrant(store, { wallet, sessionHash: living.hash, epoch })
   const announced: unknown[] = []
   const deps = { store, announceEnded: (each: unknown) => void announced.push(each) }
-  const job = { wallet, epoch, reason: 'user', at: NOW, since: NOW } as const
+  const job = { wallet, epoch, reason: 'user', now: () => NOW, since: NOW } as const
   expect(await sumOf(endOlderGrants(deps, job))).toBe(2)
   expect(announced).toEqual([{ wallet, clients: [{ clientId: older.clientId, sessionHash: ended.hash }] }])
   expect(await Promise.all([older, ofLiving, newer].map(({ id }) => stateOf(store, id)))).toEqual(['user', 'user', 'living'])

@@ -42,7 +42,7 @@ const ENDINGS = {
   'its session': [4, (session: Session) => endSessionOf(nodes.node, session, sessionHandle(session.hash))],
   'the wallet’s grants by the operator': [
     6,
-    (session: Session) => endGrantsOfWallet(nodes.node.store, session.wallet, signed.id, nodes.node.now()),
+    (session: Session) => endGrantsOfWallet(nodes.node.store, session.wallet, signed.id, nodes.node.now),
   ],
 } as const satisfies Record<string, [number, (session: Session) => Promise<unknown>]>
 

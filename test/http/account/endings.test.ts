@@ -97,7 +97,7 @@ describe('Logins during an ending', () => {
     ['everything is ended', () => endEverything(new Walk(app.grantor))],
     [
       'the operator ends what the wallet allowed',
-      () => endGrantsOfWallet(app.grantor.store, testWallet(0).address as Address, undefined, app.grantor.clock.now()),
+      () => endGrantsOfWallet(app.grantor.store, testWallet(0).address as Address, undefined, app.grantor.clock.now),
     ],
   ])(
     'A login starts no session, gives no code and has its receipt withdrawn if %s between its proof and its return',
@@ -201,13 +201,13 @@ describe('Ending everything', () => {
 test('When the operator ends a wallet’s grants at one client or at all clients, the consents are withdrawn too', async () => {
   const secondClient = await signedClient(app.grantor)
   await app.walk.signIn(requestOf(secondClient))
-  const [wallet, at] = [app.walk.wallet.address as Address, app.grantor.clock.now()]
-  await endGrantsOfWallet(app.grantor.store, wallet, app.client.id, at)
+  const [wallet, { now }] = [app.walk.wallet.address as Address, app.grantor.clock]
+  await endGrantsOfWallet(app.grantor.store, wallet, app.client.id, now)
   await expectEnded(tokens, app.client, 'operator')
   expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('login')
   expect(outcomeOf(await app.walk.authorize(requestOf(secondClient)))).toBe('code')
   await expectActive(otherTokens, other)
-  await endGrantsOfWallet(app.grantor.store, wallet, undefined, at)
+  await endGrantsOfWallet(app.grantor.store, wallet, undefined, now)
   expect(outcomeOf(await app.walk.authorize(requestOf(secondClient)))).toBe('login')
   expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)
   expect(await app.isActive(otherTokens.access_token, other)).toBe(false)

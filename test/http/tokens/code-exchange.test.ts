@@ -149,7 +149,7 @@ describe('Changes between the issue of a code and its exchange', () => {
   test('A code is refused if the wallet’s grants at the client were ended after its issue, and no valid grant remains', async () => {
     const code = await app.freshCode()
     const [before] = [(await grants()).length]
-    await endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], app.client.id, app.grantor.clock.now())
+    await endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], app.client.id, app.grantor.clock.now)
     expectRefusal(await app.walk.exchange(app.client, code), 'invalid_grant')
     const after = await grants()
     expect(after).toHaveLength(before + 1)
@@ -159,7 +159,7 @@ describe('Changes between the issue of a code and its exchange', () => {
 
   test('A code is refused if the wallet’s grants at another client were ended after its issue', async () => {
     const code = await app.freshCode()
-    await endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], other.id, app.grantor.clock.now())
+    await endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], other.id, app.grantor.clock.now)
     expectRefusal(await app.walk.exchange(app.client, code), 'invalid_grant')
   })
 
@@ -169,10 +169,10 @@ describe('Changes between the issue of a code and its exchange', () => {
       const code = await app.freshCode()
       const [answer] = await Promise.all([
         app.walk.exchange(app.client, code),
-        ...Array.from({ length: 3 }, () => endGrantsOfWallet(app.grantor.store, wallet, undefined, app.grantor.clock.now())),
+        ...Array.from({ length: 3 }, () => endGrantsOfWallet(app.grantor.store, wallet, undefined, app.grantor.clock.now)),
       ])
       if (answer.status !== 200) expectRefusal(answer, 'invalid_grant')
-      await endGrantsOfWallet(app.grantor.store, wallet, undefined, app.grantor.clock.now())
+      await endGrantsOfWallet(app.grantor.store, wallet, undefined, app.grantor.clock.now)
       expect((await grants()).filter(({ endedAt }) => endedAt === null)).toEqual([])
     }
   })

@@ -96,9 +96,9 @@ test('A code whose exchange got 503 is refused if the wallet ends any app before
   for (const ended of [first.client.id, publicClient.id]) {
     const code = await first.freshCode()
     await expectFailedExchange(() => first.walk.exchange(first.client, code))
-    await endGrantsOfWallet(store, wallet, ended, clock.now())
+    await endGrantsOfWallet(store, wallet, ended, clock.now)
     expectRefusal(await second.walk.exchange(second.client, code), 'invalid_grant')
-    await endGrantsOfWallet(store, wallet, first.client.id, clock.now())
+    await endGrantsOfWallet(store, wallet, first.client.id, clock.now)
     expect(await store.grants.listUnendedGrants({ wallet, clientId: first.client.id, limit: 1 })).toEqual([])
   }
 })

@@ -133,11 +133,11 @@ describe('Tokens of ended grants', () => {
     [
       'the operator ends all grants of the wallet',
       async () =>
-        endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], undefined, app.grantor.clock.now()),
+        endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], undefined, app.grantor.clock.now),
     ],
     [
       'the operator ends all grants of the client',
-      async () => sumOf(endGrantsOfClient(app.grantor.store, app.client.id, { reason: 'operator', at: app.grantor.clock.now() })),
+      async () => sumOf(endGrantsOfClient(app.grantor.store, app.client.id, { reason: 'operator', now: app.grantor.clock.now })),
     ],
   ]
   test.each(endings)('Every access token of a grant is inactive for every caller once %s', async (_what, end) => {

@@ -106,7 +106,7 @@ export function codesContract(subject: Subject): void {
     for (let round = 0; round < 10; round++) {
       const code = newGrant()
       const redeem = (store: Store) => store.grants.redeemCode(code, randomUUID(), NOW)
-      const end = (store: Store) => endGrantsOfWallet(store, code.wallet, undefined, NOW)
+      const end = (store: Store) => endGrantsOfWallet(store, code.wallet, undefined, () => NOW)
       await race(subject(), 6, async (store, index) => void (await (index < 3 ? redeem(store) : end(store))))
       expect((await subject().nodes[0].grants.readGrant(code.id))?.endedAt).toBe(NOW)
     }

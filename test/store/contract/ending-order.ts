@@ -86,7 +86,7 @@ const ENDINGS: Record<string, (store: Store) => Promise<string[]>> = {
   },
   async 'everything, after a restoration'(store) {
     const grant = await livingGrant(store)
-    await store.restorations.endEverything(NOW)
+    await store.restorations.endEverything(() => NOW)
     return [grant.id]
   },
   async 'a client that was disabled'(store) {

@@ -58,7 +58,7 @@ export function receiptsContract(subject: Subject): void {
       const receipt = someReceipt()
       const [outcomes] = await Promise.all([
         race(subject(), 4, (store, index) => store.receipts.insertReceipt({ ...receipt, id: `${round} ${index}` }, 0)),
-        endGrantsOfWallet(subject().nodes[round % 2 === 0 ? 0 : 1], receipt.wallet, undefined, NOW),
+        endGrantsOfWallet(subject().nodes[round % 2 === 0 ? 0 : 1], receipt.wallet, undefined, () => NOW),
       ])
       expect(await subject().nodes[0].receipts.listReceipts(receipt.wallet, { limit: 50 })).toEqual([])
       for (const outcome of outcomes) expect(['inserted', 'ended']).toContain(outcome)

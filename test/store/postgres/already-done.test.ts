@@ -183,7 +183,7 @@ const CASES: Case[] = [
     what: 'the ending of all grants of a client',
     async prepare(store) {
       const { clientId } = await livingGrant(store)
-      const end = (store: Store) => sumOf(endGrantsOfClient(store, clientId, { reason: 'operator', at: NOW }))
+      const end = (store: Store) => sumOf(endGrantsOfClient(store, clientId, { reason: 'operator', now: () => NOW }))
       await end(store)
       return end
     },

@@ -125,7 +125,7 @@ const KINDS = [
       const grants = await Promise.all(Array.from({ length: 50 }, () => livingGrant(store)))
       return {
         lock: `SELECT 1 FROM grants WHERE id = '${grants[20]?.id}' FOR UPDATE`,
-        end: async () => (await store.restorations.endEverything(NOW)).grants,
+        end: async () => (await store.restorations.endEverything(() => NOW)).grants,
         living: 'SELECT count(*)::integer AS living FROM grants WHERE ended_at IS NULL',
       }
     },

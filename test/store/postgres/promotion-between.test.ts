@@ -67,7 +67,7 @@ test('An ending that found nothing left is not acknowledged if a standby was pro
     if (pages === 2) await takeOver(store)
     return page
   }
-  const end = (store: Store) => sumOf(endGrantsOfClient(store, grant.clientId, { reason: 'operator', at: NOW }))
+  const end = (store: Store) => sumOf(endGrantsOfClient(store, grant.clientId, { reason: 'operator', now: () => NOW }))
   await expect(end({ ...store, grants: { ...store.grants, listGrants: listing } })).rejects.toThrow(StoreUnavailable)
   expect(pages).toBe(2)
   expect(await end(store)).toBe(1)
