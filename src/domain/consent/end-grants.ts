@@ -295,11 +295,7 @@ export async function endOneGrant(
  * The second pass ends the grants of codes that were issued before the first pass and redeemed behind it: on SQLite the list is sorted by
  * id, and the id of a grant is as old as the code.
  */
-export async function* endGrantsOfClient(
-  store: Store,
-  clientId: string,
-  ending: GrantsEnding,
-): AsyncGenerator<number> {
+export async function* endGrantsOfClient(store: Store, clientId: string, ending: GrantsEnding): AsyncGenerator<number> {
   const confirm = await store.startReading()
   for (const _ of ['first pass', 'second pass']) {
     const unended = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, unended: true, order: 'oldest', ...page }))
