@@ -91,6 +91,8 @@ class State {
   ticks: Tick[] = []
   begin: Omit<Tick, 'added'> = { until: 0, seenBy: 0 }
   place: EndingPlace | null = null
+  /** The last scan stopped before its last page. */
+  isScanOpen = false
   /** entries of a read that is not complete */
   pending: Added[] = []
   until = 0
@@ -297,7 +299,7 @@ export class EndingFeed {
       this.#state = null
     }
     this.#refuseIfTooLarge(clock())
-    const state = await this.#readStore(clock())
+    const state = await this.#readStore()
     await this.#renewExchanges(state)
     const isFirst = state.until === 0
     state.until = Math.max(begunAt, state.until + 1)
@@ -310,11 +312,21 @@ export class EndingFeed {
     return { state, tick }
   }
 
-  async #readStore(at: number): Promise<State> {
-    const { store, settings } = this.#parts
+  /**
+   * Reads the endings since the last read. The pages that an interrupted scan has left are as old as the beginning of that scan, and can lack what was
+   * committed since. So another scan follows them.
+   */
+  async #readStore(): Promise<State> {
+    const state = this.#state
+    return this.#scan(state?.isScanOpen ? await this.#scan(state) : state)
+  }
+
+  async #scan(before: State | null): Promise<State> {
+    const { store, settings, clock } = this.#parts
     const within = settings.lifetimes.longest.accessToken + SLACK
-    let state = this.#state
+    let state = before
     for (;;) {
+      const at = clock()
       const read = await store.endings.readEndings(state?.place ?? null, { within, limit: ROWS_AT_ONCE, at: Math.floor(at) })
       if (state?.place && state.place.instance !== read.place.instance) {
         state = null
@@ -323,6 +335,7 @@ export class EndingFeed {
       state ??= new State(read.place.instance, this.#clockSetAt)
       for (const ending of read.endings) this.#add(state, ending, at)
       state.place = read.place
+      state.isScanOpen = read.hasMore
       if (!read.hasMore) return state
       if (state.entries > ENTRIES_AT_MOST) {
         // What was read is kept, so that the next read begins after it.
