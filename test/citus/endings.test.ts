@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { ChainWriter } from '../../src/domain/audit/chain.ts'
 import { newEntry } from '../../src/domain/audit/entry.ts'
-import { endGrantsOfClient, endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
+import { endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
+import { endMatching } from '../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
@@ -55,7 +56,7 @@ test('An ending is acknowledged only if every grant has ended, also while connec
     const end =
       round % 2 === 0
         ? () => endGrantsOfWallet(store, wallet, clientId, () => NOW)
-        : () => sumOf(endGrantsOfClient(store, clientId, { reason: 'client_deleted', now: () => NOW }))
+        : () => sumOf(endMatching(store, { clientId }, { reason: 'client_deleted', now: () => NOW }))
     for (let cuts = random.below(4); cuts > 0; cuts--) random.pick(proxies).cutNext(random.pick(['before', 'after']))
     const outcome = await end().then(
       () => 'acknowledged',

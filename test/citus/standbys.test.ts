@@ -1,6 +1,6 @@
 /** Machines of a Citus cluster with synchronous standbys: what was found done is acknowledged once the standby of its machine has it. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'
+import { endMatching } from '../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
@@ -57,7 +57,8 @@ test('What is found already done in a row is acknowledged only once the synchron
       end: () => outcomeOf(() => store.grants.endGrant(ended.id, 'revoked', NOW)),
       refresh: () => outcomeOf(async () => (await store.grants.rotateRefreshToken(rotation)).kind),
       // Reads every machine: the ended grant is on none of the pages.
-      endAll: () => outcomeOf(() => sumOf(endGrantsOfClient(store, ended.clientId, { reason: 'operator', now: () => NOW }))),
+      endAll: () =>
+        outcomeOf(() => sumOf(endMatching(store, { clientId: ended.clientId }, { reason: 'operator', now: () => NOW }))),
     }
   }
   const [there, elsewhere] = [await repeats(waiting), await repeats(free)]

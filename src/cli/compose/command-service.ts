@@ -96,7 +96,7 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
     record: async (_actor, act) => record({ ...act, at: now() }),
     async startJob(job) {
       const at = now()
-      const grantsEnded = await sumOf(stepsOfJob(store, job, now))
+      const grantsEnded = await sumOf(stepsOfJob(store, { ...job, createdAt: at }, now))
       return { ...job, id: '', ofWallet: null, createdAt: at, grantsEnded, doneAt: now() }
     },
     endGrantsOfWallet: async ({ wallet, clientId }) => ({

@@ -16,6 +16,7 @@ import { pagesOf, selected, sumOf } from '../model/pages.ts'
 import type { EndReason, Grant, Job, Receipt, Session } from '../model/records.ts'
 import { LATE_BY_AT_MOST, type RequestStore } from '../model/request-store.ts'
 import type { Store } from '../model/store.ts'
+import { endMatching } from './end-matching.ts'
 
 /**
  * Ends sessions or receipts of a wallet between two raises of the wallet's epoch.
@@ -289,27 +290,11 @@ export async function endOneGrant(
 }
 
 /**
- * Ends all grants of a client, oldest first, so that grants that are created meanwhile end too. Yields how many grants ended after each
- * page, so that the caller can report the progress and stop.
- *
- * The second pass ends the grants of codes that were issued before the first pass and redeemed behind it: on SQLite the list is sorted by
- * id, and the id of a grant is as old as the code.
- */
-export async function* endGrantsOfClient(store: Store, clientId: string, ending: GrantsEnding): AsyncGenerator<number> {
-  const confirm = await store.startReading()
-  for (const _ of ['first pass', 'second pass']) {
-    const unended = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, unended: true, order: 'oldest', ...page }))
-    yield* endPages(store, unended, ending)
-  }
-  await confirm()
-}
-
-/**
  * Deletes a client permanently. The client is disabled first, so from then on no code can be redeemed and no token refreshed. Yields how
  * many grants ended after each page. If the caller stops, the client stays disabled, and the call can be repeated.
  */
 export async function* deleteClient(store: Store, clientId: string, now: () => number): AsyncGenerator<number> {
   await store.clients.changeClient(clientId, (present) => ({ ...present, disabledAt: present.disabledAt ?? now() }))
-  yield* endGrantsOfClient(store, clientId, { reason: 'client_deleted', now })
+  yield* endMatching(store, { clientId }, { reason: 'client_deleted', now })
   await store.clients.deleteClient(clientId)
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Address } from '../../wallet/address.ts'
 import { PAGE } from '../model/pages.ts'
-import type { Grant } from '../model/records.ts'
+import type { EndReason, Grant } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 
 /** Several conditions must all hold. */
@@ -38,10 +38,15 @@ export async function countMatching(
 }
 
 /**
- * Ends the grants, oldest first. Yields how many grants ended after each step, also 0 after a page without one, so that the caller can stop. The
- * second pass ends the grants of codes that were issued before the first pass and redeemed behind it.
+ * Ends the grants, oldest first, so that grants that are created meanwhile end too if they match. Yields how many grants ended after each step, also 0
+ * after a page without one, so that the caller can report the progress and stop. The second pass ends the grants of codes that were issued before the
+ * first pass and redeemed behind it: on SQLite the list of a client is sorted by id, and the id of a grant is as old as its code.
  */
-export async function* endMatching(store: Store, matching: GrantsMatching, now: () => number): AsyncGenerator<number> {
+export async function* endMatching(
+  store: Store,
+  matching: GrantsMatching,
+  { reason, now }: { reason: EndReason; now: () => number },
+): AsyncGenerator<number> {
   const confirm = await store.startReading()
   for (const _ of ['first pass', 'second pass']) {
     for await (const page of unendedPages(store, matching)) {
@@ -49,7 +54,7 @@ export async function* endMatching(store: Store, matching: GrantsMatching, now: 
       if (ids.length === 0) yield 0
       for (let start = 0; start < ids.length; start += PAGE) {
         const some = ids.slice(start, start + PAGE)
-        yield (await store.grants.endGrants(some, { reason: 'operator', at: now(), attemptId: randomUUID() })).length
+        yield (await store.grants.endGrants(some, { reason, at: now(), attemptId: randomUUID() })).length
       }
     }
   }

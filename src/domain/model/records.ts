@@ -141,8 +141,9 @@ export type Job = {
   /** the id of the operator; the address of the wallet if its user started the job */
   startedBy: string
   createdAt: number
-  /** how often the same job was started again while it was under way; absent if never */
+  /** how often the same job was started again while it was under way, and when it was the last time; absent if never */
   startedAgain?: number | undefined
+  confirmedAt?: number | undefined
   /** the grants that were ended so far */
   grantsEnded: number
   /** when the work was done; null before */

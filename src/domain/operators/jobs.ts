@@ -7,10 +7,11 @@
  * one does not read it, and would otherwise end all grants of the client.
  */
 import { randomUUID } from 'node:crypto'
-import { deleteClient, endGrantsOfClient, endOlderGrants } from '../consent/end-grants.ts'
+import { deleteClient, endOlderGrants } from '../consent/end-grants.ts'
 import { endMatching, type GrantsMatching } from '../consent/end-matching.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Job } from '../model/records.ts'
+import { LATE_BY_AT_MOST } from '../model/request-store.ts'
 import type { Store } from '../model/store.ts'
 
 /** The list keeps this many jobs. Then each new job replaces the oldest one that is done. */
@@ -28,8 +29,8 @@ export type NewJob = Pick<Job, 'clientId' | 'startedBy' | 'matching'> & {
 }
 
 /**
- * Stores a job. A job of the same kind for the same client that is under way is returned instead, and is carried out once more: it may have passed
- * the grants of the meantime. Null if too many are under way.
+ * Stores a job. A job of the same kind for the same client that is under way is returned instead, and is carried out once more for the grants of the
+ * meantime. Null if too many are under way.
  */
 export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: number): Promise<Job | null> {
   const added: Job = { ...job, ofWallet: null, id: randomUUID(), createdAt: at, grantsEnded: 0, doneAt: null }
@@ -43,7 +44,7 @@ export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: n
       result = isFull(list, jobs) ? null : added
       return result ? [...withoutOldest(jobs), added] : jobs
     }
-    const again = { ...present, startedAgain: (present.startedAgain ?? 0) + 1 }
+    const again = { ...present, startedAgain: (present.startedAgain ?? 0) + 1, confirmedAt: at }
     result = again
     return jobs.map((each) => (each === present ? again : each))
   })
@@ -174,16 +175,27 @@ function stepsOf({ store, announceEnded, now }: Work, job: Job): AsyncGenerator<
   return endOlderGrants({ store, announceEnded }, { ...ofWallet, clientId: clientId || undefined, now, since: createdAt })
 }
 
-/** Carries out the work of a job. Yields how many grants ended after each step. The caller may stop, and repeat the call. */
+/**
+ * Carries out the work of a job. Yields how many grants ended after each step. The caller may stop, and repeat the call.
+ *
+ * An operator confirms the ending of the grants that exist. A grant that a user allows later stays, however long the job takes. Only the deletion of a
+ * client, which is disabled, ends all of its grants.
+ */
 export function stepsOfJob(
   store: Store,
-  { kind, clientId, matching }: Pick<Job, 'kind' | 'clientId' | 'matching'>,
+  job: Pick<Job, 'kind' | 'clientId' | 'matching' | 'createdAt' | 'confirmedAt'>,
   now: () => number,
 ): AsyncGenerator<number> {
-  if (kind === 'end_matching_grants') return endMatching(store, matchingOf({ clientId, matching }), now)
-  return kind === 'delete_client'
-    ? deleteClient(store, clientId, now)
-    : endGrantsOfClient(store, clientId, { reason: 'operator', now })
+  const { kind, clientId } = job
+  if (kind === 'delete_client') return deleteClient(store, clientId, now)
+  const matching = kind === 'end_matching_grants' ? matchingOf(job) : { clientId }
+  const createdBefore = Math.min(matching.createdBefore ?? Number.POSITIVE_INFINITY, endOfConfirmed(job))
+  return endMatching(store, { ...matching, createdBefore }, { reason: 'operator', now })
+}
+
+/** Every grant that existed at the confirmation was created before this second. Its time can be later than that of the job. */
+function endOfConfirmed({ createdAt, confirmedAt = createdAt }: Pick<Job, 'createdAt' | 'confirmedAt'>): number {
+  return confirmedAt + LATE_BY_AT_MOST + 1
 }
 
 /** For the audit trail. */

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
+import { endMatching } from '../../../src/domain/consent/end-matching.ts'
 import { rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
@@ -50,7 +50,7 @@ async function backUpAndChange(app: App, machine: ReturnType<typeof machineIn>, 
   await walk.revoke(client, revoked.refresh_token)
   const successor = (await walk.refresh(client, rotated.refresh_token)).json() as typeof rotated
   await grantor.store.clients.replaceClient({ ...disabled, disabledAt: grantor.clock.now() })
-  await sumOf(endGrantsOfClient(grantor.store, disabled.id, { reason: 'operator', now: grantor.clock.now }))
+  await sumOf(endMatching(grantor.store, { clientId: disabled.id }, { reason: 'operator', now: grantor.clock.now }))
   await rotateKey(keepingOf(grantor), 'mac', 0)
   await grantor.noticeChanges()
   const later = await app.freshTokens()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endGrantsOfClient, endGrantsOfWallet, endOneGrant } from '../../../src/domain/consent/end-grants.ts'
+import { endGrantsOfWallet, endOneGrant } from '../../../src/domain/consent/end-grants.ts'
+import { endMatching } from '../../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Grant } from '../../../src/domain/model/records.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../../support/app.ts'
@@ -137,7 +138,8 @@ describe('Tokens of ended grants', () => {
     ],
     [
       'the operator ends all grants of the client',
-      async () => sumOf(endGrantsOfClient(app.grantor.store, app.client.id, { reason: 'operator', now: app.grantor.clock.now })),
+      async () =>
+        sumOf(endMatching(app.grantor.store, { clientId: app.client.id }, { reason: 'operator', now: app.grantor.clock.now })),
     ],
   ]
   test.each(endings)('Every access token of a grant is inactive for every caller once %s', async (_what, end) => {

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { endDeclined, endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
+import { endDeclined } from '../../../src/domain/consent/end-grants.ts'
+import { endMatching } from '../../../src/domain/consent/end-matching.ts'
 import { confirmEnded, hashSessionId } from '../../../src/domain/consent/session.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
@@ -183,7 +184,7 @@ const CASES: Case[] = [
     what: 'the ending of all grants of a client',
     async prepare(store) {
       const { clientId } = await livingGrant(store)
-      const end = (store: Store) => sumOf(endGrantsOfClient(store, clientId, { reason: 'operator', now: () => NOW }))
+      const end = (store: Store) => sumOf(endMatching(store, { clientId }, { reason: 'operator', now: () => NOW }))
       await end(store)
       return end
     },

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
+import { endMatching } from '../../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
@@ -67,7 +67,7 @@ test('An ending that found nothing left is not acknowledged if a standby was pro
     if (pages === 2) await takeOver(store)
     return page
   }
-  const end = (store: Store) => sumOf(endGrantsOfClient(store, grant.clientId, { reason: 'operator', now: () => NOW }))
+  const end = (store: Store) => sumOf(endMatching(store, { clientId: grant.clientId }, { reason: 'operator', now: () => NOW }))
   await expect(end({ ...store, grants: { ...store.grants, listGrants: listing } })).rejects.toThrow(StoreUnavailable)
   expect(pages).toBe(2)
   expect(await end(store)).toBe(1)
