@@ -93,6 +93,14 @@ const MODELS: readonly (readonly [Model, readonly Rule[]])[] = [
       { macro: 'WITHOUT_THE_TIME_BEFORE_THE_READ', property: 'incomplete' },
     ],
   ],
+  [feed('PAGES'), [{ macro: 'WITHOUT_A_SCAN_AFTER_AN_INTERRUPTED_ONE', property: 'incomplete' }]],
+  [
+    feed('JOB'),
+    [
+      { macro: 'WITHOUT_THE_TIME_OF_A_PAGE', property: 'accepted_after_ending' },
+      { macro: 'WITHOUT_THE_LIFETIME_OF_AN_ENTRY', property: 'accepted_after_ending' },
+    ],
+  ],
   [feed('FAILOVER'), []],
   [
     feed('READER'),

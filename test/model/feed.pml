@@ -1,26 +1,36 @@
 /*
  * The feed of endings on PostgreSQL: endings become visible in another order than that of their times, a node reads them, and a reader
- * decides about tokens. docs/evidence/model.md explains the model. scripts/test-model.ts runs it.
+ * decides about tokens. In the scene JOB, the feed on SQLite. docs/evidence/model.md explains the model. scripts/test-model.ts runs it.
  *
  * Each macro WITHOUT_… removes one rule. Each scene (SCENE_…) chooses the processes: all of them at once have too many states.
  */
 
-#ifdef SCENE_READER
-#define ENDINGS 1
-#else
+#if defined(SCENE_ORDER) || defined(SCENE_FAILOVER)
 #define ENDINGS 2
+#else
+#define ENDINGS 1
+#endif
+#if defined(SCENE_READER) || defined(SCENE_JOB)
+#define HAS_READER
+#endif
+#if defined(SCENE_READER) || defined(SCENE_FAILOVER)
+#define HAS_FAILOVER
 #endif
 /* From the beginning of a statement to its transaction id, at most: PostgreSQL ends a statement that waits longer. */
 #define BEGUN_BEFORE 1
-#ifdef SCENE_FAILOVER
+#if defined(SCENE_FAILOVER)
 #define READS_AT_MOST 2
 #define TIME_AT_MOST 2
+#elif defined(SCENE_JOB)
+#define TIME_AT_MOST 7
 #else
 #define READS_AT_MOST 3
 #define TIME_AT_MOST 3
 #endif
 /* How old the feed may be for a reader that decides with it. */
 #define LIMIT 1
+/* From the issue of an access token to its expiry. */
+#define LIFETIME 3
 
 byte now = 0;
 
@@ -35,6 +45,19 @@ bit isAcknowledged[ENDINGS];
 byte acknowledgedAt[ENDINGS];
 byte nextId = 1;
 bit hasFailedOver = 0;
+#ifdef SCENE_JOB
+/* The last access token of the grant that ends. */
+byte issuedAt = 0;
+#define MAY_BE_VALID (now < issuedAt + LIFETIME)
+#else
+#define MAY_BE_VALID true
+#endif
+#ifdef SCENE_PAGES
+bit isOnLastPage[ENDINGS];
+#define IS_ON(e, page) (isOnLastPage[e] == page)
+#else
+#define IS_ON(e, page) true
+#endif
 
 /* The node: the look before its last scan, and the marks. Every id from mark[t] on was assigned at the time t or later. */
 bit hasHistory = 0;
@@ -74,7 +97,7 @@ inline violate(property) {
 
 #define WAITS_TOO_LONG(e) (hasBegun[e] && id[e] == 0 && !isDead[e] && now >= begunAt[e] + BEGUN_BEFORE)
 
-#ifdef SCENE_READER
+#ifdef HAS_READER
 #define GOES_ON true
 #else
 #define GOES_ON (number < READS_AT_MOST)
@@ -94,13 +117,24 @@ proctype Clock() {
 /* The row has the time at which the statement began. The transaction may be held open for any time before its commit. */
 proctype Ending(byte e) {
   /* The endings are alike, so the first one begins first. After the last read nothing more is of interest. */
-  atomic { (e == 0 || hasBegun[0]) && GOES_ON -> hasBegun[e] = 1; begunAt[e] = now };
+  atomic {
+    (e == 0 || hasBegun[0]) && GOES_ON -> hasBegun[e] = 1;
+    begunAt[e] = now
+#ifdef SCENE_PAGES
+    ;
+    /* The rows of a page are in the order of time and id, and each table has pages of its own. So any ending can be on any page. */
+    if
+    :: isOnLastPage[e] = 0
+    :: isOnLastPage[e] = 1
+    fi
+#endif
+  };
   atomic { !isDead[e] && GOES_ON -> id[e] = nextId; nextId++ };
   atomic {
     !isDead[e] && GOES_ON -> isVisible[e] = 1;
     if
     :: true -> skip
-#ifndef SCENE_ORDER
+#ifdef HAS_FAILOVER
     /* The wait for the standby was cancelled. */
     :: !hasFailedOver -> isAlone[e] = 1
 #endif
@@ -198,17 +232,51 @@ inline beginScan() {
 }
 
 /* The statement fails on another server than that of the look. */
-inline scan() {
+inline scan(page) {
   d_step {
     isFailed = (lookInstance != hasFailedOver);
     e = 0;
     do
     :: e < ENDINGS ->
-      isFound[e] = (!isFailed && isVisible[e] && begunAt[e] >= begin && (isNew || !isInFeed[e]));
+      isFound[e] = isFound[e] || (!isFailed && IS_ON(e, page) && isVisible[e] && begunAt[e] >= begin && (isNew || !isInFeed[e]));
       e++
     :: e == ENDINGS -> break
     od;
     e = 0
+  }
+}
+
+/* The next scan begins after this look. */
+inline keepLook() {
+  d_step {
+    e = 0;
+    do
+    :: e < ENDINGS -> wasRunning[e] = isRunning[e]; isRunning[e] = 0; e++
+    :: e == ENDINGS -> break
+    od;
+    e = 0;
+    xmax = lookXmax;
+    hasHistory = 1;
+    instance = lookInstance;
+    t = 0;
+    do
+    :: t <= TIME_AT_MOST && isNew -> mark[t] = 0; t++
+    :: t > TIME_AT_MOST || !isNew -> break
+    od;
+    t = 0;
+    if
+#ifndef WITHOUT_THE_NEXT_ID
+    :: mark[lookAt] == 0 -> mark[lookAt] = lookNext
+#else
+    :: mark[lookAt] == 0 -> mark[lookAt] = lookXmax
+#endif
+    :: else -> skip
+    fi;
+    lookAt = 0;
+    lookNext = 0;
+    lookXmax = 0;
+    first = 0;
+    begin = 0
   }
 }
 
@@ -225,9 +293,7 @@ inline publish() {
     :: e < ENDINGS ->
       isAdded[e] = isFound[e];
       isInFeed[e] = (isInFeed[e] && !isNew) || isFound[e];
-      wasRunning[e] = isRunning[e];
       isFound[e] = 0;
-      isRunning[e] = 0;
       if
       :: isAcknowledged[e] && acknowledgedAt[e] < until && !isInFeed[e] && isOfPresentServer -> violate(incomplete)
       :: else -> skip
@@ -236,34 +302,13 @@ inline publish() {
     :: e == ENDINGS -> break
     od;
     e = 0;
-    xmax = lookXmax;
-    hasHistory = 1;
-    instance = lookInstance;
-    t = 0;
-    do
-    :: t <= TIME_AT_MOST && isNew -> mark[t] = 0; t++
-    :: t > TIME_AT_MOST || !isNew -> break
-    od;
-    t = 0;
     isNew = 0;
-    if
-#ifndef WITHOUT_THE_NEXT_ID
-    :: mark[lookAt] == 0 -> mark[lookAt] = lookNext
-#else
-    :: mark[lookAt] == 0 -> mark[lookAt] = lookXmax
-#endif
-    :: else -> skip
-    fi;
-    lookAt = 0;
-    lookNext = 0;
-    lookXmax = 0;
     lookInstance = 0;
-    readAt = 0;
-    first = 0;
-    begin = 0
+    readAt = 0
   }
 }
 
+#ifndef SCENE_JOB
 proctype Node() {
   byte e;
   byte t;
@@ -278,11 +323,28 @@ proctype Node() {
   bit isFound[ENDINGS];
   bit isFailed;
   bit isNew;
+#ifdef SCENE_PAGES
+  bit isOpen;
+  bit hasStopped;
+nextRead:
+#endif
   do
   :: number < READS_AT_MOST ->
     atomic { readAt = now };
+#ifdef SCENE_PAGES
+    /* The last page of a scan that stopped before it. */
+    if
+    :: isOpen -> scan(1); atomic { isOpen = 0; keepLook() }
+#ifdef WITHOUT_A_SCAN_AFTER_AN_INTERRUPTED_ONE
+      ;
+      publish();
+      goto nextRead
+#endif
+    :: else -> skip
+    fi;
+#endif
 #ifdef WITHOUT_THE_LOOK_BEFORE_THE_SCAN
-    atomic { lookXmax = xmax; lookInstance = hasFailedOver; beginScan(); scan() };
+    atomic { lookXmax = xmax; lookInstance = hasFailedOver; beginScan(); scan(0) };
     look();
 #else
     atomic {
@@ -293,19 +355,65 @@ proctype Node() {
 #endif
       beginScan()
     };
-    scan();
+    scan(0);
+#endif
+#ifdef SCENE_PAGES
+    if
+    :: !hasStopped -> atomic { hasStopped = 1; isOpen = 1; goto nextRead }
+    :: true -> scan(1)
+    fi;
 #endif
     if
     :: isFailed -> isFailed = 0; isNew = 0
     :: else ->
 #ifdef WITHOUT_THE_TIME_BEFORE_THE_READ
-      atomic { readAt = now; publish() }
+      atomic { readAt = now; keepLook(); publish() }
 #else
-      publish()
+      atomic { keepLook(); publish() }
 #endif
     fi
   od
 }
+#else
+/* The app gets an access token at any time until its grant ends. */
+proctype App() {
+  do
+  :: atomic { !isVisible[0] -> issuedAt = now }
+  od
+}
+
+/* A job of many pages. One of them ends the grant. */
+proctype Job() {
+  byte at;
+  atomic { at = now };
+  atomic {
+#ifndef WITHOUT_THE_TIME_OF_A_PAGE
+    at = now;
+#endif
+    begunAt[0] = at;
+    isVisible[0] = 1;
+    isAcknowledged[0] = 1;
+    acknowledgedAt[0] = now
+  }
+}
+
+/* Rows have the order of their commits, so each read returns every ending. An entry is forgotten one lifetime after the time of its ending. */
+proctype OrderedNode() {
+  do
+  :: d_step {
+      until = now;
+      hasFeed = 1;
+      isOfPresentServer = 1;
+#ifndef WITHOUT_THE_LIFETIME_OF_AN_ENTRY
+      isInFeed[0] = isVisible[0] && now <= begunAt[0] + LIFETIME;
+#else
+      isInFeed[0] = isVisible[0] && now <= begunAt[0] + LIMIT;
+#endif
+      isAdded[0] = isInFeed[0]
+    }
+  od
+}
+#endif
 
 /* Receives the last message, or misses it. Decides at any time about a token of each ending. */
 proctype Reader() {
@@ -343,7 +451,7 @@ proctype Reader() {
       do
       :: e < ENDINGS ->
         if
-        :: !isKnown[e] && isAcknowledged[e] && acknowledgedAt[e] + LIMIT < now -> violate(accepted_after_ending)
+        :: !isKnown[e] && isAcknowledged[e] && acknowledgedAt[e] + LIMIT < now && MAY_BE_VALID -> violate(accepted_after_ending)
         :: isKnown[e] && !isVisible[e] && knowsPresentServer -> violate(refused_without_ending)
         :: else -> skip
         fi;
@@ -358,16 +466,22 @@ proctype Reader() {
 init {
   atomic {
     run Clock();
+#ifdef HAS_FAILOVER
+    run Failover();
+#endif
+#ifdef HAS_READER
+    run Reader();
+#endif
+#ifdef SCENE_JOB
+    run App();
+    run Job();
+    run OrderedNode()
+#else
     run Ending(0);
 #if ENDINGS == 2
     run Ending(1);
 #endif
-#ifndef SCENE_ORDER
-    run Failover();
-#endif
-#ifdef SCENE_READER
-    run Reader();
-#endif
     run Node()
+#endif
   }
 }
