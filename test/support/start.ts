@@ -142,6 +142,8 @@ export type Grantor = {
   renewFeed(): Promise<void>
   /** the number of responses of the feed that have not ended */
   feedReaders(): number
+  /** the bytes that are in memory because readers of the feed have not received them */
+  heldForReaders(): number
   /** every row of every table of the SQLite file, when the audit trail has the lines of all events so far */
   rows(): Promise<Rows>
   /** notices changes of other processes at once, which the service otherwise does within a second */
@@ -346,6 +348,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     storeActivity: () => activity.store(),
     renewFeed: () => endings.feed.renew(),
     feedReaders: () => endings.readers.count,
+    heldForReaders: () => endings.feed.held.bytes,
     keepTrail,
     moveWaiting,
     webhooks,

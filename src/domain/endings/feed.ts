@@ -15,6 +15,8 @@ import { StoreUnavailable } from '../model/store-errors.ts'
 import { ENTRY_LENGTH, Entries } from './entries.ts'
 import { type FeedPlace, writeCursor } from './feed-cursor.ts'
 import { type Added, type EntryKind, type MessageFrame, partsOf, signingKeyIds, signMessage } from './feed-message.ts'
+import { HeldBytes } from './held-bytes.ts'
+import { type Snapshot, Snapshots } from './snapshots.ts'
 import { EVERYONE, exchangesOf, Visibility } from './visibility.ts'
 
 export type FeedParts = {
@@ -29,8 +31,8 @@ export type FeedParts = {
   note: (state: 'too_large' | 'in_bounds', entries: number) => void
 }
 
-/** The messages after a place, and the place after them. */
-export type Batch = { cursor: string; messages: readonly string[] }
+/** The messages after a place, and the place after them. `snapshot` is the one that messages are of. */
+export type Batch = { cursor: string; messages: readonly string[]; snapshot?: Pick<Snapshot, 'use'> }
 
 export type FeedFacts = {
   entries: number
@@ -66,16 +68,14 @@ const OTHER_NODE = 2000
 const WOKEN_AT_ONCE = 10
 /** Reads of the store between two reads of the exchanges that clients may make. */
 const EXCHANGES_EVERY = 10
-/** Milliseconds for which readers that come later get the same snapshot, and what followed. */
-const SNAPSHOTS_FOR = 5000
-const SNAPSHOTS_AT_MOST = 4
-const MESSAGES_AT_MOST = 1000
+/** Bytes of messages that readers at the same place share, until the next read of the store. */
+const SHARED_AT_MOST = 4 * 1024 * 1024
 
 /** One read of the store, in milliseconds. What was committed after `seenBy` is not in `added`. */
 type Tick = { until: number; seenBy: number; added: Added[] }
 
 /** Every ending up to the place, in `of` parts, without the first part: it has no ending and is signed for each reader. */
-type Snapshot = { name: string; place: FeedPlace; messages: readonly string[]; of: number }
+type SnapshotContent = { name: string; place: FeedPlace; of: number; snapshot: Snapshot }
 
 /**
  * With `isFirst`, the first message is signed now and for this reader only. With a nonce, which needs `isFirst`, this message repeats the nonce, and
@@ -102,7 +102,7 @@ class State {
   readonly widenedAt = new Map<string, number>()
   /** from a resource and the start of a message to the message, for the present `until` */
   readonly messages = new Map<string, string>()
-  readonly snapshots = new Map<string, { until: number; made: Promise<Snapshot> }>()
+  messageBytes = 0
 
   constructor(instance: string, startedAt: string) {
     this.feed = createHash('sha256').update(`${instance}\0${startedAt}`).digest('base64url').slice(0, 16)
@@ -116,7 +116,10 @@ class State {
 type Waiting = { resource: string; wake: () => void }
 
 export class EndingFeed {
+  /** what is held in memory for readers */
+  readonly held: HeldBytes
   readonly #parts: FeedParts
+  readonly #snapshots: Snapshots<SnapshotContent>
   readonly #node = randomBytes(6).toString('base64url')
   #state: State | null = null
   #renewing: Promise<void> | null = null
@@ -132,6 +135,8 @@ export class EndingFeed {
 
   constructor(parts: FeedParts) {
     this.#parts = parts
+    this.held = new HeldBytes(parts.clock)
+    this.#snapshots = new Snapshots(this.held)
   }
 
   facts(): FeedFacts {
@@ -153,6 +158,8 @@ export class EndingFeed {
 
   /** Reads the store if the feed has readers. To be called twice a second. */
   async renew(): Promise<void> {
+    this.held.dropOld()
+    this.#snapshots.dropUnused()
     if (this.#idle >= IDLE_AT_MOST) this.#state = null
     else await this.#renewOnce()
   }
@@ -164,12 +171,12 @@ export class EndingFeed {
   async read(resource: string, cursor: FeedPlace | null, opening: Opening): Promise<Batch> {
     const state = await this.#freshState()
     if (cursor && this.#canContinue(state, resource, cursor)) return this.#batchAfter(state, resource, cursor, opening)
-    const { name: snapshot, place, messages, of } = await this.#snapshot(state, resource)
+    const { name, place, of, snapshot } = await this.#snapshot(state, resource)
     const frame = { ...this.#frame(state, resource), until: place.until }
     const { nonce = null } = opening
-    const first = signMessage(this.#parts.keys, frame, { nonce, from: null, part: [1, of], snapshot, added: [] })
+    const first = signMessage(this.#parts.keys, frame, { nonce, from: null, part: [1, of], snapshot: name, added: [] })
     const after = this.#batchAfter(state, resource, place, { isFirst: false })
-    return { cursor: after.cursor, messages: [first, ...messages, ...after.messages] }
+    return { cursor: after.cursor, messages: [first, ...snapshot.messages, ...after.messages], snapshot }
   }
 
   /** What follows the place; no message if nothing was read since and there is no nonce. */
@@ -225,7 +232,9 @@ export class EndingFeed {
     const known = state.messages.get(name)
     if (known !== undefined) return known
     const message = this.#makeMessage(state, resource, place, null)
-    if (state.messages.size < MESSAGES_AT_MOST) state.messages.set(name, message)
+    if (state.messageBytes + message.length > SHARED_AT_MOST) return message
+    state.messages.set(name, message)
+    state.messageBytes += message.length
     return message
   }
 
@@ -242,28 +251,26 @@ export class EndingFeed {
    * Readers that come at about the same time share one snapshot, but not its first part: a reader computes from the `at` of this part by how
    * much the clocks differ.
    */
-  #snapshot(state: State, resource: string): Promise<Snapshot> {
-    const known = state.snapshots.get(resource)
-    if (known && state.until - known.until < SNAPSHOTS_FOR) return known.made
-    if (state.snapshots.size >= SNAPSHOTS_AT_MOST) state.snapshots.clear()
-    const made = this.#makeSnapshot(state, resource)
-    state.snapshots.set(resource, { until: state.until, made })
-    made.catch(() => state.snapshots.delete(resource))
-    return made
+  async #snapshot(state: State, resource: string): Promise<SnapshotContent> {
+    const name = `${state.feed} ${resource}`
+    const content = await this.#snapshots.get(name, (snapshot) => this.#makeSnapshot(state, resource, snapshot))
+    if (this.#canContinue(state, resource, content.place)) return content
+    this.#snapshots.forget(name)
+    throw new StoreUnavailable('the feed of endings has no longer what followed the snapshot')
   }
 
-  async #makeSnapshot(state: State, resource: string): Promise<Snapshot> {
+  async #makeSnapshot(state: State, resource: string, snapshot: Snapshot): Promise<SnapshotContent> {
     const frame = this.#frame(state, resource)
     const place = this.#placeIn(state)
     const name = randomBytes(12).toString('base64url')
     const { count, parts } = partsOf(state.kinds, (group) => state.visibility.sees(resource, group))
     const of = count + 1
-    const messages: string[] = []
+    let part = 2
     for (const added of parts) {
-      if (messages.length > 0) await this.#parts.nextTurn()
-      messages.push(signMessage(this.#parts.keys, frame, { from: null, part: [messages.length + 2, of], snapshot: name, added }))
+      if (part > 2) await this.#parts.nextTurn()
+      snapshot.add(signMessage(this.#parts.keys, frame, { from: null, part: [part++, of], snapshot: name, added }))
     }
-    return { name, place, messages, of }
+    return { name, place, of, snapshot }
   }
 
   #frame(state: State, resource: string): MessageFrame {
@@ -383,7 +390,7 @@ export class EndingFeed {
       const widened = state.visibility.allow(exchangesOf(await this.#parts.store.clients.listClients()))
       for (const reader of widened) {
         state.widenedAt.set(reader, state.until + 1)
-        state.snapshots.delete(reader)
+        this.#snapshots.forget(`${state.feed} ${reader}`)
       }
     } catch (error) {
       this.#mayExchangesHaveChanged = true
@@ -400,6 +407,7 @@ export class EndingFeed {
       logged -= oldest.added.length
     }
     state.messages.clear()
+    state.messageBytes = 0
   }
 
   /**

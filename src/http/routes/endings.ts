@@ -68,16 +68,18 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
       const wait = waitOf(parameters.wait)
       const nonce = nonceOf(parameters.nonce)
       const reader = openReader(service, client)
+      const { feed } = service.endings
       if (!namesMediaType(request.headers.accept, EVENT_STREAM)) {
-        const batch = await closing(reader, readWithin(service.endings, { resource, cursor, nonce }, wait))
-        return reply.headers(JSON_HEADERS).send(batch)
+        const batch = await closingAfterFailure(reader, readWithin(service.endings, { resource, cursor, nonce }, wait))
+        sendResponse(reply, { reader, headers: JSON_HEADERS }, (response) =>
+          sendPieces(response, feed, { batch, pieces: jsonOf(batch) }),
+        )
+        return reply
       }
       // The first messages decide the status: a feed that is not complete is 503.
-      const first = await service.endings.feed.read(resource, cursor, { isFirst: true, nonce }).catch((error: unknown) => {
-        reader.close()
-        throw error
-      })
-      startStream(reply, service, { client, resource, reader }, first)
+      const batches = [await closingAfterFailure(reader, feed.read(resource, cursor, { isFirst: true, nonce }))]
+      const stream = { client, resource, reader }
+      sendResponse(reply, { reader, headers: STREAM_HEADERS }, (response) => sendEvents(response, service, stream, batches))
       return reply
     })
   }
@@ -95,11 +97,12 @@ function openReader({ endings: { readers }, deps, limits }: Service, { id }: Cli
 /** Seconds after which a place for another reader may be free. */
 const RETRY_AFTER = 10
 
-async function closing<Result>(reader: FeedReader, work: Promise<Result>): Promise<Result> {
+async function closingAfterFailure<Result>(reader: FeedReader, work: Promise<Result>): Promise<Result> {
   try {
     return await work
-  } finally {
+  } catch (error) {
     reader.close()
+    throw error
   }
 }
 
@@ -117,35 +120,38 @@ async function readWithin({ feed }: Feed, { resource, cursor, nonce }: Reading, 
   return nonce === null ? batch : feed.read(resource, cursor, { isFirst: true, nonce })
 }
 
-type Stream = { client: Client; resource: string; reader: FeedReader }
+type Response = FastifyReply['raw']
+type Opened = { reader: FeedReader; headers: Record<string, string> }
 
 /**
  * Writes to the response itself: a stream object and the pipe of Fastify take three times the memory for each reader, and there are thousands.
  */
-function startStream(reply: FastifyReply, service: Service, stream: Stream, first: Batch): void {
+function sendResponse(reply: FastifyReply, { reader, headers }: Opened, send: (response: Response) => Promise<void>): void {
   const { raw, log } = reply
   reply.hijack()
-  raw.once('close', () => stream.reader.close())
+  raw.once('close', () => reader.close())
   // The caller may have disconnected meanwhile. Then the response has no event any more.
-  if (raw.destroyed) return stream.reader.close()
+  if (raw.destroyed) return reader.close()
   // Ends the connection of a reader that accepts nothing. After the response, Node.js sets the timeout of idle connections again.
   raw.socket?.setTimeout(UNREAD_AT_MOST)
-  raw.writeHead(200, { ...reply.getHeaders(), ...STREAM_HEADERS } as Record<string, string>)
-  sendEvents(raw, service, stream, [first]).then(
+  raw.writeHead(200, { ...reply.getHeaders(), ...headers } as Record<string, string>)
+  send(raw).then(
     () => void raw.end(),
     (error: unknown) => {
-      log.error({ err: error }, 'the stream of the feed failed')
+      log.error({ err: error }, 'a response of the feed failed')
       raw.destroy()
     },
   )
 }
+
+type Stream = { client: Client; resource: string; reader: FeedReader }
 
 /**
  * The next event is made when the connection has accepted the one before, so a slow reader needs no memory. `batches` has the first messages, and
  * is emptied: a stream that kept its snapshot for ten minutes would need the memory of the snapshot.
  */
 async function sendEvents(
-  response: FastifyReply['raw'],
+  response: Response,
   service: Service,
   { client, resource, reader }: Stream,
   batches: Batch[],
@@ -155,7 +161,7 @@ async function sendEvents(
   let cursor = ''
   for (let batch = batches.pop(); batch; batch = await readOrWait(service, { client, resource }, cursor)) {
     cursor = batch.cursor
-    await sendBatch(response, batch)
+    await sendPieces(response, feed, { batch, pieces: eventsOf(batch) })
     batch = undefined
     reader.until = readCursor(cursor)?.until ?? 0
     await feed.next(resource, cursor)
@@ -163,25 +169,45 @@ async function sendEvents(
   }
 }
 
-async function sendBatch(response: FastifyReply['raw'], { cursor, messages }: Batch): Promise<void> {
+function* eventsOf({ cursor, messages }: Batch): Generator<string> {
   for (const [index, message] of messages.entries()) {
     // Only the last part of a snapshot may be continued.
     const isLast = index === messages.length - 1
-    const isAccepted = response.write(isLast ? `id: ${cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`)
-    if (!isAccepted) await untilDrained(response)
-    if (response.destroyed) return
+    yield isLast ? `id: ${cursor}\ndata: ${message}\n\n` : `data: ${message}\n\n`
   }
 }
 
-/** Resolves when the connection has accepted what was written, or is closed. */
-function untilDrained(response: FastifyReply['raw']): Promise<void> {
-  if (response.destroyed) return Promise.resolve()
+function* jsonOf({ cursor, messages }: Batch): Generator<string> {
+  yield `{"cursor":${JSON.stringify(cursor)},"messages":[`
+  for (const [index, message] of messages.entries()) yield `${index === 0 ? '' : ','}${JSON.stringify(message)}`
+  yield ']}'
+}
+
+/** Ends the connection if the snapshot of the batch is dropped. */
+async function sendPieces(
+  response: Response,
+  { held }: EndingFeed,
+  { batch, pieces }: { batch: Batch; pieces: Iterable<string> },
+): Promise<void> {
+  const endUse = batch.snapshot?.use(() => void response.destroy())
+  for (const piece of pieces) {
+    const hold = held.hold(piece.length, () => void response.destroy())
+    if (!response.destroyed) await write(response, piece)
+    held.release(hold)
+    if (response.destroyed) break
+  }
+  endUse?.()
+}
+
+/** Resolves when the connection has accepted the piece, or is closed. */
+function write(response: Response, piece: string): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
-      response.off('drain', end).off('close', end)
+      response.off('close', end)
       resolve()
     }
-    response.on('drain', end).on('close', end)
+    response.on('close', end)
+    response.write(piece, end)
   })
 }
 

@@ -1,14 +1,13 @@
 /** Readers and callers that try to use up a node, or to read more than is for them. */
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished } from 'vitest'
 import { endOneGrant } from '../../../src/domain/consent/end-grants.ts'
 import { claimsOf } from '../../support/app.ts'
 import { askFeed, basic, entriesOf, entryOfUuid, readFeed } from '../../support/feed.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
+import { insertEndings } from '../../support/many-endings.ts'
 import { send } from '../../support/send.ts'
 import type { Grantor, TestClient } from '../../support/start.ts'
 
@@ -174,7 +173,7 @@ describe('A large snapshot', () => {
     grantor,
     api,
   }) => {
-    insertEndings(grantor, 300_000)
+    await insertEndings(grantor, 300_000)
     const requested = once(grantor.authServer.server, 'request')
     const socket = openSocket(grantor, api).pause()
     const [{ socket: held }] = (await requested) as [IncomingMessage]
@@ -191,16 +190,6 @@ describe('A large snapshot', () => {
     expect(socket.bytesRead).toBe(0)
   })
 })
-
-/** Endings of tokens without a grant, which every reader sees. */
-function insertEndings({ databasePath, clock }: Grantor, count: number): void {
-  const database = new DatabaseSync(databasePath)
-  const insert = database.prepare("INSERT INTO endings (at, kind, key) VALUES (?, 'client_token', ?)")
-  database.exec('BEGIN')
-  for (let row = 0; row < count; row++) insert.run(clock.now(), randomBytes(32).toString('base64url'))
-  database.exec('COMMIT')
-  database.close()
-}
 
 /** Returns how often the feed has read the store since. */
 function countReads({ store: { endings } }: Grantor): () => number {
