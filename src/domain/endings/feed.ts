@@ -367,7 +367,8 @@ export class EndingFeed {
     const kind: EntryKind = ending.kind === 'client' ? 'clients' : 'ended'
     const forgetAt = Math.ceil((ending.at + this.#parts.settings.lifetimes.longest.accessToken + SLACK) / BLOCK) * BLOCK
     if (forgetAt < at) return
-    const group = 'resources' in ending ? state.visibility.groupOf(this.#resourcesOf(ending.resources)) : EVERYONE
+    const resources = 'resources' in ending ? ending.resources : undefined
+    const group = resources === undefined ? EVERYONE : state.visibility.groupOf(this.#resourcesOf(resources))
     // A client can be enabled and disabled again. Tokens from in between are valid for longer than the first entry is kept.
     const neededUntil = kind === 'clients' ? forgetAt : 0
     const place = state.kinds[kind].add(entryOf(ending), { forgetAt, group, neededUntil })

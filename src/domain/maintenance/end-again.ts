@@ -226,7 +226,7 @@ class Comparing {
     const hash = hashOfUse(clientId, jti)
     if (!this.#isNew(`token ${hash}`) || (await store.spent.readSpent('access_token', hash))) return false
     this.revived.tokens++
-    if (this.#parts.ends) await store.spent.revokeClientToken({ hash, attemptId: randomUUID(), at: now() })
+    if (this.#parts.ends) await store.spent.revokeClientToken({ hash, attemptId: randomUUID(), at: now(), clientId })
     return false
   }
 

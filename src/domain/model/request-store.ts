@@ -207,9 +207,15 @@ export interface SpentStore {
   spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
   /**
    * Stores that a token without a grant was revoked, for the longest lifetime of a token. `hash` is a SHA-256 of the client id and the `jti`.
-   * Races and retries end as those of `spend`.
+   * Races and retries end as those of `spend`. The feed of endings shows the revocation to the readers of `resource`; to all readers if absent.
    */
-  revokeClientToken(token: { hash: string; attemptId: string; at: number }): Promise<SpendOutcome>
+  revokeClientToken(token: {
+    hash: string
+    attemptId: string
+    at: number
+    clientId?: string
+    resource?: string
+  }): Promise<SpendOutcome>
   /** `access_token`: whether a token without a grant was revoked. */
   readSpent(kind: SpentKind | 'access_token', hash: string): Promise<boolean>
   /** Resolves once a use that was read is durable. For a caller that acknowledges the use. */

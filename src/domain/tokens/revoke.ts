@@ -77,7 +77,7 @@ async function clientOfGrant(deps: Deps, claims: AccessTokenClaims, grantId: str
 async function endClientToken(
   { store, audit, now }: Deps,
   client: Client,
-  { jti }: AccessTokenClaims,
+  { jti, aud }: AccessTokenClaims,
   admit: () => void,
 ): Promise<Outcome> {
   const hash = hashOfUse(client.id, jti)
@@ -87,7 +87,13 @@ async function endClientToken(
     return 'repeated'
   }
   admit()
-  const reason = await store.spent.revokeClientToken({ hash, attemptId: randomUUID(), at: now() })
+  const reason = await store.spent.revokeClientToken({
+    hash,
+    attemptId: randomUUID(),
+    at: now(),
+    clientId: client.id,
+    resource: aud,
+  })
   if (reason === 'spent_before') return 'repeated'
   audit({ event: 'client_token_revoked', reason, client_id: client.id, details: { jti } })
   return 'revoked'

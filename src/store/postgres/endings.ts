@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { readRevokedToken } from '../revoked-token.ts'
 import type { Reply } from './cluster/cluster.ts'
 import { BEGUN_BEFORE, beginOfScan, type History, knownAfter, type Look, withLook } from './ending-history.ts'
 import type { Connection } from './statements/connection.ts'
@@ -156,11 +157,13 @@ function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('base64url')
 }
 
+type GrantRow = { id: string; client_id: string; resources: string[] }
+
 // Also finds the grants that expire soon, by the same index, and skips them.
 function readingGrants(connection: Connection): ReadPage {
-  const read = connection.prepare<{ id: string; resources: string[]; ended_at: number }>(
+  const read = connection.prepare<GrantRow & { ended_at: number }>(
     'read',
-    `SELECT id, resources, ended_at FROM grants
+    `SELECT id, client_id, resources, ended_at FROM grants
      WHERE (coalesce(ended_at, expires_at), id) > (:first::bigint, :after) AND coalesce(ended_at, expires_at) <= :last::bigint
        AND ended_at IS NOT NULL AND ${isUnknown('ended_at')}
      ORDER BY coalesce(ended_at, expires_at), id LIMIT :limit`,
@@ -169,13 +172,19 @@ function readingGrants(connection: Connection): ReadPage {
   return async (of, server) => {
     const rows = await read(of, undefined, server)
     return {
-      endings: rows.map(({ id: grantId, resources, ended_at: at }) => ({ kind: 'grant', grantId, resources, at })),
+      endings: rows.map(({ id: grantId, client_id: clientId, resources, ended_at: at }) => ({
+        kind: 'grant',
+        grantId,
+        clientId,
+        resources,
+        at,
+      })),
       next: nextOf(rows, of.limit, ({ id, ended_at: first }) => ({ first, after: id })),
     }
   }
 }
 
-/** `attempt_id` of a revoked token is the id of its grant. */
+/** `attempt_id` of a revoked token of a grant is the id of the grant. */
 type SpentRow = { hash: string; kind: 'access_token' | 'client' | 'token'; expires_at: number; attempt_id: string }
 
 function readingSpent(connection: Connection): ReadPage {
@@ -187,33 +196,31 @@ function readingSpent(connection: Connection): ReadPage {
      ORDER BY expires_at, hash LIMIT :limit`,
     { table: 'spent' },
   )
-  const readResources = connection.prepare<{ id: string; resources: string[] }>(
+  const readGrants = connection.prepare<GrantRow>(
     'read',
-    'SELECT id, resources FROM grants WHERE id = ANY (:ids::text[])',
+    'SELECT id, client_id, resources FROM grants WHERE id = ANY (:ids::text[])',
     { table: 'grants' },
   )
   return async (of, server) => {
     const [first, last, seen] = [of.first, of.last, of.seen].map((time) => time + TOKEN_LIFETIME_AT_MOST)
     const rows = await read({ ...of, first, last, seen }, undefined, server)
     const ids = rows.flatMap(({ kind, attempt_id: id }) => (kind === 'token' ? [id] : []))
-    const grants = ids.length === 0 ? [] : await readResources({ ids: textArray([...new Set(ids)]) }, undefined, server)
-    const resourcesOf = new Map(grants.map(({ id, resources }) => [id, resources]))
+    const grants = ids.length === 0 ? [] : await readGrants({ ids: textArray([...new Set(ids)]) }, undefined, server)
+    const grantsById = new Map(grants.map((grant) => [grant.id, grant]))
     return {
-      endings: rows.flatMap((row) => endingsOf(row, resourcesOf)),
+      endings: rows.flatMap((row) => endingsOf(row, grantsById)),
       next: nextOf(rows, of.limit, ({ hash, expires_at: expiry }) => ({ first: expiry - TOKEN_LIFETIME_AT_MOST, after: hash })),
     }
   }
 }
 
-function endingsOf(
-  { hash, kind, expires_at: expiry, attempt_id: grantId }: SpentRow,
-  resourcesOf: Map<string, string[]>,
-): Ending[] {
+function endingsOf({ hash, kind, expires_at: expiry, attempt_id: attempt }: SpentRow, grants: Map<string, GrantRow>): Ending[] {
   const at = expiry - TOKEN_LIFETIME_AT_MOST
-  if (kind !== 'token') return [{ kind: kind === 'client' ? kind : 'client_token', hash, at }]
+  if (kind === 'client') return [{ kind, hash, at }]
+  if (kind === 'access_token') return [{ kind: 'client_token', hash, ...readRevokedToken(attempt), at }]
   // A grant is deleted long after its last token has expired.
-  const resources = resourcesOf.get(grantId)
-  return resources ? [{ kind, jti: hash, resources, at }] : []
+  const grant = grants.get(attempt)
+  return grant ? [{ kind, jti: hash, clientId: grant.client_id, resources: grant.resources, at }] : []
 }
 
 /** A page with fewer rows than the limit is the last one. */

@@ -1,6 +1,7 @@
 /** Values that may be used once, and what ended without a grant, on PostgreSQL. */
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
+import { revokedTokenRow } from '../revoked-token.ts'
 import type { Connection } from './statements/connection.ts'
 
 const USE = { table: 'spent', key: 'hash' } as const
@@ -27,7 +28,7 @@ export function createSpentStore(connection: Connection): SpentStore {
   const find = connection.prepare('read', 'SELECT hash FROM spent WHERE hash = :hash AND kind = :kind', USE)
   return {
     spend: async (use) => ((await spend(use)).length > 0 ? 'spent' : 'spent_before'),
-    revokeClientToken: async (token) => ((await revoke(token)).length > 0 ? 'spent' : 'spent_before'),
+    revokeClientToken: async (token) => ((await revoke(revokedTokenRow(token))).length > 0 ? 'spent' : 'spent_before'),
     confirmSpent: (hash) => confirm({ hash }),
     readSpent: async (kind, hash) => (await find({ kind, hash })).length > 0,
   }

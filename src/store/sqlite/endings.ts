@@ -3,17 +3,28 @@
  * (`migrations.ts`). One transaction writes at a time, so the numbers of the rows have the order of the commits.
  */
 import type { Ending, EndingPlace, EndingStore } from '../../domain/model/ending-store.ts'
+import { readRevokedToken } from '../revoked-token.ts'
 import type { Connection } from './connection.ts'
 
-type Row = { seq: number; at: number; kind: Ending['kind']; key: string; resources: string | null; revoked_tokens: string | null }
+type Row = {
+  seq: number
+  at: number
+  kind: Ending['kind']
+  key: string
+  client_id: string | null
+  resources: string | null
+  revoked_tokens: string | null
+  attempt_id: string | null
+}
 
 /** `seq`: the last row that was read. `since`: during a first read, the time of the oldest endings that are returned. */
 type Place = EndingPlace & { seq: number; since: number | null }
 
 export function createEndingStore(connection: Connection): EndingStore {
   const next = connection.prepareRead(`
-    SELECT endings.seq, endings.at, endings.kind, endings.key, grants.resources, grants.revoked_tokens
+    SELECT endings.seq, endings.at, endings.kind, endings.key, grants.client_id, grants.resources, grants.revoked_tokens, spent.attempt_id
     FROM endings LEFT JOIN grants ON endings.kind IN ('grant', 'token') AND grants.id = endings.key
+    LEFT JOIN spent ON endings.kind = 'client_token' AND spent.hash = endings.key AND spent.kind = 'access_token'
     WHERE endings.seq > :seq ORDER BY endings.seq LIMIT :limit`)
   const restoration = connection.prepareRead('SELECT max(number) AS number FROM restorations')
 
@@ -32,11 +43,20 @@ export function createEndingStore(connection: Connection): EndingStore {
   }
 }
 
-function endingsOf({ at, kind, key, resources, revoked_tokens: revoked }: Row): Ending[] {
-  if (kind === 'client_token' || kind === 'client') return [{ kind, hash: key, at }]
+function endingsOf({
+  at,
+  kind,
+  key,
+  client_id: clientId,
+  resources,
+  revoked_tokens: revoked,
+  attempt_id: attempt,
+}: Row): Ending[] {
+  if (kind === 'client') return [{ kind, hash: key, at }]
+  if (kind === 'client_token') return [{ kind, hash: key, ...readRevokedToken(attempt ?? ''), at }]
   // A grant is deleted long after its last token has expired.
-  if (resources === null || revoked === null) return []
-  const ofGrant = { resources: JSON.parse(resources) as string[], at }
+  if (clientId === null || resources === null || revoked === null) return []
+  const ofGrant = { clientId, resources: JSON.parse(resources) as string[], at }
   if (kind === 'grant') return [{ kind, grantId: key, ...ofGrant }]
   return Object.keys(JSON.parse(revoked) as Record<string, number>).map((jti) => ({ kind, jti, ...ofGrant }))
 }

@@ -1,6 +1,7 @@
 /** Values that may be used once, and what ended without a grant, on SQLite. */
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
+import { revokedTokenRow } from '../revoked-token.ts'
 import type { Connection } from './connection.ts'
 
 export function createSpentStore(connection: Connection): SpentStore {
@@ -15,7 +16,8 @@ export function createSpentStore(connection: Connection): SpentStore {
   const find = connection.prepareRead('SELECT 1 FROM spent WHERE hash = ? AND kind = ?')
   return {
     spend: (use) => connection.write(() => (spend.run(use).changes > 0 ? 'spent' : 'spent_before')),
-    revokeClientToken: (token) => connection.write(() => (revoke.run(token).changes > 0 ? 'spent' : 'spent_before')),
+    revokeClientToken: (token) =>
+      connection.write(() => (revoke.run(revokedTokenRow(token)).changes > 0 ? 'spent' : 'spent_before')),
     confirmSpent: async () => undefined,
     readSpent: (kind, hash) => connection.read(() => find.get(hash, kind) !== undefined),
   }

@@ -136,7 +136,7 @@ export function endingOrderContract(subject: Subject): void {
     const grant = await livingGrant(store)
     await livingGrant(store, { expiresAt: NOW + 1, refreshExpiresAt: NOW + 1 })
     await store.grants.endGrant(grant.id, 'revoked', NOW + 5)
-    const ended = { kind: 'grant', grantId: grant.id, resources: grant.resources, at: NOW + 5 }
+    const ended = { kind: 'grant', grantId: grant.id, clientId: grant.clientId, resources: grant.resources, at: NOW + 5 }
     expect(await Promise.all(reads.map((read) => read()))).toEqual([[ended], [ended]])
   })
 
@@ -164,19 +164,24 @@ export function endingOrderContract(subject: Subject): void {
     expect(found).not.toContain(old.id)
   })
 
-  test('The kinds, times and resources of the endings are those of what ended', async () => {
+  test('The kinds, times, clients and resources of the endings are those of what ended', async () => {
     const [store] = subject().nodes
     const [read, resources] = [readerOf(store), ['https://api.example.com/v1']]
     await read()
     const grant = await livingGrant(store, { resources })
     await store.grants.revokeAccessToken({ ...revocation(grant, 'a-token'), at: NOW + 1 })
-    await store.spent.revokeClientToken({ hash: 'of-a-token', attemptId: randomUUID(), at: NOW + 2 })
+    const [clientId, resource] = [randomUUID(), 'https://files.example.com/']
+    await store.spent.revokeClientToken({ hash: 'of-a-token', attemptId: randomUUID(), at: NOW + 2, clientId, resource })
+    await store.spent.revokeClientToken({ hash: 'of-another', attemptId: randomUUID(), at: NOW + 3, clientId })
+    await store.spent.revokeClientToken({ hash: 'of-anyone', attemptId: randomUUID(), at: NOW + 4 })
     const client = someClient()
     await store.clients.insertClient(client)
     await store.clients.deleteClient(client.id)
     expect((await read()).sort((one, next) => next.at - one.at)).toEqual([
-      { kind: 'client_token', hash: 'of-a-token', at: NOW + 2 },
-      { kind: 'token', jti: 'a-token', resources, at: NOW + 1 },
+      { kind: 'client_token', hash: 'of-anyone', at: NOW + 4 },
+      { kind: 'client_token', hash: 'of-another', clientId, at: NOW + 3 },
+      { kind: 'client_token', hash: 'of-a-token', clientId, resources: [resource], at: NOW + 2 },
+      { kind: 'token', jti: 'a-token', clientId: grant.clientId, resources, at: NOW + 1 },
       { kind: 'client', hash: hashOfClient(client.id), at: NOW },
     ])
   })

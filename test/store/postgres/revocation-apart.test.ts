@@ -34,13 +34,15 @@ test('On several machines, a revoked token is noted before its grant changes, an
 
   connection.isCut = true
   await expect(revoke(NOW)).rejects.toThrow('cut')
-  expect(await read(NOW)).toEqual([{ kind: 'token', jti: 'j', resources, at: NOW }])
+  expect(await read(NOW)).toEqual([{ kind: 'token', jti: 'j', clientId, resources, at: NOW }])
   expect((await store.grants.readGrant(grantId))?.revokedTokens).toEqual({})
 
   connection.isCut = false
   await read(NOW + 1000)
   expect(await revoke(NOW + 1000)).toBe('revoked')
-  expect(await read(NOW + 1001), 'at the time of the change').toEqual([{ kind: 'token', jti: 'j', resources, at: NOW + 1000 }])
+  expect(await read(NOW + 1001), 'at the time of the change').toEqual([
+    { kind: 'token', jti: 'j', clientId, resources, at: NOW + 1000 },
+  ])
   const before = await noted()
   expect(await revoke(NOW + 2000)).toBe('revoked_before')
   const foreign = { grantId, clientId: randomUUID(), jti: 'other', expiresAt: NOW + DAY, at: NOW }

@@ -187,6 +187,7 @@ test('On SQLite, endings are read and deleted in the order of their numbers, wit
   expect(plans[0]).toEqual([
     'SEARCH endings USING INTEGER PRIMARY KEY (rowid>?)',
     'SEARCH grants USING PRIMARY KEY (id=?) LEFT-JOIN',
+    'SEARCH spent USING PRIMARY KEY (hash=? AND kind=?) LEFT-JOIN',
   ])
   expect(plans[1]?.[0]).toBe('SEARCH endings USING INTEGER PRIMARY KEY (rowid=?)')
 })
