@@ -9,7 +9,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { Changed } from '../model/changes.ts'
 import type { ServiceSettings } from '../model/deps.ts'
-import type { Ending, EndingPlace } from '../model/ending-store.ts'
+import { type Ending, type EndingPlace, hashOfClient } from '../model/ending-store.ts'
 import type { Store } from '../model/store.ts'
 import { StoreUnavailable } from '../model/store-errors.ts'
 import { ENTRY_LENGTH, Entries } from './entries.ts'
@@ -93,8 +93,9 @@ class State {
   place: EndingPlace | null = null
   /** The last scan stopped before its last page. */
   isScanOpen = false
-  /** entries of a read that is not complete */
+  /** entries of a read that is not complete. A client is in it once. */
   pending: Added[] = []
+  readonly pendingClients = new Set<string>()
   until = 0
   keys = ''
   delay = 0
@@ -312,6 +313,7 @@ export class EndingFeed {
     state.until = Math.max(begunAt, state.until + 1)
     const tick = { until: state.until, seenBy: Math.ceil(clock() * 1000), added: state.pending }
     state.pending = []
+    state.pendingClients.clear()
     if (isFirst) state.begin = tick
     else state.ticks.push(tick)
     this.#state = state
@@ -364,17 +366,37 @@ export class EndingFeed {
   }
 
   #add(state: State, ending: Ending, at: number): void {
-    const kind: EntryKind = ending.kind === 'client' ? 'clients' : 'ended'
     const forgetAt = Math.ceil((ending.at + this.#parts.settings.lifetimes.longest.accessToken + SLACK) / BLOCK) * BLOCK
     if (forgetAt < at) return
-    const resources = 'resources' in ending ? ending.resources : undefined
-    const group = resources === undefined ? EVERYONE : state.visibility.groupOf(this.#resourcesOf(resources))
-    // A client can be enabled and disabled again. Tokens from in between are valid for longer than the first entry is kept.
-    const neededUntil = kind === 'clients' ? forgetAt : 0
-    const place = state.kinds[kind].add(entryOf(ending), { forgetAt, group, neededUntil })
-    if (!place) return
-    state.pending.push({ kind, ...place })
+    const entry = entryOf(ending)
+    if (ending.kind === 'client') return this.#addClient(state, entry, { forgetAt, group: EVERYONE })
+    if (state.kinds.ended.has(entry)) return
     state.delay = Math.max(0, at - ending.at)
+    const { resources } = ending
+    const group = resources === undefined ? EVERYONE : state.visibility.groupOf(this.#resourcesOf(resources))
+    state.pending.push({ kind: 'ended', ...state.kinds.ended.add(entry, { forgetAt, group }) })
+  }
+
+  /** Readers introspect the tokens of the client, and those that were exchanged from its tokens. */
+  #addClient(state: State, entry: Buffer, at: { forgetAt: number; group: number }): void {
+    this.#putClient(state, entry, at)
+    this.#putExchangers(state, at)
+  }
+
+  /** An exchanged token names the client that exchanged it, and not the client that it comes from. */
+  #putExchangers(state: State, at: { forgetAt: number; group: number }): void {
+    for (const id of state.visibility.exchangersOf(at.group)) this.#putClient(state, entryOfHash(hashOfClient(id)), at)
+  }
+
+  /** A client can be enabled and disabled again. Tokens from in between are valid for longer than the first entry is kept. */
+  #putClient(state: State, entry: Buffer, { forgetAt, group }: { forgetAt: number; group: number }): void {
+    const { clients } = state.kinds
+    const place = clients.find(entry, forgetAt) ?? clients.add(entry, { forgetAt, group })
+    const { block, position } = place
+    block.setGroup(position, state.visibility.join(block.groupAt(position), group))
+    const name = `${forgetAt} ${position}`
+    if (!state.pendingClients.has(name)) state.pending.push({ kind: 'clients', ...place })
+    state.pendingClients.add(name)
   }
 
   /** A grant without resources is for the default resource. */
@@ -389,6 +411,8 @@ export class EndingFeed {
     this.#exchangesReadAt = this.#reads
     try {
       const widened = state.visibility.allow(exchangesOf(await this.#parts.store.clients.listClients()))
+      for (const { forgetAt, groups } of groupsOf(state.kinds.clients))
+        for (const group of groups) this.#putExchangers(state, { forgetAt, group })
       for (const reader of widened) {
         state.widenedAt.set(reader, state.until + 1)
         this.#snapshots.forget(`${state.feed} ${reader}`)
@@ -435,6 +459,15 @@ export class EndingFeed {
   }
 }
 
+/** The groups of the entries of each block. */
+function groupsOf(entries: Entries): { forgetAt: number; groups: Set<number> }[] {
+  return entries.blocks().map((block) => {
+    const groups = new Set<number>()
+    for (let position = 0; position < block.count; position++) groups.add(block.groupAt(position))
+    return { forgetAt: block.forgetAt, groups }
+  })
+}
+
 /** As in docs/reference/feed.md. */
 function entryOf(ending: Ending): Buffer {
   switch (ending.kind) {
@@ -444,8 +477,12 @@ function entryOf(ending: Ending): Buffer {
       return uuidBytes(ending.jti)
     case 'client_token':
     case 'client':
-      return Buffer.from(ending.hash, 'base64url').subarray(0, ENTRY_LENGTH)
+      return entryOfHash(ending.hash)
   }
+}
+
+function entryOfHash(text: string): Buffer {
+  return Buffer.from(text, 'base64url').subarray(0, ENTRY_LENGTH)
 }
 
 function uuidBytes(uuid: string): Buffer {

@@ -12,12 +12,12 @@ export const EVERYONE = 0
  */
 const GROUPS_AT_MOST = 4096
 
-/** From the resource of a resource server to the resources for which this server may exchange tokens. */
-export type Exchanges = readonly { from: string; to: readonly string[] }[]
+/** From the resource of a resource server to the resources for which this server may exchange tokens; `client` is its id. */
+export type Exchanges = readonly { client: string; from: string; to: readonly string[] }[]
 
 export function exchangesOf(clients: readonly Client[]): Exchanges {
-  return clients.flatMap(({ resourceServer, exchangeResources }) =>
-    resourceServer === null || exchangeResources.length === 0 ? [] : [{ from: resourceServer, to: exchangeResources }],
+  return clients.flatMap(({ id: client, resourceServer: from, exchangeResources: to }) =>
+    from === null || to.length === 0 ? [] : [{ client, from, to }],
   )
 }
 
@@ -36,6 +36,19 @@ export class Visibility {
     if (this.#groups.size >= GROUPS_AT_MOST) return EVERYONE
     this.#groups.set(name, this.#resources.length)
     return this.#resources.push(resources) - 1
+  }
+
+  /** The group of entries that concern the resources of both groups. */
+  join(some: number, others: number): number {
+    if (some === EVERYONE || others === EVERYONE) return EVERYONE
+    return this.groupOf([...new Set([some, others].flatMap((group) => this.#resources[group] ?? []))])
+  }
+
+  /** The ids of the clients that may exchange tokens for the resources of the group. */
+  exchangersOf(group: number): string[] {
+    const resources = this.#resources[group] ?? []
+    const found = this.#exchanges.filter(({ from }) => group === EVERYONE || resources.includes(from))
+    return [...new Set(found.map(({ client }) => client))]
   }
 
   sees(reader: string, group: number): boolean {
@@ -71,6 +84,8 @@ export class Visibility {
   }
 }
 
-function isListed({ from, to }: Exchanges[number], exchanges: Exchanges): boolean {
-  return exchanges.some((each) => each.from === from && to.every((resource) => each.to.includes(resource)))
+function isListed({ client, from, to }: Exchanges[number], exchanges: Exchanges): boolean {
+  return exchanges.some(
+    (each) => each.client === client && each.from === from && to.every((resource) => each.to.includes(resource)),
+  )
 }

@@ -14,8 +14,8 @@ test('A reader sees the endings of grants for its resource, and no others', () =
 test('A reader also sees the endings of grants whose tokens can be exchanged for its resource, in any number of steps (RFC 8693)', () => {
   const visibility = new Visibility()
   visibility.allow([
-    { from: A, to: [B] },
-    { from: B, to: [C] },
+    { client: 'a', from: A, to: [B] },
+    { client: 'b', from: B, to: [C] },
   ])
   const group = visibility.groupOf([A])
   expect([A, B, C, D].map((reader) => visibility.sees(reader, group))).toEqual([true, true, true, false])
@@ -26,7 +26,7 @@ test('A new exchange names the readers that see more, and a removed exchange tak
   const group = visibility.groupOf([A])
   expect(visibility.sees(B, group)).toBe(false)
   expect(visibility.sees(C, group)).toBe(false)
-  expect(visibility.allow([{ from: A, to: [B] }])).toEqual([B])
+  expect(visibility.allow([{ client: 'a', from: A, to: [B] }])).toEqual([B])
   expect(visibility.sees(B, group)).toBe(true)
   expect(visibility.allow([])).toEqual([])
   expect(visibility.sees(B, group)).toBe(true)

@@ -108,6 +108,42 @@ for (const engine of ENGINES) {
       )
     })
 
+    test('A revoked token without a user is in the feed of its resource only (RFC 7009)', async ({ app, api, files }) => {
+      const { grantor, walk } = app
+      const machine = await grantor.createClient({
+        grantTypes: ['client_credentials'],
+        resources: [API, FILES],
+        redirectUris: [],
+      })
+      const { access_token } = tokensOf(await walk.token(machine, { grant_type: 'client_credentials', resource: API }))
+      await walk.revoke(machine, access_token)
+      await grantor.renewFeed()
+      const entry = entryOfText(`${machine.id}\0${claimsOf(access_token).jti}`)
+      expect(entriesOf((await readFeed(grantor, api)).messages)).toContain(entry)
+      expect(entriesOf((await readFeed(grantor, files)).messages)).not.toContain(entry)
+    })
+
+    test('When a client is disabled, readers introspect the tokens that were exchanged from its tokens, which do not name it (RFC 8693)', async ({
+      app,
+    }) => {
+      const { grantor } = app
+      const server = { redirectUris: [], resourceServer: PAYMENTS }
+      const payments = await grantor.createClient(server)
+      const early = await grantor.createClient({ ...server, exchangeResources: [API] })
+      const disabled = await grantor.createClient()
+      await grantor.noticeChanges()
+      for (let reads = 0; reads <= 10; reads++) await grantor.renewFeed()
+      const { cursor } = await readFeed(grantor, payments)
+      await grantor.store.clients.changeClient(disabled.id, (each) => ({ ...each, disabledAt: grantor.clock.now() }))
+      await grantor.renewFeed()
+      const { messages } = await readFeed(grantor, payments, { cursor })
+      expect(entriesOf(messages, 'clients')).toEqual(expect.arrayContaining([disabled, early].map(({ id }) => entryOfText(id))))
+
+      const late = await grantor.createClient({ ...server, exchangeResources: [FILES] })
+      for (let reads = 0; reads <= 10; reads++) await grantor.renewFeed()
+      expect(entriesOf((await readFeed(grantor, payments, { cursor })).messages, 'clients')).toContain(entryOfText(late.id))
+    })
+
     test('A client that was disabled, deleted, or lost its own tokens or an exchange is in the feed as a client', async ({
       app,
       api,
@@ -117,7 +153,7 @@ for (const engine of ENGINES) {
       const deleted = await grantor.createClient()
       const changed = await grantor.createClient({ grantTypes: ['client_credentials'], redirectUris: [] })
       const server = await grantor.createClient({ redirectUris: [], resourceServer: PAYMENTS, exchangeResources: [API] })
-      await grantor.renewFeed()
+      for (let reads = 0; reads <= 10; reads++) await grantor.renewFeed()
       const { cursor } = await readFeed(grantor, api)
 
       await grantor.store.clients.changeClient(disabled.id, (each) => ({ ...each, disabledAt: grantor.clock.now() }))
@@ -126,8 +162,8 @@ for (const engine of ENGINES) {
       await grantor.store.clients.changeClient(server.id, (each) => ({ ...each, exchangeResources: [] }))
       await grantor.renewFeed()
       const { messages } = await readFeed(grantor, api, { cursor })
-      expect(entriesOf(messages, 'clients').toSorted()).toEqual(
-        [disabled, deleted, changed, server].map(({ id }) => entryOfText(id)).toSorted(),
+      expect(entriesOf(messages, 'clients')).toEqual(
+        expect.arrayContaining([disabled, deleted, changed, server].map(({ id }) => entryOfText(id))),
       )
     })
 
