@@ -5,14 +5,14 @@
  * `until` is the promise of the feed: every ending that was acknowledged before `until` is in the feed. The promise holds because `until` is the time
  * at which a read of the store begins, and no read skips an ending that was committed before (`EndingStore`).
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, hash, randomBytes } from 'node:crypto'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { Changed } from '../model/changes.ts'
 import type { ServiceSettings } from '../model/deps.ts'
 import { type Ending, type EndingPlace, hashOfClient } from '../model/ending-store.ts'
 import type { Store } from '../model/store.ts'
 import { StoreUnavailable } from '../model/store-errors.ts'
-import { ENTRY_LENGTH, Entries } from './entries.ts'
+import { ENTRY_LENGTH, Entries, NO_OWNER } from './entries.ts'
 import { type FeedPlace, writeCursor } from './feed-cursor.ts'
 import { type Added, type EntryKind, type MessageFrame, partsOf, signingKeyIds, signMessage } from './feed-message.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -45,6 +45,11 @@ export type FeedFacts = {
 
 /** Entries in memory, and in a snapshot. With more, readers use introspection. */
 const ENTRIES_AT_MOST = 1_000_000
+/**
+ * If the feed is more than half full, a client with more entries than this gets one entry for all further endings: otherwise one client that
+ * revokes its own tokens would stop the feed of all others.
+ */
+const OF_ONE_CLIENT_AT_MOST = 100_000
 const ROWS_AT_ONCE = 5000
 /** Seconds for which an entry is kept after the last token that it can concern has expired. Clocks and rounding differ by less. */
 const SLACK = 60
@@ -372,9 +377,12 @@ export class EndingFeed {
     if (ending.kind === 'client') return this.#addClient(state, entry, { forgetAt, group: EVERYONE })
     if (state.kinds.ended.has(entry)) return
     state.delay = Math.max(0, at - ending.at)
-    const { resources } = ending
+    const { clientId, resources } = ending
     const group = resources === undefined ? EVERYONE : state.visibility.groupOf(this.#resourcesOf(resources))
-    state.pending.push({ kind: 'ended', ...state.kinds.ended.add(entry, { forgetAt, group }) })
+    const owner = clientId === undefined ? NO_OWNER : this.#ownerOf(clientId)
+    if (clientId !== undefined && isFull(state, owner))
+      return this.#addClient(state, entryOfHash(hashOfClient(clientId)), { forgetAt, group })
+    state.pending.push({ kind: 'ended', ...state.kinds.ended.add(entry, { forgetAt, group, owner }) })
   }
 
   /** Readers introspect the tokens of the client, and those that were exchanged from its tokens. */
@@ -388,7 +396,10 @@ export class EndingFeed {
     for (const id of state.visibility.exchangersOf(at.group)) this.#putClient(state, entryOfHash(hashOfClient(id)), at)
   }
 
-  /** A client can be enabled and disabled again. Tokens from in between are valid for longer than the first entry is kept. */
+  /**
+   * Every read has the entry again if it has an ending of the client. A reader may come from a node that had room for the earlier endings of the
+   * client, and so has no entry of the client yet. Tokens that were issued since the last ending are valid for longer than the earlier entry is kept.
+   */
   #putClient(state: State, entry: Buffer, { forgetAt, group }: { forgetAt: number; group: number }): void {
     const { clients } = state.kinds
     const place = clients.find(entry, forgetAt) ?? clients.add(entry, { forgetAt, group })
@@ -397,6 +408,12 @@ export class EndingFeed {
     const name = `${forgetAt} ${position}`
     if (!state.pendingClients.has(name)) state.pending.push({ kind: 'clients', ...place })
     state.pendingClients.add(name)
+  }
+
+  /** Owners are numbers, so that an entry needs two bytes for its owner. Clients that have the same number by chance share a bound. */
+  #ownerOf(clientId: string): number {
+    const digits = hash('sha256', `${this.#node} ${clientId}`, 'hex').slice(0, 8)
+    return 1 + (Number.parseInt(digits, 16) % 65_535)
   }
 
   /** A grant without resources is for the default resource. */
@@ -457,6 +474,10 @@ export class EndingFeed {
       wake()
     }
   }
+}
+
+function isFull(state: State, owner: number): boolean {
+  return state.kinds.ended.countOf(owner) >= OF_ONE_CLIENT_AT_MOST && state.entries > ENTRIES_AT_MOST / 2
 }
 
 /** The groups of the entries of each block. */

@@ -12,14 +12,18 @@ import { keepingOn, loadRing, openKeyStore } from '../../support/key-keeping.ts'
 import { LIFETIMES } from '../../support/start.ts'
 
 const API = 'https://api.example.com/'
+const FILES = 'https://files.example.com/'
 
 type Node = { feed: EndingFeed; tick: () => Promise<void>; readAfter: (cursor: string | null) => ReturnType<typeof readFrom> }
 
 /** Nodes on one store. The clock of a node is `behind` seconds behind the store's. */
-async function startNodes(behind: readonly number[], parts: Partial<Pick<FeedParts, 'store' | 'note'>> = {}) {
+async function startNodes(
+  behind: readonly number[],
+  { begun: given, ...parts }: Partial<Pick<FeedParts, 'store' | 'note'> & { begun: number }> = {},
+) {
   const { store, clock } = await openKeyStore()
   const keys = await loadRing(keepingOn(store, clock))
-  const begun = clock.now()
+  const begun = given ?? clock.now()
   let passed = 0
   const settings = { authUrl: 'https://auth.example.com', defaultResource: API, lifetimes: LIFETIMES }
   const nodes = behind.map((seconds): Node => {
@@ -132,6 +136,49 @@ describe('The bounds of the feed', () => {
     expect(noted).toEqual(['too_large', 'in_bounds'])
   })
 
+  test('In a feed that is more than half full, a client with 100,000 entries gets one entry for the readers of its resources, in every read that has an ending of the client', {
+    timeout: 240_000,
+  }, async () => {
+    const full = await startLogged()
+    const other = await startLogged(full.now())
+    const endOf = (clientId: string, name: string, resource = API) => {
+      for (const { log, now } of [full, other])
+        log.push({ kind: 'client_token', hash: hashOf(name), at: now(), clientId, resources: [resource] })
+    }
+    for (let index = 0; index < 400_000; index++) full.log.push({ kind: 'client_token', hash: hashOf(index), at: full.now() })
+    for (let index = 0; index < 101_000; index++) endOf('rogue', `of rogue ${index}`)
+    const { cursor } = await full.node.readAfter(null)
+    await other.node.readAfter(null)
+    const pass = async (seconds: number) => {
+      for (const each of [full, other]) {
+        each.pass(seconds)
+        await each.node.tick()
+      }
+    }
+    endOf('rogue', 'first')
+    endOf('another', 'of another')
+    await pass(5)
+    const { messages } = await full.node.readAfter(cursor)
+    expect(entriesOf(messages)).toEqual([entryOfText('of another')])
+    expect(entriesOf(messages, 'clients')).toEqual([entryOfText('rogue')])
+    const ofFiles = async () => {
+      const read = await full.node.feed.read(FILES, readCursor(cursor), { isFirst: false })
+      return [...new Set(entriesOf(read.messages.map(claimsOf), 'clients'))]
+    }
+    expect(await ofFiles()).toEqual([])
+
+    // The other node had room for the client, so its reader has no entry of the client.
+    await pass(5)
+    const elsewhere = await other.node.readAfter(null)
+    expect(entriesOf(elsewhere.messages, 'clients')).toEqual([])
+    endOf('rogue', 'second', FILES)
+    await pass(1)
+    const continued = await full.node.readAfter(elsewhere.cursor)
+    expect(continued.messages[0]).toMatchObject({ from: readCursor(elsewhere.cursor)?.until })
+    expect(entriesOf(continued.messages, 'clients')).toEqual([entryOfText('rogue')])
+    expect(await ofFiles()).toEqual([entryOfText('rogue')])
+  })
+
   test('One client has 2,000 readers and all together 5,000, and a place is free again when its reader is closed', () => {
     const readers = new FeedReaders(() => 0)
     const open = (count: number, client: string) =>
@@ -149,4 +196,20 @@ describe('The bounds of the feed', () => {
   })
 })
 
-const hashOf = (index: number) => Buffer.from(entryOfText(String(index)), 'hex').toString('base64url')
+/** A node that reads endings from a list. */
+async function startLogged(begun?: number) {
+  const log: Ending[] = []
+  const endings: FeedParts['store']['endings'] = {
+    readEndings: async (place) => {
+      const { next } = (place ?? { next: 0 }) as { next: number }
+      const page = log.slice(next, next + 5000)
+      const after = { instance: 'test', next: next + page.length }
+      return { endings: page, place: after, hasMore: page.length === 5000 }
+    },
+  }
+  const clients = { listClients: async () => [] } as unknown as FeedParts['store']['clients']
+  const { nodes, pass, now } = await startNodes([0], { store: { endings, clients }, ...(begun !== undefined && { begun }) })
+  return { log, pass, now, node: nodes[0] as Node }
+}
+
+const hashOf = (name: number | string) => Buffer.from(entryOfText(String(name)), 'hex').toString('base64url')

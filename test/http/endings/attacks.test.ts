@@ -173,7 +173,7 @@ describe('A large snapshot', () => {
     grantor,
     api,
   }) => {
-    await insertEndings(grantor, 300_000)
+    await insertEndings(grantor, { count: 300_000 })
     const requested = once(grantor.authServer.server, 'request')
     const socket = openSocket(grantor, api).pause()
     const [{ socket: held }] = (await requested) as [IncomingMessage]

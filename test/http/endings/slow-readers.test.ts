@@ -21,7 +21,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     .extend('options', FILE, ({ database }) => (engine === 'SQLite' ? {} : { postgres: database.address }))
     .extend('api', FILE, async ({ grantor, database }) => {
       const onPostgres = engine === 'PostgreSQL'
-      await insertEndings(grantor, ENDINGS, onPostgres ? database : undefined)
+      await insertEndings(grantor, { count: ENDINGS }, onPostgres ? database : undefined)
       return grantor.createClient({ redirectUris: [], resourceServer: API })
     })
 
