@@ -295,13 +295,13 @@ async function openAuthService(settings: Settings<'start'>, { logger, ...runtime
 async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime }: Opening & { metrics: Metrics | undefined }) {
   // Imported only here, so that no other program can have a development wallet.
   const { createDevelopmentWallet } = await import('../development/development-wallet.ts')
-  const developmentWallet = settings.devWallet === false ? undefined : createDevelopmentWallet(settings)
+  const developmentWallet = settings.devWallet ? createDevelopmentWallet(settings) : undefined
   return composeLoginServer(settings, { ...runtime, logger: logger.child({ server: 'login' }), developmentWallet })
 }
 
 /** Makes the first test account the owner of a new store, so that a developer can open the console at once. Its private key is public. */
 async function addFirstOperator(store: Store, settings: Settings<'start'>, at: number): Promise<void> {
-  if (settings.devWallet === false || (await readOperators(store)).length > 0) return
+  if (!settings.devWallet || (await readOperators(store)).length > 0) return
   const { createDevelopmentWallet } = await import('../development/development-wallet.ts')
   const [first] = createDevelopmentWallet(settings).accounts
   if (first) await setOperator(store, { id: first.address, role: 'owner', at })
@@ -331,7 +331,7 @@ function deviceCommand({ authUrl }: Settings<'start'>, { device }: Demo, ports: 
 function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Ports, folder: string): string[] {
   const [app] = clients
   const [redirectUri] = app?.redirectUris ?? []
-  const signIn = settings.devWallet === false ? 'your wallet' : 'your wallet, or with a test account'
+  const signIn = settings.devWallet ? 'your wallet, or with a test account' : 'your wallet'
   return [
     '',
     `Grantor is ready. Open ${redirectUri ? new URL(redirectUri).origin : 'your app'}, and sign in with ${signIn}.`,
@@ -351,7 +351,7 @@ function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Por
 }
 
 function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: Ports, folder: string): string[] {
-  const signIn = settings.devWallet === false ? 'your wallet' : 'your wallet, or with a test account'
+  const signIn = settings.devWallet ? 'your wallet, or with a test account' : 'your wallet'
   return [
     '',
     `Grantor is ready. Open ${url(ports.app)} first, and sign in with ${signIn}.`,
@@ -379,9 +379,9 @@ function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: 
     `  ${deviceCommand(settings, demo, ports)}`,
     '',
     `Store and secrets: ${folder} (for development only). Register your own app: npx grantor clients create --data ${folder} --help`,
-    ...(settings.devWallet === false
-      ? [`The console needs an operator: npx grantor operators add 0xADDRESS --role owner --data ${folder}`]
-      : ['The first test account is the owner of the console.']),
+    ...(settings.devWallet
+      ? ['The first test account is the owner of the console.']
+      : [`The console needs an operator: npx grantor operators add 0xADDRESS --role owner --data ${folder}`]),
     'Ctrl-C stops everything. Events are logged below.',
     '',
   ]
