@@ -312,7 +312,7 @@ test('On PostgreSQL, the wallets with a shortened address are found through an i
   await database.sql.unsafe('SET enable_seqscan = off')
   for (const sql of searches) {
     const [line = '', ...more] = await planOf(sql, /(Scan|Index Cond)/)
-    expect([line, ...more].join('\n'), sql).toMatch(
+    expect([line, ...more].join('\n'), `of ${sql}`).toMatch(
       /Index.*\b(sessions_unended|grants_(by|of)_wallet|receipts_\w+)\b[^]*Index Cond: .*wallet/,
     )
   }

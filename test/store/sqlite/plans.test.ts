@@ -166,7 +166,7 @@ test('On SQLite, expired rows are found through an index on their expiry, and de
 test('On SQLite, the wallets with a shortened address are found through an index of each table', async () => {
   const connection = await openRecording()
   await createRestorationStore(connection).findShortened('0x1F9a…90C5')
-  const [search = ''] = [...connection.sql].filter((sql) => sql.includes(' UNION '))
+  const search = [...connection.sql].find((sql) => sql.includes(' UNION ')) ?? ''
   const found = planOf(connection, search).map((step) => step.replace(/USING (COVERING )?/, ''))
   expect(found).toEqual([
     'SEARCH sessions INDEX sessions_unended (wallet>? AND wallet<?)',
