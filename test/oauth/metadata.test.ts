@@ -57,6 +57,6 @@ test.each(['clientMetadata', 'dynamicRegistration'])(
     const withRs256 = serverMetadata({ ...FACTS, [setting]: true })
     const lists = ['token_endpoint_auth', 'revocation_endpoint_auth', 'introspection_endpoint_auth', 'request_object']
     for (const each of lists)
-      expect(withRs256[`${each}_signing_alg_values_supported`], each).toEqual(['ES256', 'PS256', 'EdDSA', 'RS256'])
+      expect(withRs256[`${each}_signing_alg_values_supported`], `of ${each}`).toEqual(['ES256', 'PS256', 'EdDSA', 'RS256'])
   },
 )

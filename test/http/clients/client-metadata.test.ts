@@ -297,14 +297,14 @@ test('The metadata list RS256 for every endpoint at which a client with an RS256
       .sign(privateKey)
   const metadata = (await walk.browse({ path: '/.well-known/oauth-authorization-server' })).json()
   for (const endpoint of ['token', 'revocation', 'introspection']) {
-    expect(metadata[`${endpoint}_endpoint_auth_signing_alg_values_supported`], endpoint).toContain('RS256')
+    expect(metadata[`${endpoint}_endpoint_auth_signing_alg_values_supported`], `of ${endpoint}`).toContain('RS256')
     const answer = await post(grantor, new URL(metadata[`${endpoint}_endpoint`] as string).pathname, {
       token: 'unknown',
       grant_type: 'refresh_token',
       refresh_token: 'unknown',
       ...asserting(await signed({ sub: clientId, jti: randomUUID() })),
     })
-    expect(answer.body, endpoint).not.toContain('invalid_client')
+    expect(answer.body, `at ${endpoint}`).not.toContain('invalid_client')
   }
   expect(metadata.request_object_signing_alg_values_supported).toContain('RS256')
   const { location } = await walk.authorize({ client_id: clientId, request: await signed(request()) })

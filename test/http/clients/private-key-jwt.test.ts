@@ -42,10 +42,10 @@ describe('Client assertions that are accepted', () => {
     const endpoints = [`${authUrl}/oauth/token`, `${authUrl}/oauth/par`]
     for (const aud of endpoints) {
       const answer = await revokeBy(await assertion({ aud }))
-      expect([answer.status, app.grantor.events.at(-1)?.reason], aud).toEqual([401, 'assertion_audience_wrong'])
+      expect([answer.status, app.grantor.events.at(-1)?.reason], `aud ${aud}`).toEqual([401, 'assertion_audience_wrong'])
     }
     await changeClient(app.grantor, client, { assertionAudience: 'endpoint' })
-    for (const aud of [authUrl, ...endpoints]) expect((await revokeBy(await assertion({ aud }))).status, aud).toBe(200)
+    for (const aud of [authUrl, ...endpoints]) expect((await revokeBy(await assertion({ aud }))).status, `aud ${aud}`).toBe(200)
     await changeClient(app.grantor, client, { assertionAudience: 'issuer' })
   })
 

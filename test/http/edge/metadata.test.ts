@@ -116,7 +116,7 @@ describe('The server metadata (RFC 8414 §2)', () => {
 
   test('The metadata list the acr for vouching only if the login server may vouch (RFC 9470 §7)', async () => {
     const { settings } = app.grantor.deps
-    const listed = async (path: string) => (await send(app.grantor.authUrl, { path })).json().acr_values_supported as unknown
+    const listed = async (path: string) => (await send(app.grantor.authUrl, { path })).json().acr_values_supported
     for (const path of [PATH, OPENID_PATH]) {
       expect(await listed(path)).toEqual(['urn:grantor:acr:signature'])
       settings.loginMayVouch = true

@@ -164,10 +164,10 @@ describe('The authentication request (OpenID Connect Core §3.1.2.1)', () => {
       ['openid profile enhancement', 'enhancement'],
       ['enhancement email', 'enhancement email'],
       ['profile', 'profile'],
-      [`${'x'.repeat(300)}`, `${'x'.repeat(99)}…`],
+      ['x'.repeat(300), `${'x'.repeat(99)}…`],
     ] as const) {
-      expect(await errorOf({ response_type: 'code', scope }, only), scope).toBe('invalid_scope')
-      expect(grantor.events.at(-1), scope).toMatchObject({
+      expect(await errorOf({ response_type: 'code', scope }, only), `scope ${scope}`).toBe('invalid_scope')
+      expect(grantor.events.at(-1), `scope ${scope}`).toMatchObject({
         event: 'authorize_refused',
         reason: 'scope_not_allowed',
         client_id: only.id,
