@@ -5,6 +5,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type Ran, run } from '../cli/run.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts'
 
@@ -17,6 +18,14 @@ const START_MS = 180_000
  * (`Restart=on-failure` in the unit file), and so do the runs.
  */
 export const DATABASE_AWAY = 'grantor: the database cannot be used'
+
+/** Runs a command, and again as long as the database does not respond in time, as an operator does on a busy machine. */
+export async function runCommand(argv: string[], env: Record<string, string>): Promise<Ran> {
+  for (;;) {
+    const ran = await run(argv, env, Math.floor(Date.now() / 1000))
+    if (!ran.err.startsWith(DATABASE_AWAY)) return ran
+  }
+}
 
 export type ServiceNode = {
   name: string

@@ -1,12 +1,12 @@
 /** Restarts real nodes behind a balancer one after the other, while users send requests without a pause. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { launch, type Running, run as runCommand } from '../cli/run.ts'
+import { launch, type Running } from '../cli/run.ts'
 import { type Balancer, startBalancer } from '../support/balancer.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'
 import { type Answer, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { owner } from '../support/wallet-contracts.ts'
-import { DATABASE_AWAY } from './nodes.ts'
+import { DATABASE_AWAY, runCommand } from './nodes.ts'
 
 export type RollingRestart = {
   databaseUrl: string
@@ -98,11 +98,10 @@ async function restartAll({ balancer, start, running }: Deployment, ports: numbe
 
 /** Migrates the database, and registers an app. */
 async function prepare(env: Record<string, string>): Promise<TestClient> {
-  const at = Math.floor(Date.now() / 1000)
   const redirectUri = 'https://app.example.net/callback'
   const create = ['clients', 'create', '--name', 'App', '--redirect-uri', redirectUri, '--json']
   for (const argv of [['migrate'], create]) {
-    const { exit, out, err } = await runCommand(argv, env, at)
+    const { exit, out, err } = await runCommand(argv, env)
     if (exit !== 0) throw new Error(err)
     if (argv !== create) continue
     const { client_id: id, client_secret: secret } = JSON.parse(out) as { client_id: string; client_secret: string }

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { run as runCommand } from '../cli/run.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { TEST_LOGIN_SECRET, TEST_SECRET } from '../support/start.ts'
 import { owner } from '../support/wallet-contracts.ts'
@@ -11,7 +10,7 @@ import { Actor, type Place } from './actor.ts'
 import { checkHistory } from './check-history.ts'
 import type { Rules } from './endings.ts'
 import { type Entry, now, type Violation } from './history.ts'
-import { createNodes, DATABASE_AWAY, type ServiceNode } from './nodes.ts'
+import { createNodes, DATABASE_AWAY, runCommand, type ServiceNode } from './nodes.ts'
 import { checkOrder, type OrderCheck } from './order/index.ts'
 import { type Random, seeded } from './random.ts'
 import { type RecordedChain, startRecordedChain, type Wallet } from './recorded-chain.ts'
@@ -156,7 +155,7 @@ function settleAfter(settling: number, { statementsEnded }: Pick<Run, 'statement
 }
 
 async function verifyTrail(env: Record<string, string>): Promise<string | null> {
-  const { exit, out, err } = await runCommand(['audit', 'verify'], env, Math.floor(Date.now() / 1000))
+  const { exit, out, err } = await runCommand(['audit', 'verify'], env)
   return exit === 0 ? null : `${out}${err}`
 }
 
@@ -171,12 +170,11 @@ async function walletsOf({ people, contractPeople, seed }: Run, chain: RecordedC
 
 /** Migrates the database, and registers three apps of different kinds and their resource API. */
 export async function prepare(env: Record<string, string>): Promise<{ clients: AppClient[]; resourceServer: ResourceServer }> {
-  const at = Math.floor(Date.now() / 1000)
-  const migrated = await runCommand(['migrate'], env, at)
+  const migrated = await runCommand(['migrate'], env)
   if (migrated.exit !== 0) throw new Error(`migrate: ${migrated.err}`)
 
   async function register(...options: string[]): Promise<ResourceServer> {
-    const { exit, out, err } = await runCommand(['clients', 'create', ...options, '--json'], env, at)
+    const { exit, out, err } = await runCommand(['clients', 'create', ...options, '--json'], env)
     if (exit !== 0) throw new Error(`clients create: ${err}`)
     const { client_id, client_secret } = JSON.parse(out) as { client_id: string; client_secret: string | null }
     return { id: client_id, secret: client_secret ?? '' }
