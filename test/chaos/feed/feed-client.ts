@@ -24,10 +24,12 @@ export async function runClient({ env, nodes, resourceServer, book }: ClientPlac
       if (exit !== 0 && !(argv[1] === 'delete' && err.includes('no client'))) throw new Error(err)
       return out
     })
-  const post = (node: ServiceNode, path: string, { id, secret }: ResourceServer, fields: Record<string, string>) =>
+  const anyNode = () => random.pick(nodes)
+  // Each attempt may go to another node: on a busy machine, a node that was killed can be away for minutes.
+  const post = (to: () => ServiceNode, path: string, { id, secret }: ResourceServer, fields: Record<string, string>) =>
     untilDone(async () => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: basic(id, secret) }
-      const answer = await send(node.url, { method: 'POST', path, headers, body: encode(fields) })
+      const answer = await send(to().url, { method: 'POST', path, headers, body: encode(fields) })
       if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${answer.body}`)
       return answer
     })
@@ -36,7 +38,7 @@ export async function runClient({ env, nodes, resourceServer, book }: ClientPlac
   const { client_id: id, client_secret: secret } = JSON.parse(created) as { client_id: string; client_secret: string }
   const texts: string[] = []
   while (texts.length < 3) {
-    const answer = await post(random.pick(nodes), '/oauth/token', { id, secret }, { grant_type: 'client_credentials' })
+    const answer = await post(anyNode, '/oauth/token', { id, secret }, { grant_type: 'client_credentials' })
     texts.push(String(answer.json().access_token))
   }
   const [one = '', ...others] = texts
@@ -45,7 +47,7 @@ export async function runClient({ env, nodes, resourceServer, book }: ClientPlac
   await book.end({
     tokens: [token],
     entries: [entryOf.clientToken(id, claimsOf(one).jti)],
-    send: () => post(random.pick(nodes), '/oauth/revoke', { id, secret }, { token: one }),
+    send: () => post(anyNode, '/oauth/revoke', { id, secret }, { token: one }),
   })
   await book.end({
     tokens,
@@ -55,7 +57,7 @@ export async function runClient({ env, nodes, resourceServer, book }: ClientPlac
     async known() {
       for (const node of nodes)
         await untilDone(async () => {
-          const { active } = (await post(node, '/oauth/introspect', resourceServer, { token: others[0] ?? '' })).json()
+          const { active } = (await post(() => node, '/oauth/introspect', resourceServer, { token: others[0] ?? '' })).json()
           if (active !== false) throw new Error(`${node.name} does not know that the client has ended`)
         })
     },
