@@ -20,9 +20,10 @@ const MCP = by('clients/mcp-guide')
 const MCP_PYTHON = by('clients/mcp-python')
 
 export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record<string, Run>>>> = {
+  'guides/apps-in-detail.md': { whole: by('clients/builders-guide') },
   'guides/builders.md': { whole: by('clients/builders-guide') },
   'guides/checking-tokens.md': {
-    'sh api': notRun('the command of resource-package.md and builders.md, which are run, with another name'),
+    'sh api': notRun('the command of protect-an-api.md, which is run'),
     "check: 'feed',": notRun('the same call as in .ci/token-cases.mjs and test/resource/feed, with the addresses of an example'),
     'js sidecar': by('clients/checking-tokens'),
     'nginx sidecar': by('clients/checking-tokens'),
@@ -80,7 +81,17 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
   'guides/create-app.md': { 'npm create': PACKED, 'sh grantor-json': by('create-app/guide') },
   'guides/devices.md': { whole: by('clients/devices-guide') },
   'guides/languages.md': { 'ui_locales=': notRun('an address with an ellipsis, as an example of one parameter') },
-  'guides/mcp.md': {
+  'guides/own-login-server.md': {
+    'grantor migrate': by('flows/own-login-server-faults'),
+    'app ──> GET': notRun('a drawing'),
+    'authenticatedWallet:': by('flows/own-login-server-faults'),
+  },
+  'guides/protect-an-api.md': {
+    'npm install': PACKED,
+    'console.log(token.wallet)': by('clients/resource-runtimes'),
+    'replays:': by('clients/builders-guide'),
+    '--name "My MCP server"': by('clients/builders-guide'),
+    'token-exchange': by('clients/builders-guide'),
     'curl -si': MCP,
     'sh api': MCP,
     'sh agent': MCP,
@@ -99,17 +110,12 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'pay.much': MCP,
     'resources create': MCP,
   },
-  'guides/own-login-server.md': {
-    'grantor migrate': by('flows/own-login-server-faults'),
-    'app ──> GET': notRun('a drawing'),
-    'authenticatedWallet:': by('flows/own-login-server-faults'),
-  },
   'guides/resource-languages.md': {
     'python fastapi': by('clients/resource-languages'),
     'sh fastapi': by('clients/resource-languages'),
     'go go': by('clients/resource-languages'),
   },
-  'guides/resource-package.md': { 'npm install': PACKED, createTokenCheck: by('clients/resource-runtimes') },
+  'guides/strict-clients.md': { whole: by('clients/builders-guide') },
   'guides/testing.md': { whole: by('clients/testing-guide') },
   'guides/users.md': { 'wants you to sign in': by('wallet/short-consent') },
   'guides/wallets.md': { GRANTOR_WALLET_WINDOW: SETTINGS },
