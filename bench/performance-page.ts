@@ -70,7 +70,8 @@ function ratesChart(all: Figures[]): string | null {
 function sectionsOf(all: Figures[]): Record<string, string> {
   const peer = all.find(({ part }) => part === 'peer')
   return {
-    aims: checksTable(all.flatMap(checksOf)),
+    // The hostile scenes have a table of their own, with each ratio, and a chart with the aim.
+    aims: checksTable(all.filter(({ part }) => part !== 'hostile').flatMap(checksOf)),
     measured: all
       .map((figures) => [
         `### ${TITLES[figures.part]}`,

@@ -22,6 +22,7 @@ export function checksTable(checks: Check[]): string {
 
 /** Everything about throughput and latency, one row for each operation and server. */
 function resultsTable(part: PartResult): string {
+  const hasLatency = part.results.some(({ latency }) => latency !== null)
   const rows = part.results.map(({ operation, server, perSecond, processorMicroseconds, busy, latency }) => [
     OPERATIONS[operation].name,
     server,
@@ -29,24 +30,15 @@ function resultsTable(part: PartResult): string {
     `${Math.round(spread(perSecond) * 100)} %`,
     `${Math.round(median(processorMicroseconds))} µs`,
     `${Math.round(median(busy) * 100)} %`,
-    ...(latency
-      ? [`${ms(latency.shared.p50)} / ${ms(latency.shared.p99)} at ${Math.round(latency.shared.rate).toLocaleString('en')}/s`]
-      : ['']),
-    ...(latency
-      ? [`${ms(latency.own.p50)} / ${ms(latency.own.p99)} at ${Math.round(latency.own.rate).toLocaleString('en')}/s`]
-      : ['']),
+    ...(hasLatency ? [latency ? latencyText(latency.shared) : '', latency ? latencyText(latency.own) : ''] : []),
   ])
-  const head = [
-    'operation',
-    'server',
-    'a second',
-    'spread',
-    'processor time each',
-    'core in use',
-    'p50 / p99 at one rate for all',
-    'p50 / p99 at half its own',
-  ]
-  return markdownTable(head, rows)
+  const head = ['operation', 'server', 'a second', 'spread', 'processor time each', 'core in use']
+  const latencyHead = hasLatency ? ['p50 / p99 at one rate for all', 'p50 / p99 at half its own'] : []
+  return markdownTable([...head, ...latencyHead], rows)
+}
+
+function latencyText({ p50, p99, rate }: { p50: number; p99: number; rate: number }): string {
+  return `${ms(p50)} / ${ms(p99)} at ${Math.round(rate).toLocaleString('en')}/s`
 }
 
 /** The part `stalls`, one row for each server. */
@@ -109,48 +101,40 @@ function aloneTable({ grantor, pgbench, pgbenchApart, floor, emptyPost }: AloneM
   return markdownTable(['refreshes one at a time', 'a second', 'spread', 'each'], cells)
 }
 
-/** The part `hostile`, one row for each scene. */
+/** The part `hostile`, one row for each scene. The stored figures also have the statuses of the other requests. */
 function hostileTable(measured: HostileMeasured[]): string {
-  const sideOf = ({ p50, p99, busy }: HostileMeasured['beside']) => [
-    `${ms(median(p50))} / ${ms(median(p99))}`,
-    `${Math.round(median(busy) * 100)} %`,
-  ]
   const rows = measured.map((each) => {
-    const { scene, server, rate, nothing, beside, memory, answered } = each
+    const { scene, server, rate, nothing, beside, memory } = each
     const cost = costOf(each)
     return [
       scene,
       `${server}, ${rate.toLocaleString('en')}/s`,
-      ...sideOf(nothing),
-      ...sideOf(beside),
-      `${(median(beside.p50) / median(nothing.p50)).toFixed(2)} × / ${ratioOf(each).toFixed(2)} ×`,
+      `${ms(median(nothing.p99))} / ${ms(median(beside.p99))}`,
+      `${ratioOf(each).toFixed(2)} ×`,
       `${sum(nothing.errors)} / ${sum(beside.errors)}`,
+      percentsOf(nothing.busy, beside.busy),
       `${roundsWithCollection(nothing)} / ${roundsWithCollection(beside)}`,
       `${delaysOf(nothing)} / ${delaysOf(beside)}`,
       `${Math.round(memory)} MiB`,
       Number.isNaN(cost.server) ? '' : `${Math.round(cost.server)} + ${Math.round(cost.database)} µs`,
-      Object.entries(answered)
-        .map(([status, count]) => `${status}: ${count.toLocaleString('en')}`)
-        .join(', '),
     ]
   })
   const head = [
     'beside',
     'server, refreshes a second',
-    'p50 / p99 beside nothing',
+    'p99 beside nothing / beside it',
+    'ratio',
+    'failed refreshes',
     'core in use',
-    'p50 / p99 beside it',
-    'core in use',
-    'p50 / p99, ratio',
-    'failed refreshes beside nothing / beside it',
-    'rounds with a collection of the old generation, beside nothing / beside it',
-    'longest delay of the event loop, server + load, beside nothing / beside it',
+    'rounds with a collection of the old generation',
+    'longest delay of the event loop, server + load',
     'memory at its highest',
-    'processor time of each other request, server + database',
-    'how the other requests were answered',
+    'each other request, server + database',
   ]
   return markdownTable(head, rows)
 }
+
+const percentsOf = (...sides: number[][]): string => sides.map((busy) => `${Math.round(median(busy) * 100)} %`).join(' / ')
 
 const roundsWithCollection = ({ p99, collections }: HostileMeasured['beside']): string =>
   collections ? `${collections.filter((count) => count > 0).length} of ${p99.length}` : ''

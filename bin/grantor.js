@@ -28,7 +28,7 @@ if (Number(installed.split('.')[0]) < NEEDED) {
     })
 }
 
-// Two limits of memory can be set only when a process starts (docs/decisions/0052-memory-limits-at-the-start.md). So the process replaces
+// Two limits of memory can be set only when a process starts (docs/decisions/0028-processes-and-updates.md). So the process replaces
 // itself once by the same command with these limits. The process id and the standard streams stay the same. If an operator has set a limit,
 // it stays as it is. The process goes on without limits on Windows, which has no execve, and if its parent has a channel to it or systemd
 // passed sockets, because execve closes both. The units set the limits themselves. The workers of `serve --workers` get the limits of their parent.

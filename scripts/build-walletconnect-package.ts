@@ -16,7 +16,7 @@ const sources = join(checkout, 'scripts/walletconnect')
 
 /**
  * What may be in the script. From 2.21.9 on, the client library is under the WalletConnect Community License: it forbids any other relay
- * than the one of its owner, and requires a commercial licence above 500 users a month (docs/decisions/0060-walletconnect.md).
+ * than the one of its owner, and requires a commercial licence above 500 users a month (docs/decisions/0011-login-page.md).
  */
 const LICENCES = ['MIT', 'ISC', '0BSD', 'Apache-2.0', 'Apache-2.0 AND MIT', 'MIT OR Apache-2.0']
 

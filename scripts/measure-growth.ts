@@ -1,5 +1,5 @@
 /**
- * Measures how long growth takes on Citus, for docs/operating/scaling.md: `grantor migrate` distributes tables that have rows, an index is built,
+ * Measures how long growth takes on Citus, for docs/operating/citus.md: `grantor migrate` distributes tables that have rows, an index is built,
  * and the shards of the tables move to a worker that was added.
  *
  *     TEST_CITUS_PG_BIN=DIR node scripts/measure-growth.ts [--grants 1000000] [--workers 2] [--shards 32]

@@ -14,7 +14,7 @@
  * its callers. With --pause, each caller waits for a random time of up to so many milliseconds before each operation.
  *
  * With --by-wallet, each wallet has five grants and two sessions, and what finds rows by their wallet is measured: on Citus, grants and sessions on every
- * machine, receipts on one (docs/decisions/0077-a-wallets-rows-together.md).
+ * machine, receipts on one (docs/decisions/0018-citus.md).
  *
  * The script starts its own database on loopback, with its files in memory if there is room: the time in which a disk
  * syncs a commit is not measured. It takes about two minutes and, with a million grants, 3 GB.

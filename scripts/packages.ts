@@ -34,7 +34,7 @@ export const packages = {
       './next': resource('next'),
     },
     dependencies: ['jose'],
-    guide: 'docs/guides/resource-package.md',
+    guide: 'docs/guides/protect-an-api.md',
     node: '>=20',
   },
   '@grantor/connect': {

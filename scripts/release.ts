@@ -1,5 +1,5 @@
 /**
- * Builds a release, twice, and compares the bytes: `npm run release -- --dry-run --output FOLDER`. CONTRIBUTING.md describes the steps.
+ * Builds a release, twice, and compares the bytes: `npm run release -- --dry-run --output FOLDER`. docs/contributing/release.md describes the steps.
  *
  * Without `--dry-run` the program waits for a confirmation, dates the entry of CHANGELOG.md, commits, builds, signs, tags and publishes. It needs
  * `git`, `buildah`, `skopeo`, `helm` and `cosign`, and the rights at the registries that the settings of `npm` and the options name.

@@ -1,5 +1,5 @@
 /**
- * What one operation costs, as measured. docs/operating/scaling.md and docs/evidence/performance.md have the machine, the date and the commands.
+ * What one operation costs, as measured. docs/operating/scaling.md, docs/operating/citus.md and docs/evidence/performance.md have the machine, the date and the commands.
  */
 
 /** Microseconds of processor time, and bytes of write-ahead log, for one operation. */

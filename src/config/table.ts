@@ -97,7 +97,7 @@ const login = {
   keyCheck: {
     name: 'KEY_CHECK',
     words:
-      'on: before a signature of a key is trusted, the home chain of GRANTOR_CHAINS is called to check whether the account has switched its key off (EIP-7851, a draft). Ordinary wallets then cannot sign in while the chain does not respond. docs/decisions/0057-keys-that-were-switched-off.md.',
+      'on: before a signature of a key is trusted, the home chain of GRANTOR_CHAINS is called to check whether the account has switched its key off (EIP-7851, a draft). Ordinary wallets then cannot sign in while the chain does not respond. docs/decisions/0010-calls-to-chains.md.',
     usedBy: auth,
     parse: read.onOff,
     preset: 'off',

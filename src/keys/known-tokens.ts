@@ -1,6 +1,6 @@
 /**
  * The access tokens that this process signed or verified lately, so that their signatures are not verified (again). The first request with
- * a new token usually follows at once. Reasons: docs/decisions/0043-signatures-that-are-known.md.
+ * a new token usually follows at once. Reasons: docs/decisions/0015-keys-and-secrets.md.
  *
  * Only tokens that a key of the ring signed are added, so forged tokens cannot displace others.
  */

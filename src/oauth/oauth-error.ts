@@ -45,7 +45,7 @@ export class OAuthError extends Error {
   readonly #limit: 429 | undefined
 
   constructor({ error, reason, description = oauthErrors[error].description, status, retryAfter, detail }: Refusal) {
-    // Any caller can cause refusals, `reason` names the place, and to record the stack is a tenth of the processor time of a refusal (decision 0078).
+    // Any caller can cause refusals, `reason` names the place, and to record the stack is a tenth of the processor time of a refusal (decision 0012).
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(`${error}: ${reason}${detail === undefined ? '' : `: ${detail}`}`)

@@ -1,7 +1,7 @@
 /**
  * JSON Schemas (draft 2020-12) with the keywords that the operations need, and the check of a value against one. A library for all of
  * JSON Schema has 683 modules. They took 6 MB of the heap of each server with an admin API, and a third of the processor time of
- * a command (docs/decisions/0078-hostile-load.md).
+ * a command (docs/decisions/0012-bounds-of-callers.md).
  */
 
 /** Marks a property that may be absent. A symbol, so that the mark is not in the schema as JSON. */

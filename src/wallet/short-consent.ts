@@ -1,6 +1,6 @@
 /**
  * The short texts with which a wallet consents (ERC-4361 with an ERC-5573 ReCap). Some hardware wallets sign at most 1,024 bytes
- * (docs/decisions/0055-short-texts.md). Template 10 is for every kind of app. Template 11 gives access to a device (RFC 8628). Template
+ * (docs/decisions/0008-texts-to-sign.md). Template 10 is for every kind of app. Template 11 gives access to a device (RFC 8628). Template
  * 12 gives access to a browser on another screen. Both name the code that the device or the other screen shows.
  *
  * Unlike the older texts, a short text names each party once, has no Request ID, names the client and its key in one URI, and writes

@@ -403,7 +403,7 @@ test('A role that does not own the tables reads and changes rows on their machin
   await expect.poll(() => serversUsedBy(use).then((used) => used[0]), { timeout: 20_000 }).toBe(false)
 })
 
-test('What was found in a row is not confirmed after the server of its machine was restarted (decision 0049)', {
+test('What was found in a row is not confirmed after the server of its machine was restarted (decision 0016)', {
   timeout: 60_000,
 }, async () => {
   await untilDirect(1)

@@ -1,5 +1,5 @@
 /**
- * The database grows while three nodes serve users (docs/decisions/0075-growth-while-it-runs.md). Each run lasts `TEST_CHAOS_SECONDS`, 30 seconds if
+ * The database grows while three nodes serve users (docs/decisions/0019-citus-growth-and-outages.md). Each run lasts `TEST_CHAOS_SECONDS`, 30 seconds if
  * it is not set, and longer if the growth needs more time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'

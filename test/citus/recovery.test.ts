@@ -1,4 +1,4 @@
-/** The commands of docs/operating/recover.md for machines of a Citus cluster: promotion, restore points, and a new worker. */
+/** The commands of docs/operating/citus.md for machines of a Citus cluster: promotion, restore points, and a new worker. */
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -58,7 +58,7 @@ test.for<[string, Record<string, string>]>([
   await expect(openStore(cluster.workers[0] as PostgresServer)).rejects.toThrow(refused)
 })
 
-test('Lists of all shards open no connection for each shard (docs/decisions/0077-a-wallets-rows-together.md)', async () => {
+test('Lists of all shards open no connection for each shard (docs/decisions/0018-citus.md)', async () => {
   // Otherwise Citus opens further connections only for statements that take longer than ten milliseconds.
   await set(cluster.coordinator, { 'citus.executor_slow_start_interval': '0ms' })
   const store = await openStore(cluster.coordinator)

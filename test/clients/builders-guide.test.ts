@@ -1,4 +1,7 @@
-/** The blocks of docs/guides/builders.md: the commands pasted one after another, and the code with the clients that the commands register. */
+/**
+ * The blocks of docs/guides/builders.md, apps-in-detail.md, strict-clients.md, and those of protect-an-api.md for an API that calls another one: the
+ * commands pasted one after another, and the code with the clients that the commands register.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,12 +12,16 @@ import { blocksOf } from '../support/page-blocks.ts'
 import { Development, TEST_ACCOUNT } from './pasted-page.ts'
 import { writeRecipe } from './recipe.ts'
 
-const BLOCKS = blocksOf('guides/builders.md')
+const OF_THE_API = ['--name "My MCP server"', 'token-exchange', 'replays:']
+const BLOCKS = [
+  ...['builders', 'apps-in-detail', 'strict-clients'].flatMap((page) => blocksOf(`guides/${page}.md`)),
+  ...blocksOf('guides/protect-an-api.md').filter(({ text }) => OF_THE_API.some((part) => text.includes(part))),
+]
 const COMMANDS = BLOCKS.filter(({ language }) => language === 'sh').map(({ text }) => text)
 const APP = 'https://app.example.net/callback'
 const API = 'https://api.example.com/'
 
-/** What the blocks of commands print, in the order of the page. Each block is found by a part of its text. */
+/** What the blocks of commands print, in the order of the pages. Each block is found by a part of its text. */
 const PRINTED: [part: string, printed: RegExp][] = [
   ['--name "My app"', /scopes +enhancement profile\n/],
   ['oauth-authorization-server', /^\{"issuer":"http:\/\/localhost:\d+"/],
@@ -27,14 +34,12 @@ const PRINTED: [part: string, printed: RegExp][] = [
   ['/oauth/revoke', /^200\n\{"active":false\}\nGRANT_ID[^]*enhancement profile/],
   ['scope=history&prompt=none', /error=consent_required/],
   ['--name "My portal"', /scopes +openid wallet\n[^]*\{"issuer":/],
+  ['--name "My phone app"', /type +native\n/],
+  ['prompt=login', /^\{"status":"success","redirect_to":/],
   ['generateKeyPairSync', /public keys +2026-01\n/],
   ['/oauth/par', /^urn:ietf:params:oauth:request_uri:\S+\nhttps:\/\/app\.example\.net\/callback\?code=/],
   ['--profile fapi2 --jwks jwks.json\n', /profile +fapi2\n/],
   ['--response-mode query.jwt', /response modes +query\.jwt\n/],
-  ['prompt=login', /^\{"status":"success","redirect_to":/],
-  ['--name "My phone app"', /type +native\n/],
-  ['--resource-server https://api.example.com/ --json', /^\{"client_id":/],
-  ['resources create', /resource +https:\/\/api\.example\.com\/\n/],
   ['--name "My MCP server"', /^\{"client_id":/],
 ]
 
@@ -65,7 +70,7 @@ function clientIn(output: string): Registered {
   return { clientId: valueOf('client_id'), clientSecret: valueOf('client_secret') }
 }
 
-test('Each command of the page for builders works when the commands are pasted one after another', ({ guide }) => {
+test('Each command of the pages for builders works when the commands are pasted one after another', ({ guide }) => {
   expect(COMMANDS).toHaveLength(PRINTED.length)
   for (const [index, [part, printed]] of PRINTED.entries()) {
     expect(COMMANDS[index]).toContain(part)
@@ -105,7 +110,7 @@ async function runBlock(part: string, guide: Guide, given: Values): Promise<Valu
   )
   const signIn = (to: URL) => guide.development.signIn(to)
   const scope: Values = { client: libraryFor(guide), signIn, ...given }
-  const module = `${imports.join('\n').replaceAll(/'grantor\/resource'/g, RESOURCE)}
+  const module = `${imports.join('\n')}
 export default async ({ ${Object.keys(scope)
     .filter((name) => !declared.includes(name))
     .join(', ')} }) => {
@@ -117,8 +122,6 @@ return { ${declared.join(', ')} }
   const { default: run } = (await import(pathToFileURL(path).href)) as { default(values: Values): Promise<Values> }
   return run(scope)
 }
-
-const RESOURCE = JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../src/resource/index.ts')).href)
 
 /** The PKCS #8 bytes of the key that the page's command writes. */
 function keyIn({ development }: Guide): Buffer {
@@ -203,18 +206,12 @@ test('The code for FAPI 2.0 Message Signing works with the client that the page 
   expect(tokens).toMatchObject({ token_type: 'dpop', scope: 'enhancement' })
 })
 
-test('The code for an API accepts the token of a wallet, and with DPoP refuses a call without a proof', async ({ guide }) => {
+test('The code for an API that accepts DPoP refuses a call with a bound token and without a proof', async ({ guide }) => {
   const token = await tokenFor(guide, API)
-  const request = { method: 'GET', url: '/', headers: { authorization: `Bearer ${token}` } }
-  const api = guide.registered('--resource-server https://api.example.com/ --json')
-  expect(await runBlock("check(request, { scopes: ['enhancement'] })", guide, { ...api, request })).toMatchObject({
-    wallet: TEST_ACCOUNT,
-    scopes: ['enhancement'],
-  })
   const { createTokenCheck } = await import('../../src/resource/index.ts')
   const given = { createTokenCheck, redis: {}, firstIn: async () => true }
   const { check } = await runBlock('replays:', guide, given)
-  const unproved = { ...request, headers: { authorization: `DPoP ${token}` } }
+  const unproved = { method: 'GET', url: '/', headers: { authorization: `DPoP ${token}` } }
   await expect((check as ReturnType<typeof createTokenCheck>)(unproved as never)).rejects.toMatchObject({ status: 401 })
 })
 
@@ -232,6 +229,6 @@ test('The code for a call of another API exchanges the token of the call', async
   })
 })
 
-test('No block of code of the page is missing in the tests of this file', () => {
+test('No block of code of these pages is missing in the tests of this file', () => {
   expect(BLOCKS.filter(({ language, text }) => language !== 'sh' && !used.has(text))).toEqual([])
 })

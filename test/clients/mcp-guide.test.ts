@@ -1,4 +1,4 @@
-/** The snippets of docs/guides/mcp.md in their frameworks, which nobody here wrote: registered by the page's commands, called with real tokens. */
+/** The snippets of docs/guides/protect-an-api.md in their frameworks, which nobody here wrote: registered by the page's commands, called with real tokens. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
@@ -31,8 +31,8 @@ async function describeApi(grantor: Grantor, path: string) {
   const [port = 0] = await freePorts(1)
   const resource = `http://127.0.0.1:${port}${path}`
   const places = { 'https://api.example.com/notes': resource }
-  const api = await register(grantor, 'api', places, 'mcp')
-  const agent = await register(grantor, 'agent', places, 'mcp')
+  const api = await register(grantor, 'api', places, 'protect-an-api')
+  const agent = await register(grantor, 'agent', places, 'protect-an-api')
   const values: Record<string, string> = {
     ISSUER: grantor.authUrl,
     RESOURCE: resource,
@@ -40,7 +40,7 @@ async function describeApi(grantor: Grantor, path: string) {
     CLIENT_SECRET: api.client_secret,
   }
   // Each description has its own values and the test's clock.
-  const described = recipeOf('js', 'resource', 'mcp')
+  const described = recipeOf('js', 'resource', 'protect-an-api')
     .replaceAll(/process\.env\.([A-Z_]+)/g, (_, name: string) => JSON.stringify(values[name]))
     .replace(/onRefusal: .*/, `now: () => ${grantor.clock.now()},`)
   const resourceFile = writeRecipe(`resource.${made++}.mjs`, withPaths(described))
@@ -55,7 +55,7 @@ function withPaths(snippet: string): string {
 }
 
 async function importSnippet<Exports>(mark: string, { resourceFile }: { resourceFile: string }): Promise<Exports> {
-  const snippet = recipeOf('js', mark, 'mcp').replaceAll(
+  const snippet = recipeOf('js', mark, 'protect-an-api').replaceAll(
     /'[./]*\/resource\.js'/g,
     JSON.stringify(pathToFileURL(resourceFile).href),
   )
@@ -176,19 +176,21 @@ test.for<[string, string]>([
 test('The commands of the page show the challenge and the metadata of the example, and register an API with scopes', async () => {
   const development = await Development.start()
   closing.push(() => development.stop())
-  const [challenge = '', metadata = ''] = (await development.paste(blockWith('guides/mcp.md', 'curl -si'))).split('\n')
+  const [challenge = '', metadata = ''] = (await development.paste(blockWith('guides/protect-an-api.md', 'curl -si'))).split('\n')
   expect(challenge).toMatch(/^www-authenticate: Bearer .*resource_metadata=/i)
   expect(JSON.parse(metadata)).toMatchObject({ authorization_servers: [development.issuer] })
-  expect(await development.paste(blockWith('guides/mcp.md', 'resources create'))).toContain('https://api.example.com/notes')
+  expect(await development.paste(blockWith('guides/protect-an-api.md', 'resources create'))).toContain(
+    'https://api.example.com/notes',
+  )
 })
 
 test('The lines of the page for a recent sign-in and for scopes that depend on a call refuse what they must', async ({
   grantor,
 }) => {
   const api = await describeApi(grantor, '/notes')
-  const route = blockWith('guides/mcp.md', "app.post('/transfer'")
+  const route = blockWith('guides/protect-an-api.md', "app.post('/transfer'")
   // The client of the page has these two scopes.
-  const check = blockWith('guides/mcp.md', 'pay.much').replace("'pay.much' : 'pay'", "'notes.write' : 'notes.read'")
+  const check = blockWith('guides/protect-an-api.md', 'pay.much').replace("'pay.much' : 'pay'", "'notes.write' : 'notes.read'")
   const described = readFileSync(api.resourceFile, 'utf8')
   writeFileSync(api.resourceFile, described.replace(/now: .*/, 'now: () => globalThis.timeOfThePage,'))
   const setTime = () => Object.assign(globalThis, { timeOfThePage: grantor.clock.now() })

@@ -1,5 +1,5 @@
 /**
- * The servers in Python of docs/guides/mcp.md, with FastMCP and the MCP Python SDK. TEST_PYTHON names a Python that has them: `pip install
+ * The servers in Python of docs/guides/protect-an-api.md, with FastMCP and the MCP Python SDK. TEST_PYTHON names a Python that has them: `pip install
  * fastmcp mcp`.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
@@ -39,12 +39,12 @@ async function startServer(grantor: Grantor, name: string, source: string): Prom
   const [port = 0] = await freePorts(1)
   const resource = `http://127.0.0.1:${port}/mcp`
   const places = { 'https://api.example.com/notes': resource }
-  const api = await register(grantor, 'api', places, 'mcp')
+  const api = await register(grantor, 'api', places, 'protect-an-api')
   const agent = await register(
     grantor,
     'agent',
     { ...places, [`--resource ${resource}`]: `--resource ${resource} --resource ${OTHER}` },
-    'mcp',
+    'protect-an-api',
   )
   const settings = { ISSUER: grantor.authUrl, RESOURCE: resource, CLIENT_ID: api.client_id, CLIENT_SECRET: api.client_secret }
   const server = spawn(PYTHON, [writeRecipe(name, source)], { env: { PATH: process.env.PATH, ...settings } })
@@ -122,7 +122,7 @@ test.runIf(process.env.TEST_CLIENTS)(
   async ({ grantor, skip }) => {
     const why = whyMissing('fastmcp')
     if (why !== null) return skip(why)
-    const api = await startServer(grantor, 'server_fastmcp.py', recipeOf('python', 'fastmcp', 'mcp'))
+    const api = await startServer(grantor, 'server_fastmcp.py', recipeOf('python', 'fastmcp', 'protect-an-api'))
     const token = await expectProtected(grantor, api)
     expect(await callTool(api, token, 'clear_note')).toBe("Unknown tool: 'clear_note'")
     const writing = await tokenFor(grantor, api, api.resource, 'notes.read notes.write')
@@ -135,8 +135,8 @@ test.runIf(process.env.TEST_CLIENTS)(
 test.runIf(process.env.TEST_CLIENTS)('FastMCP verifies the signature of tokens with ES256', async ({ grantor, skip }) => {
   const why = whyMissing('fastmcp')
   if (why !== null) return skip(why)
-  const [imported, verifier] = recipeOf('python', 'fastmcp-jwt', 'mcp').split('\n\n')
-  const source = recipeOf('python', 'fastmcp', 'mcp').replace(
+  const [imported, verifier] = recipeOf('python', 'fastmcp-jwt', 'protect-an-api').split('\n\n')
+  const source = recipeOf('python', 'fastmcp', 'protect-an-api').replace(
     /verifier = IntrospectionTokenVerifier\([^]*?\n\)/,
     () => verifier ?? '',
   )
@@ -149,7 +149,7 @@ test.runIf(process.env.TEST_CLIENTS)(
   async ({ grantor, skip }) => {
     const why = whyMissing('mcp')
     if (why !== null) return skip(why)
-    const api = await startServer(grantor, 'server_mcp_sdk.py', recipeOf('python', 'mcp-sdk', 'mcp'))
+    const api = await startServer(grantor, 'server_mcp_sdk.py', recipeOf('python', 'mcp-sdk', 'protect-an-api'))
     const token = await expectProtected(grantor, api)
     await revoke(grantor, api, token)
     expect(await statusFor(api, token)).toBe(401)

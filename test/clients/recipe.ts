@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..')
 // Below node_modules, so that a recipe can import its library.
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
-type Page = 'clients' | 'mcp' | 'coming-from-elsewhere' | 'connect-package' | 'create-app' | 'checking-tokens'
+type Page = 'clients' | 'protect-an-api' | 'coming-from-elsewhere' | 'connect-package' | 'create-app' | 'checking-tokens'
 
 /** The block of the page with this language and this mark, as in ```js openid-client. */
 export function recipeOf(language: string, mark: string, page: Page = 'clients'): string {

@@ -32,9 +32,9 @@ async function startApi(grantor: Grantor, start: Start): Promise<Api> {
   const [port = 0] = await freePorts(1)
   const url = `http://127.0.0.1:${port}/notes`
   const places = { 'https://api.example.com/notes': url }
-  const api = await register(grantor, 'api', places, 'mcp')
+  const api = await register(grantor, 'api', places, 'protect-an-api')
   const alsoOther = { [`--resource ${url}`]: `--resource ${url} --resource ${OTHER}` }
-  const agent = await register(grantor, 'agent', { ...places, ...alsoOther }, 'mcp')
+  const agent = await register(grantor, 'agent', { ...places, ...alsoOther }, 'protect-an-api')
   const settings = { ISSUER: grantor.authUrl, RESOURCE: url, CLIENT_ID: api.client_id, CLIENT_SECRET: api.client_secret }
   const child = start(mkdtempSync(join(tmpdir(), 'grantor-api-')), port, { ...process.env, ...settings })
   let output = ''

@@ -149,7 +149,7 @@ runtimeTest(
   },
 )
 
-test('The code of docs/guides/resource-package.md accepts the token of a wallet', async () => {
+test('The code of docs/guides/protect-an-api.md accepts the token of a wallet', async () => {
   const audience = 'https://api.example.com/notes'
   await using issuer = await startTestGrantor({
     clients: [
@@ -160,7 +160,7 @@ test('The code of docs/guides/resource-package.md accepts the token of a wallet'
   const { access_token: token } = await issuer.tokenFor({ client: 'App', scope: 'notes.read' })
   const api = issuer.client('API')
   const source = pathToFileURL(join(ROOT, 'src/resource/index.ts')).href
-  const code = blockWith('guides/resource-package.md', 'createTokenCheck')
+  const code = blockWith('guides/protect-an-api.md', 'console.log(token.wallet)')
     .replace("'@grantor/resource'", `'${source}'`)
     .replace('https://auth.example.com', issuer.issuer)
     .replace('process.env.CLIENT_ID', `'${api.clientId}'`)

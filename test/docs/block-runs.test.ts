@@ -34,7 +34,7 @@ test('Each block of docs/guides and docs/operating is run by a test, or has a re
 })
 
 test('A new block of a page is a fault until a row names it, and so is a row of a block that is gone', () => {
-  const page = 'guides/mcp.md'
+  const page = 'guides/protect-an-api.md'
   const [first, ...others] = blocksOf(page)
   const added: Block = { language: 'sh', mark: '', text: 'echo a new block\n' }
   expect(faultsOf(page, [...blocksOf(page), added])).toEqual([`${page}: no row for the block: echo a new block`])

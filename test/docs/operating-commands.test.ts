@@ -11,7 +11,7 @@ import { writeRecipe } from '../clients/recipe.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { machineIn } from '../support/operations-page.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
-import { blockWith } from '../support/page-blocks.ts'
+import { blocksOf, blockWith } from '../support/page-blocks.ts'
 import { newPostgresDatabase } from '../support/postgres.ts'
 import { startGrantor, TEST_LOGIN_SECRET, TEST_SECRET, TestClock } from '../support/start.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/tls-certificate.ts'
@@ -177,6 +177,50 @@ test('The commands of docs/operating/clients-and-grants.md register a resource, 
   expect(JSON.parse(readFileSync(join(folder, 'grants.json'), 'utf8'))).toEqual([])
 })
 
+describe('docs/operating/incident.md', () => {
+  const block = (mark: string) => blocksOf('operating/incident.md').find((each) => each.mark === mark)?.text ?? ''
+
+  test('The commands stop and end what a client, a wallet, an operator or a leaked secret has, and the trail is complete', async ({
+    service: { grantor, paste },
+  }) => {
+    const created = await paste('grantor clients create --name Taken --redirect-uri https://taken.example/cb --env')
+    const [, clientId = ''] = /CLIENT_ID=(\S+)/.exec(created) ?? []
+    const [, secret] = /CLIENT_SECRET=(\S+)/.exec(created) ?? []
+    const named = { CLIENT_ID: clientId, WALLET: OWNER }
+    expect(await paste(block('stop-client'), named)).toContain('client_created')
+    expect((await grantor.store.clients.readClient(clientId))?.disabledAt).not.toBeNull()
+    await paste(block('stop-wallet'), named)
+    const renewed = await paste(block('leaked-client-secret'), named)
+    expect(renewed).toContain('client_secret')
+    expect(renewed).not.toContain(secret)
+    const operator = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    await paste(`grantor operators add ${OWNER} --role owner\ngrantor operators add ${operator} --role auditor`)
+    await paste(block('stop-operator'), { OPERATOR: operator })
+    expect(await paste('grantor operators list')).not.toContain(operator)
+    await paste(block('evidence'))
+    expect(await paste(block('back'))).toMatch(/^\d+\.\d+\.\d+/)
+  })
+
+  test('The commands for a leaked key replace the key at once', async ({ service: { paste } }) => {
+    const listed = JSON.parse(await paste('grantor keys list --json')) as { key_id: string; kind: string; state: string }[]
+    const id = listed.find(({ kind, state }) => kind === 'seal' && state === 'makes')?.key_id ?? ''
+    expect(id).not.toBe('')
+    await paste(block('leaked-key'), { KEY_ID: id })
+    const after = JSON.parse(await paste('grantor keys list --json')) as typeof listed
+    expect(after.find((key) => key.key_id === id)).toMatchObject({ state: 'retired' })
+    expect(after.filter(({ kind, state }) => kind === 'seal' && state === 'makes')).toHaveLength(1)
+  })
+
+  test('The commands for an outage ask a node, read the log and run the doctor', async ({ service: { grantor, paste } }) => {
+    const record = 'journalctl() { echo "$*" >&2; echo \'{"level":"error","msg":"alarm"}\'; }\nsudo() { echo "sudo $*"; }\n'
+    const NODE = new URL(grantor.authUrl).host
+    const printed = await paste(record + block('outage').replaceAll('http://', 'https://'), { NODE })
+    expect(printed).toContain(
+      '{"status":"live"}{"status":"ready"}{"level":"error","msg":"alarm"}\nsudo -u grantor --preserve-env grantor doctor',
+    )
+  })
+})
+
 test('The commands of docs/operating/init-and-doctor.md write the settings, and the command for systemd is that of the checklist', async () => {
   const block = (part: string) => blockWith('operating/init-and-doctor.md', part)
   const local = join(newFolder(), 'grantor')
@@ -301,7 +345,7 @@ test('The statements of docs/operating/postgresql.md make a role and a database,
     for (const statement of statements) await sql.unsafe(statement)
     const own = new URL(url)
     Object.assign(own, { username: name, password: 'page', pathname: `/${name}` })
-    const text = blockWith('operating/scaling.md', 'grantor migrate')
+    const text = blockWith('operating/citus.md', 'grantor migrate')
     expect(text).toBe('grantor migrate\n')
     expect(await run(['migrate'], { GRANTOR_DATABASE_URL: own.href })).toMatchObject({ exit: 0 })
   } finally {

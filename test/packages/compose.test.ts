@@ -11,7 +11,7 @@ import { ASKED } from './missing.ts'
 
 const COMPOSE = join(import.meta.dirname, '../../ops/compose/compose.yaml')
 const CHECKER = process.env.TEST_COMPOSE
-if (ASKED && !CHECKER) console.log('skipped: the Compose file; TEST_COMPOSE=/path/to/checker, see CONTRIBUTING.md')
+if (ASKED && !CHECKER) console.log('skipped: the Compose file; TEST_COMPOSE=/path/to/checker, see docs/contributing/release.md')
 
 const ARGUMENTS: Record<string, string> = {
   GRANTOR_IMAGE: 'registry.example.com/grantor:0.1.0',

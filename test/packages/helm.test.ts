@@ -16,7 +16,7 @@ const STORES = ['sqlite', 'postgresql'] as const
 /** the oldest version that the chart names, and the newest with schemas */
 const KUBERNETES = ['1.29.0', '1.37.0'] as const
 const lacking = ASKED ? missing('helm', 'kubernetes-validate') : 'nothing'
-if (ASKED && lacking) console.log(`skipped: the Helm chart needs ${lacking}; CONTRIBUTING.md names their packages`)
+if (ASKED && lacking) console.log(`skipped: the Helm chart needs ${lacking}; docs/contributing/release.md names their packages`)
 
 const chartTest = base
   .extend(

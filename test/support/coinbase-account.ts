@@ -1,6 +1,6 @@
 /**
  * Coinbase Smart Wallets on a local chain. Their contracts are in no npm package, so the tests read the record of their deployment
- * from a file (CONTRIBUTING.md). The addresses in the record are computed from the code, so other code cannot take their place.
+ * from a file (docs/contributing/release.md). The addresses in the record are computed from the code, so other code cannot take their place.
  */
 import { readFile } from 'node:fs/promises'
 import { keccak_256 } from '@noble/hashes/sha3.js'

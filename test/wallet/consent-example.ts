@@ -54,7 +54,7 @@ export const userCode = 'WDJB-MJHT'
 
 /**
  * Characters of the longest names with which four scopes at two resources fit in 1,024 bytes, with a key, in all short templates
- * (docs/decisions/0055-short-texts.md). `scopes` is for all four.
+ * (docs/decisions/0008-texts-to-sign.md). `scopes` is for all four.
  */
 export const longestOrdinary = { domain: 26, name: 16, host: 24, redirectUri: 48, scopes: 36, resource: 28, chainId: 999_999 }
 

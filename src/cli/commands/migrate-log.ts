@@ -1,6 +1,6 @@
 /**
  * `grantor migrate --restored --log FILE`: compares a restored or promoted database with the log of the servers, and
- * ends only what ended according to the log (docs/decisions/0079-what-a-promotion-lost.md).
+ * ends only what ended according to the log (docs/decisions/0020-recovery.md).
  */
 import { createReadStream } from 'node:fs'
 import {

@@ -1,6 +1,6 @@
 /**
  * The calls to addresses that clients chose, in separate pools, so that the calls of one kind cannot use up those of another.
- * docs/decisions/0047 gives the reasons.
+ * docs/decisions/0003 gives the reasons.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { FetchFromClient } from '../../domain/model/deps.ts'

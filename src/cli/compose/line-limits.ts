@@ -1,6 +1,6 @@
 /**
  * Which events have a line of their own in the audit trail, and which are only counted. A caller that can repeat a request at any rate must not
- * fill the database, or the memory in which lines wait (docs/decisions/0045-lines-that-one-caller-can-cause.md).
+ * fill the database, or the memory in which lines wait (docs/decisions/0013-bounds-of-wallets-and-clients.md).
  */
 import { type AuditEvent, auditEvents } from '../../domain/model/audit-events.ts'
 import type { Limited } from '../../http/service.ts'

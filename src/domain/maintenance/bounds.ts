@@ -5,7 +5,7 @@
  * A request only registers the new grant, session or receipt. The limits are checked once a second, after the response. If two nodes check the
  * same wallet at once, both end the same grants or sessions: the oldest. A check costs more than the code exchange itself. So a limit above ten is
  * checked after some new grants or sessions only, chosen at random: this needs no memory of wallets, and holds for any number of nodes
- * (docs/decisions/0077-a-wallets-rows-together.md).
+ * (docs/decisions/0018-citus.md).
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { type Ending, endAndAnnounce } from '../consent/end-grants.ts'
@@ -107,7 +107,7 @@ async function* endOldestSessions(ending: Ending, { wallet }: Session, limit: nu
   }
 }
 
-/** Seconds. The row of a receipt shows that its challenge was used (docs/decisions/0003-cleaning.md). */
+/** Seconds. The row of a receipt shows that its challenge was used (docs/decisions/0014-upkeep-of-the-store.md). */
 const GUARDS_CHALLENGE_FOR = CHALLENGE_LIFETIME + 3600
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Deletes rows some time after their end, so that the number of rows depends only on wallets, active grants, sessions, receipts and
- * clients. docs/decisions/0003-cleaning.md gives the reason for each delay.
+ * clients. docs/decisions/0014-upkeep-of-the-store.md gives the reason for each delay.
  */
 import { randomUUID } from 'node:crypto'
 import type { Lifetimes } from '../model/deps.ts'

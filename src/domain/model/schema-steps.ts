@@ -1,7 +1,7 @@
 /**
  * Decides whether a program may work on a database. The schema changes in numbered steps. Each step names the oldest program that
  * still works after the step, and the database stores this number. So a program can read whether a step of a
- * later version is supported: see docs/decisions/0005-versions-side-by-side.md.
+ * later version is supported: see docs/decisions/0028-processes-and-updates.md.
  */
 import { SchemaMismatch } from './store-errors.ts'
 

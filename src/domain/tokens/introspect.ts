@@ -53,7 +53,7 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
     sub: claims.sub,
     // RFC 9449 §6.2: for a bound token, token_type "MUST contain the value DPoP"
     ...(claims.cnf ? { token_type: 'DPoP', cnf: claims.cnf } : { token_type: 'Bearer' }),
-    // Libraries of resource servers compare the audience (decision 0051). Other clients get the nine members of the specification.
+    // Libraries of resource servers compare the audience (decision 0024). Other clients get the nine members of the specification.
     ...(caller.resourceServer !== null && { aud: claims.aud }),
     ...(claims.act && { act: claims.act }),
   }

@@ -74,11 +74,11 @@ export function clientOptions(address: ServerAddress): pg.ClientConfig {
  *   statement if a proxy still acknowledges every packet.
  * - `enable_seqscan`: each statement finds its rows through an index. Without this setting, PostgreSQL reads a table of a few thousand rows
  *   as a whole for a statement over many rows, and keeps that plan while the table grows
- *   (docs/decisions/0044-batches-of-one-turn-and-index-scans.md).
+ *   (docs/decisions/0017-postgresql.md).
  * - `jit`: up to PostgreSQL 17, `enable_seqscan = off` makes the estimated cost of a statement without a usable index very high.
  *   PostgreSQL would compile such a statement to machine code at each execution.
  * - `citus.max_adaptive_executor_pool_size`: a statement on all shards uses one connection to each machine, which Citus keeps. Otherwise Citus opens
- *   more for each such statement, which costs six times the statement (docs/decisions/0077-a-wallets-rows-together.md). Plain PostgreSQL ignores it.
+ *   more for each such statement, which costs six times the statement (docs/decisions/0018-citus.md). Plain PostgreSQL ignores it.
  */
 export function settingsOf(address: ServerAddress): Record<string, string> {
   if (address.purpose === 'migration') return { lock_timeout: '10000', ...address.settings }

@@ -17,7 +17,7 @@ const OVER: Record<SweptTable, string> = {
 
 /**
  * The first statement finds a range of seconds, and the second deletes the rows of that range. Deleting a range is six times as fast as
- * deleting by keys (docs/decisions/0003-cleaning.md), and on Citus each machine deletes its own rows. An expired row stays expired, so
+ * deleting by keys (docs/decisions/0014-upkeep-of-the-store.md), and on Citus each machine deletes its own rows. An expired row stays expired, so
  * nothing changes between the two statements.
  */
 function prepareSweep(connection: Connection, table: SweptTable): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {

@@ -13,7 +13,7 @@ const GRANT = { table: 'grants', key: 'id' } as const
  * The attempt id of a reserved row, one that no attempt has redeemed yet. A redemption reserves the row, reads the epoch and the
  * session, and claims the row. An ending raises the epoch and then ends the rows it finds, reserved ones included, so an epoch
  * that is read after the reservation misses no ending. A failure before the claim leaves a row that the client's retry can claim
- * (docs/decisions/0015-a-repeated-code-exchange.md).
+ * (docs/decisions/0016-repeated-requests.md).
  */
 export const RESERVED = ''
 

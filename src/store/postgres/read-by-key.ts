@@ -4,7 +4,7 @@ import type { Place } from './statements/statement.ts'
 
 /**
  * Prepares the read of one row. Reads that arrive together are one statement, so the reads that any caller can cause, by a cookie or by the name
- * of a request, take few connections (docs/decisions/0072-reads-that-any-caller-can-cause.md). The column `key` must be in `columns` with the name
+ * of a request, take few connections (docs/decisions/0012-bounds-of-callers.md). The column `key` must be in `columns` with the name
  * of its table.
  */
 export function prepareReadByKey<Row>(connection: Connection, place: Required<Place>, columns: string): Ask<Row> {

@@ -1,7 +1,7 @@
 /**
  * Shares the outcome of a final change, such as the ending of a grant, with calls for the same change that arrive meanwhile. The statements that change one
  * row run one after the other. Without this, 1,000 repeated revocations of one token a second wait for each other, and their requests live
- * so long that they reach the old generation of the heap (docs/decisions/0078-hostile-load.md).
+ * so long that they reach the old generation of the heap (docs/decisions/0012-bounds-of-callers.md).
  */
 export class RepeatedChanges<Outcome extends string> {
   readonly #repeated: Partial<Record<Outcome, Outcome>>

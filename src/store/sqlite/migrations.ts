@@ -280,7 +280,7 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 25,
     name: 'audit lines that wait',
     oldest: 17,
-    // Used on Citus only (docs/decisions/0076-sign-ins-without-the-coordinator.md).
+    // Used on Citus only (docs/decisions/0019-citus-growth-and-outages.md).
     sql: `
       CREATE TABLE audit_waiting (
         series TEXT NOT NULL,

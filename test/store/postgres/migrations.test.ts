@@ -35,7 +35,7 @@ test('A database that was restored from a dump of its tables gets the function o
   expect(await sql`SELECT to_regproc('append_audit_lines')::text AS name`).toEqual([{ name: 'append_audit_lines' }])
 })
 
-test('A step during which servers may continue rewrites no table and adds no index to one, so its time does not grow with the rows (decision 0005)', async () => {
+test('A step during which servers may continue rewrites no table and adds no index to one, so its time does not grow with the rows (decision 0028)', async () => {
   const { sql } = await newPostgresDatabase()
   const readFiles = async () => {
     const rows = await sql<{ table: string; file: string; indexes: number }[]>`

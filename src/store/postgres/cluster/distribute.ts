@@ -1,4 +1,4 @@
-/** Distributes the tables, also while servers run (docs/decisions/0075-growth-while-it-runs.md). */
+/** Distributes the tables, also while servers run (docs/decisions/0019-citus-growth-and-outages.md). */
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { Session } from '../connection/server.ts'
 import { BESIDE, DISTRIBUTED, ON_COORDINATOR } from './distribution.ts'

@@ -8,7 +8,7 @@
  * 2. `CHECK` fails unless this machine holds the shards. Its snapshot is newer than the lock.
  * 3. The statements run on the tables of the shards.
  *
- * docs/decisions/0073-straight-to-the-machine-of-a-row.md has the phases of a move.
+ * docs/decisions/0018-citus.md has the phases of a move.
  */
 import { createHash } from 'node:crypto'
 import type { Kind, Query } from '../statements/statement.ts'

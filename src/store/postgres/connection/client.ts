@@ -58,7 +58,7 @@ function limitConnecting(client: pg.Client, within: number): void {
  *
  * What the promise and the `query_timeout` of `pg` hold outlives two collections of the young generation, and so reaches the old one, which
  * is collected with a pause. Beside 1,200 refreshes a second, 4.0 MB a second did, and 0.9 MB without them
- * (docs/decisions/0078-hostile-load.md).
+ * (docs/decisions/0012-bounds-of-callers.md).
  */
 function usePromises(client: pg.Client, silenceAtMost: number | undefined): void {
   const send = client.query.bind(client) as (...query: unknown[]) => unknown

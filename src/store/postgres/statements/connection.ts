@@ -1,6 +1,6 @@
 /**
  * Prepares the statements of the store, and sends the few statements that most requests need in batches
- * (docs/decisions/0014-one-statement-for-many-rows.md).
+ * (docs/decisions/0017-postgresql.md).
  */
 import { createHash } from 'node:crypto'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
@@ -27,7 +27,7 @@ import { written } from './values.ts'
 const CONFIRM_EVERY_MS = 20
 /**
  * The number of batches of one statement that run at a time. On a cluster, each machine gets only a part of the rows, so one batch of reads runs at a
- * time on each machine: reads wait for no commit. Twice as many rows in a batch cost the workers a third less for each row (decision 0073).
+ * time on each machine: reads wait for no commit. Twice as many rows in a batch cost the workers a third less for each row (decision 0018).
  */
 const AT_ONCE = { usual: 2, readsOfMachine: 1 } as const
 
