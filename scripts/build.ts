@@ -16,7 +16,7 @@ const tsc = spawnSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 
 if (tsc.error) throw tsc.error
 if (tsc.status !== 0) process.exit(1)
 
-for (const folder of ['src', 'examples']) {
+for (const folder of ['src', 'examples', 'locales']) {
   cpSync(join(root, folder), join(dist, folder), { recursive: true, filter: isServedAsItLies })
 }
 

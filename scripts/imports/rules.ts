@@ -16,7 +16,9 @@ export type ImportRule = {
 
 /** A folder comes before its subfolders. */
 export const importRules: readonly ImportRule[] = [
+  rule('locales', 'the texts of the pages, one file for each language'),
   rule('src/oauth', 'the values of the protocol: errors, parameters, redirect URIs, scopes, metadata; pure functions', {
+    ours: 'locales',
     others: 'node:crypto',
   }),
   rule('src/wallet', 'addresses, texts to sign, signatures, receipts; pure functions', { others: '@noble/curves @noble/hashes' }),
@@ -108,16 +110,15 @@ export const importRules: readonly ImportRule[] = [
     others: 'pg node:crypto node:fs node:net node:os node:tls node:util',
   }),
   rule('src/pages', 'what all pages share: the frame, the pieces, the headers, notices', {
-    ours: 'oauth look wallet pages/texts',
+    ours: 'locales oauth look wallet',
     others: 'node:crypto node:fs node:zlib',
   }),
-  rule('src/pages/texts', 'the texts of the pages', { ours: 'oauth' }),
   rule('src/pages/login', 'the pages of a sign-in, as pure functions from data to HTML', {
-    ours: 'oauth pages pages/texts',
+    ours: 'oauth pages',
     others: 'qr node:zlib',
   }),
   rule('src/pages/account', 'the pages on which a wallet sees and ends what it allowed', { ours: 'oauth pages' }),
-  rule('src/pages/device', 'the page for the code of a device', { ours: 'oauth pages pages/texts' }),
+  rule('src/pages/device', 'the page for the code of a device', { ours: 'oauth pages' }),
   rule('src/pages/browser', 'the scripts and the styles of the browser'),
   rule('src/ops/metrics', 'what is counted and measured; the type of traces', { others: 'fastify prom-client' }),
   rule('src/ops/process', 'background work, shutdown, options of the engine', {
@@ -144,7 +145,7 @@ export const importRules: readonly ImportRule[] = [
   rule('src/http', 'the HTTP server of the authorization server, with one file per endpoint', {
     ours: `
       oauth domain/model domain/clients domain/resources domain/consent domain/tokens domain/authorization domain/login
-      domain/account domain/endings pages pages/login pages/account pages/device pages/texts ops/http ops/metrics ops/process
+      domain/account domain/endings pages pages/login pages/account pages/device ops/http ops/metrics ops/process
     `,
     others: 'fastify node:crypto node:https node:stream node:timers/promises',
   }),
@@ -273,9 +274,9 @@ export function ruleOf(path: string): ImportRule | undefined {
   return importRules.findLast(({ folder }) => path === folder || path.startsWith(`${folder}/`))
 }
 
-/** A rule from names that are separated by spaces. `ours` are `examples` and folders of `src`. */
+/** A rule from names that are separated by spaces. `ours` are `examples`, `locales` and folders of `src`. */
 function rule(folder: string, owns: string, { ours = '', others = '' }: { ours?: string; others?: string } = {}): ImportRule {
-  const mayImport = listOf(ours).map((name) => (name === 'examples' ? name : `src/${name}`))
+  const mayImport = listOf(ours).map((name) => (['examples', 'locales'].includes(name) ? name : `src/${name}`))
   return { folder, owns, mayImport, others: others === 'any' ? 'any' : listOf(others) }
 }
 

@@ -2,12 +2,9 @@
  * What the scopes allow that the service itself describes: the end of the sentence "The app may …" on the login page. An operator can
  * describe them differently (`GRANTOR_SCOPE_DESCRIPTIONS`). The pages have a translation of each of these descriptions, and of no other.
  */
-export const OWN_DESCRIPTIONS = {
-  openid: 'know that it is you, by your wallet’s address',
-  wallet: 'know on which network your wallet signed in',
-  profile: 'see your public name and picture',
-  enhancement: "use the platform's enhancement features for you",
-} as const
+import english from '../../locales/en.json' with { type: 'json' }
+
+export const OWN_DESCRIPTIONS = english.scopes
 
 export type DescribedByService = keyof typeof OWN_DESCRIPTIONS
 
@@ -16,5 +13,5 @@ export function isOwnDescription(scope: {
   name: string
   description: string
 }): scope is { name: DescribedByService; description: string } {
-  return Object.entries<string>(OWN_DESCRIPTIONS).some(([name, words]) => name === scope.name && words === scope.description)
+  return Object.entries(OWN_DESCRIPTIONS).some(([name, words]) => name === scope.name && words === scope.description)
 }

@@ -4,18 +4,8 @@
  */
 import { parseForm, queryOf } from '../oauth/form.ts'
 import { acceptedLocale, chooseUiLocale, isUiLocale, type UiLocale } from '../oauth/ui-locales.ts'
+import { englishTexts, readTexts, type Texts } from './catalogue.ts'
 import { type Look, type LookReply } from './look.ts'
-import { arabic } from './texts/arabic.ts'
-import { chinese } from './texts/chinese.ts'
-import { english, type Texts } from './texts/english.ts'
-import { french } from './texts/french.ts'
-import { german } from './texts/german.ts'
-import { japanese } from './texts/japanese.ts'
-import { korean } from './texts/korean.ts'
-import { portuguese } from './texts/portuguese.ts'
-import { spanish } from './texts/spanish.ts'
-import { turkish } from './texts/turkish.ts'
-import { vietnamese } from './texts/vietnamese.ts'
 
 export type Language = {
   /** BCP 47 */
@@ -23,7 +13,7 @@ export type Language = {
   /** What its readers call it. */
   name: string
   dir: 'ltr' | 'rtl'
-  texts: Texts
+  readonly texts: Texts
   /** Formatters are created at the first use: those of all languages hold 9 MiB. */
   formats: () => Formats
 }
@@ -44,11 +34,25 @@ export type Reader = Language & {
   look?: Look | undefined
 }
 
-/** `intl`: the locale for dates and numbers, if it is not `tag`. A day is in UTC, because a request does not contain the reader's time zone. */
-export function defineLanguage(given: Pick<Language, 'tag' | 'name' | 'texts'> & { dir?: 'rtl'; intl?: string }): Language {
-  const { tag, name, texts, dir = 'ltr', intl = tag } = given
+/**
+ * `intl`: the locale for dates and numbers, if it is not `tag`. A day is in UTC, because a request does not contain the reader's time zone.
+ * `texts`: if absent, those of `locales`, which are read at the first use.
+ */
+export function defineLanguage(
+  given: Pick<Language, 'tag' | 'name'> & { dir?: 'rtl'; intl?: string; texts?: Texts | undefined },
+): Language {
+  const { tag, name, dir = 'ltr', intl = tag } = given
+  let { texts } = given
   let formats: Formats | undefined
-  return { tag, name, dir, texts, formats: () => (formats ??= createFormats(intl)) }
+  return {
+    tag,
+    name,
+    dir,
+    get texts() {
+      return (texts ??= readTexts(tag))
+    },
+    formats: () => (formats ??= createFormats(intl)),
+  }
 }
 
 function createFormats(intl: string): Formats {
@@ -62,20 +66,20 @@ function createFormats(intl: string): Formats {
   }
 }
 
-export const ENGLISH = defineLanguage({ tag: 'en', name: 'English', intl: 'en-GB', texts: english })
+export const ENGLISH = defineLanguage({ tag: 'en', name: 'English', intl: 'en-GB', texts: englishTexts })
 
 export const languages: Record<UiLocale, Language> = {
   en: ENGLISH,
-  es: defineLanguage({ tag: 'es', name: 'Español', texts: spanish }),
-  pt: defineLanguage({ tag: 'pt', name: 'Português', texts: portuguese }),
-  fr: defineLanguage({ tag: 'fr', name: 'Français', texts: french }),
-  de: defineLanguage({ tag: 'de', name: 'Deutsch', texts: german }),
-  tr: defineLanguage({ tag: 'tr', name: 'Türkçe', texts: turkish }),
-  vi: defineLanguage({ tag: 'vi', name: 'Tiếng Việt', texts: vietnamese }),
-  ja: defineLanguage({ tag: 'ja', name: '日本語', texts: japanese }),
-  ko: defineLanguage({ tag: 'ko', name: '한국어', texts: korean }),
-  'zh-Hans': defineLanguage({ tag: 'zh-Hans', name: '简体中文', intl: 'zh-CN', texts: chinese }),
-  ar: defineLanguage({ tag: 'ar', name: 'العربية', dir: 'rtl', intl: 'ar-u-nu-latn', texts: arabic }),
+  es: defineLanguage({ tag: 'es', name: 'Español' }),
+  pt: defineLanguage({ tag: 'pt', name: 'Português' }),
+  fr: defineLanguage({ tag: 'fr', name: 'Français' }),
+  de: defineLanguage({ tag: 'de', name: 'Deutsch' }),
+  tr: defineLanguage({ tag: 'tr', name: 'Türkçe' }),
+  vi: defineLanguage({ tag: 'vi', name: 'Tiếng Việt' }),
+  ja: defineLanguage({ tag: 'ja', name: '日本語' }),
+  ko: defineLanguage({ tag: 'ko', name: '한국어' }),
+  'zh-Hans': defineLanguage({ tag: 'zh-Hans', name: '简体中文', intl: 'zh-CN' }),
+  ar: defineLanguage({ tag: 'ar', name: 'العربية', dir: 'rtl', intl: 'ar-u-nu-latn' }),
 }
 
 /** The reply to a request, as Fastify has it. */

@@ -1,7 +1,7 @@
 import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import type { UiLocale } from '../oauth/ui-locales.ts'
+import type { Texts } from './catalogue.ts'
 import type { Scope } from './parts.ts'
-import type { Texts } from './texts/english.ts'
 import { appTitle } from './words.ts'
 
 /** The login request that the auth service describes. Times in epoch seconds. */

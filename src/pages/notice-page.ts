@@ -1,13 +1,13 @@
+import { clientCause } from './client-causes.ts'
 import { type Html, html } from './html.ts'
 import type { Reader } from './languages.ts'
 import { layout, type Page, slip } from './layout.ts'
+import { factsOfNotice, type NoticeKind } from './notices.ts'
 import { placeLine } from './parts.ts'
 import { symbol } from './symbols.ts'
-import { clientCause } from './texts/client-causes.ts'
-import { type NoticeKind, type NoticeText, noticeTexts } from './texts/notice-texts.ts'
 import { appTitle, fill, waitingTime } from './words.ts'
 
-export type { NoticeKind } from './texts/notice-texts.ts'
+export type { NoticeKind } from './notices.ts'
 
 /**
  * A page for a flow that cannot continue: what happened, and what to do now.
@@ -45,7 +45,7 @@ function pageOf(notice: Notice, reader: Reader): Page {
 /** The slip alone: the login page contains such slips for events while it is open. */
 export function noticeContent(notice: Notice, reader: Reader): Html {
   const { texts } = reader
-  const { tone, builder }: NoticeText = noticeTexts[notice.kind]
+  const { tone, builder } = factsOfNotice(notice.kind)
   const words: Words = texts.notices[notice.kind]
   const { clientHost = '', clientScheme } = notice
   const cause = clientCause(notice.reason)
@@ -69,7 +69,8 @@ ${notice.requestId && lastLine(notice.requestId, notice.reason, reader)}`,
   })
 }
 
-type Words = Pick<NoticeText, 'title' | 'text' | 'next' | 'button'>
+/** `button`: the label of the button, if the notice has an address for one; if absent, "Try again". */
+type Words = { title: string; text: string; next: string; button?: string }
 
 function lastLine(requestId: string, reason: string | undefined, { texts }: Reader): Html {
   return html`<p class="fine" id="reference">${reason && html`${texts.reason} <code class="number">${reason}</code> · `}${texts.requestNumber} <code class="number">${requestId}</code></p>`

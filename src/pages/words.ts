@@ -1,8 +1,8 @@
 import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
+import type { Plural, Texts } from './catalogue.ts'
 import { type Fillable, Html, html } from './html.ts'
 import type { Language } from './languages.ts'
-import type { Plural, Texts } from './texts/english.ts'
 
 /**
  * Fills a sentence of the catalogue: `fill('Sign in to {app}', { app: name })`.

@@ -14,7 +14,7 @@ import { loginPage } from '../../src/pages/login/login-page.ts'
 import { signByHandPage } from '../../src/pages/login/sign-by-hand-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { type NoticeKind, noticeContent } from '../../src/pages/notice-page.ts'
-import { noticeTexts } from '../../src/pages/texts/notice-texts.ts'
+import { notices } from '../../src/pages/notices.ts'
 import { accountView, CONSENT_TEXT, loginRequest, NOW, receiptView } from '../pages/samples.ts'
 import { test as base } from '../support/fixtures.ts'
 import { installWallet, testWallet, type WalletPolicy } from '../support/wallet.ts'
@@ -35,7 +35,7 @@ function pagesOf(reader: Reader): [name: string, page: string][] {
   const account = { walletShort: '0xf39F…2266', walletName: 'aurora.eth' }
   const byHand = { ...step, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', chainId: 1, message: CONSENT_TEXT }
   const problem = { kind: 'could_not_check', signature: '0x', retryAfter: 5 } as const
-  const notices = (Object.keys(noticeTexts) as NoticeKind[]).map((kind) =>
+  const noticePages = (Object.keys(notices) as NoticeKind[]).map((kind) =>
     noticeContent({ kind, ...app, retryUrl: '/', requestId: '4f1c', reason: 'code_limit' }, reader),
   )
   return [
@@ -60,7 +60,7 @@ function pagesOf(reader: Reader): [name: string, page: string][] {
         '',
       ),
     ],
-    ['notices', layout({ reader, hasChooser: true, title: 'All', slip: html`${notices}` })],
+    ['notices', layout({ reader, hasChooser: true, title: 'All', slip: html`${noticePages}` })],
   ]
 }
 

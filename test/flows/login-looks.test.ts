@@ -4,7 +4,7 @@ import { ENGLISH } from '../../src/pages/languages.ts'
 import { confirmPage } from '../../src/pages/login/confirm-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../src/pages/notice-page.ts'
-import { noticeTexts } from '../../src/pages/texts/notice-texts.ts'
+import { notices } from '../../src/pages/notices.ts'
 import { developmentWallet } from '../login-server/start-login-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -97,7 +97,7 @@ test('The development login is accessible, with its errors', async () => {
   await expectGoodLooks(page, 'development-approve')
 })
 
-test.each(Object.keys(noticeTexts) as NoticeKind[])('Every notice is accessible: %s', async (kind) => {
+test.each(Object.keys(notices) as NoticeKind[])('Every notice is accessible: %s', async (kind) => {
   const retryUrl = kind === 'unavailable' ? '/login?login_challenge=C' : undefined
   const requestId = kind === 'defect' ? '4f6f5c1e-2f64-4a5c-9e0f-6a0f2b1c7d11' : undefined
   await show(

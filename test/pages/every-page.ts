@@ -10,7 +10,7 @@ import { loginPage } from '../../src/pages/login/login-page.ts'
 import { signByHandPage } from '../../src/pages/login/sign-by-hand-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { noticePage, plainNoticePage } from '../../src/pages/notice-page.ts'
-import { type NoticeKind, noticeTexts } from '../../src/pages/texts/notice-texts.ts'
+import { type NoticeKind, notices } from '../../src/pages/notices.ts'
 import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
 
 const PURPOSES = ['app', 'device', 'cross_device', 'account', 'end_everything'] as const
@@ -51,7 +51,7 @@ export function everyPage(text: string, reader: Reader): string[] {
     ),
     receiptPage({ ...receiptView(text), withdrawn: true, scopes: [] }, reader),
     receiptPage({ ...receiptView(text), until: 0 }, reader),
-    ...(Object.keys(noticeTexts) as NoticeKind[]).flatMap((kind) => {
+    ...(Object.keys(notices) as NoticeKind[]).flatMap((kind) => {
       const notice = { kind, clientName: text, clientHost: text, retryUrl: text, requestId: text }
       return [noticePage(notice, reader), plainNoticePage(notice, reader)]
     }),

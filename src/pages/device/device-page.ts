@@ -1,11 +1,11 @@
 import type { ClientPlace } from '../../oauth/redirect-uri.ts'
 import { browserTitle } from '../browser-title.ts'
+import type { Texts } from '../catalogue.ts'
 import { html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
 import { appHeading, permissions, type Scope } from '../parts.ts'
 import { symbol } from '../symbols.ts'
-import type { Texts } from '../texts/english.ts'
 import { appTitle, fill, fillPlain } from '../words.ts'
 
 /** The form for the code of a device (RFC 8628 §3.3). A plain form works in every browser. */

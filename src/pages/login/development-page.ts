@@ -2,7 +2,6 @@ import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
 import { hasChoice, type LoginRequest, placeOf } from '../login-request.ts'
-import { texts } from '../texts/texts.ts'
 import { fill, fillPlain, shortAddress } from '../words.ts'
 import { loginHead } from './login-head.ts'
 
@@ -11,7 +10,23 @@ export type DevelopmentAccount = { address: string; label: string }
 
 export type RefusedDevelopment = { address: string; problem: 'wrong_address' | 'needs_signature' }
 
-const words = texts.development
+/** In English in every language: the page is for developers. */
+const words = {
+  title: 'Development accounts',
+  explain: 'For trying things out on this machine. Their keys are public: never send anything of value to them.',
+  address: 'Account',
+  addressHint: 'One of the test accounts, or any other address; left empty, the first test account.',
+  signIn: 'Sign in',
+  noScript: 'Scripts are turned off here, so this button allows all that is asked for above.',
+  wrongAddress: 'We cannot read this as a wallet address: 0x and 40 digits from 0 to f.',
+  needsSignature:
+    '{app} asks for a signature, and only the test accounts can give one here. Use one of them, or sign with your own wallet.',
+  approveTitle: 'Sign in as {account}?',
+  approveExplain:
+    'Development only. A test account signs the same text that a wallet would; any other address is accepted without proof.',
+  approve: 'Approve',
+  deny: 'Deny',
+}
 const PROBLEMS = { wrong_address: words.wrongAddress, needs_signature: words.needsSignature }
 
 /** The first step, part of the login page: `#address` and `#sign-in`. */

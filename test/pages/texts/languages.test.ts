@@ -1,22 +1,15 @@
 import { expect, test } from 'vitest'
 import { OWN_DESCRIPTIONS } from '../../../src/oauth/own-descriptions.ts'
 import { STANDARD_SCOPES } from '../../../src/oauth/standard-scopes.ts'
-import { defineLanguage, ENGLISH, type Language, languages } from '../../../src/pages/languages.ts'
+import type { Texts } from '../../../src/pages/catalogue.ts'
+import { defineLanguage, ENGLISH, languages } from '../../../src/pages/languages.ts'
 import { loginPage } from '../../../src/pages/login/login-page.ts'
-import { english, type Texts } from '../../../src/pages/texts/english.ts'
 import { countOf } from '../../../src/pages/words.ts'
 import { contentOf } from '../../support/markup.ts'
 import { everyPage } from '../every-page.ts'
 import { loginRequest, NOW } from '../samples.ts'
 
 type Tree = { [key: string]: string | Tree }
-
-/** Each text with its path: `login.choose`. */
-function leaves(tree: object, path = ''): [path: string, text: string][] {
-  return Object.entries(tree).flatMap(([key, value]) =>
-    typeof value === 'string' ? [[`${path}${key}`, value] as [string, string]] : leaves(value, `${path}${key}.`),
-  )
-}
 
 /** A language in which every letter of the catalogue is replaced. A letter of a-z on a page is then not of the catalogue. */
 function pseudo(tree: object): Tree {
@@ -28,7 +21,10 @@ function hide(text: string): string {
   return text.replace(/\{[a-z]+\}|[a-z]/gi, (part) => (part.length > 1 ? part : 'ж'))
 }
 
-const PSEUDO = { ...defineLanguage({ tag: 'ja', name: '日本語', texts: pseudo(english) as unknown as Texts }), url: '/4711' }
+const PSEUDO = {
+  ...defineLanguage({ tag: 'ja', name: '日本語', texts: pseudo(ENGLISH.texts) as unknown as Texts }),
+  url: '/4711',
+}
 
 const translations = Object.values(languages).filter(({ tag }) => tag !== 'en')
 
@@ -78,44 +74,11 @@ function latinWords(page: string): string[] {
   return text.replaceAll(SAME_EVERYWHERE, '').match(/[a-z]{2,}/gi) ?? []
 }
 
-/** A text with a count has one leaf for each category of Intl.PluralRules that whole numbers up to 200 have. */
-function keysOf({ texts, formats }: Language): string[] {
-  const categories = [...new Set(Array.from({ length: 200 }, (_, i) => formats().plural.select(i + 1)))]
-  const keys = leaves(texts).map(([path]) => path)
-  return keys
-    .filter((path) => !/\.(tone|builder)$/.test(path))
-    .map((path) => (COUNTED.test(path) && categories.some((category) => path.endsWith(`.${category}`)) ? counted(path) : path))
-    .sort()
-}
-
-const COUNTED = /\.(receipts|newestReceipts)\.\w+$/
-const counted = (path: string): string => path.replace(/\.\w+$/, '.*')
-
-test.each(translations)('The catalogue of $name has the keys of the English one, and no other', (language) => {
-  const categories = new Set(Array.from({ length: 200 }, (_, i) => language.formats().plural.select(i + 1)))
-  expect([...new Set(keysOf(language))]).toEqual([...new Set(keysOf(ENGLISH))])
-  expect(Object.keys(language.texts.account.receipts).sort()).toEqual([...categories].sort())
-  expect(Object.keys(language.texts.account.newestReceipts).sort()).toEqual([...categories].sort())
-})
-
-test.each(translations)('Each text of $name has the placeholders of the English text, and no text is empty', ({ texts }) => {
-  const own = new Map(leaves(texts))
-  for (const [path, sentence] of leaves(ENGLISH.texts)) {
-    if (/\.(tone|builder)$/.test(path) || COUNTED.test(path)) continue
-    expect([path, placeholders(own.get(path))]).toEqual([path, placeholders(sentence)])
-    expect([path, own.get(path) === '']).toEqual([path, sentence === ''])
-  }
-})
-
 test('A count has the form that the language has for its number (Unicode plural rules)', () => {
   const write = (count: number) => countOf(languages.ar.texts.account.receipts, count, languages.ar)
   expect([2, 3, 11].map(write)).toEqual(['ما وقّعت عليه: إيصالان', 'ما وقّعت عليه: 3 إيصالات', 'ما وقّعت عليه: 11 إيصالًا'])
   expect(countOf(languages.ja.texts.account.receipts, 1, languages.ja)).toBe('署名した内容：控え 1 件')
 })
-
-function placeholders(sentence = ''): string[] {
-  return (sentence.match(/\{[a-z]+\}/gi) ?? []).sort()
-}
 
 test.each(translations)('A page in $name has the tag and the direction of the language', (language) => {
   for (const page of everyPage('4711', language)) {

@@ -3,13 +3,12 @@ import { scripts, styles } from '../../../src/pages/inline.ts'
 import { ENGLISH } from '../../../src/pages/languages.ts'
 import { loginPage } from '../../../src/pages/login/login-page.ts'
 import { noticePage } from '../../../src/pages/notice-page.ts'
+import { type NoticeKind, notices } from '../../../src/pages/notices.ts'
 import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import { type NoticeKind, noticeTexts } from '../../../src/pages/texts/notice-texts.ts'
-import { texts } from '../../../src/pages/texts/texts.ts'
 import { contentOf, STYLE_OR_SCRIPT } from '../../support/markup.ts'
 import { loginRequest, NOW } from '../samples.ts'
 
-const kinds = Object.keys(noticeTexts) as NoticeKind[]
+const kinds = Object.keys(notices) as NoticeKind[]
 const page = loginPage({ loginChallenge: 'c', request: { ...loginRequest(), scopes: [] }, now: NOW }, ENGLISH)
 
 test.each(kinds)(
@@ -34,7 +33,7 @@ test('The login page has no unfilled placeholder except the three that its scrip
 test('The login page contains every text that its script uses, and no other', () => {
   const contained = Array.from(contentOf(page).matchAll(/data-word="([^"]+)"/g), ([, word]) => word ?? '')
   for (const word of contained) expect(scripts.login).toContain(`'${word}'`)
-  for (const key of Object.keys(texts.script)) expect(contained).toContain(key)
+  for (const key of Object.keys(ENGLISH.texts.script)) expect(contained).toContain(key)
 })
 
 test('If an app requests no scope, the login page says that the app learns only the address of the wallet', () => {
