@@ -25,6 +25,7 @@ const ENTRIES = [
   'docs',
   'examples',
   'knip.json',
+  'locales',
   'ops',
   'package-lock.json',
   'package.json',
