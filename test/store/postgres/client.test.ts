@@ -1,4 +1,4 @@
-/** The time limits of one connection, and of a query on the connection: `connection/client.ts`. */
+/** The time limit of a query on one connection: `connection/client.ts`. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -10,8 +10,8 @@ const READY_FOR_QUERY = Buffer.from([90, 0, 0, 0, 5, 73])
 const COMMAND_COMPLETE = Buffer.from([67, 0, 0, 0, 13, ...Buffer.from('SELECT 0\0')])
 const TIME_LIMIT_MS = 1000
 
-/** A client for a server that accepts each login and calls `onQuery` for each query. */
-async function clientFor(onQuery: (socket: Socket) => void): Promise<CheckedClient> {
+/** A connection to a server that accepts each login and calls `onQuery` for each query. The timers of the test are then fake. */
+async function connectTo(onQuery: (socket: Socket) => void): Promise<CheckedClient> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.once('data', () => {
@@ -23,64 +23,19 @@ async function clientFor(onQuery: (socket: Socket) => void): Promise<CheckedClie
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  return new CheckedClient({
-    host: '127.0.0.1',
-    port,
-    user: 'u',
-    database: 'd',
-    ssl: false,
-    query_timeout: TIME_LIMIT_MS,
-    connectionTimeoutMillis: TIME_LIMIT_MS,
-  })
-}
-
-/** The timers of the test are fake when the client is connected. */
-async function connectTo(onQuery: (socket: Socket) => void): Promise<CheckedClient> {
-  const client = await clientFor(onQuery)
-  await client.connect()
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  return client
-}
-
-/** Occupies this process, as on a machine that is much too busy. */
-function block(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
-}
-
-test('A connection is opened although the process did not run for longer than the time limit', async () => {
-  const client = await clientFor(() => undefined)
-  const connecting = client.connect()
-  block(2 * TIME_LIMIT_MS)
-  await connecting
-  await client.end()
-})
-
-test('A connection is given up after the time limit if the server accepts it and does not respond', async () => {
-  const server = createServer(() => undefined).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
   const client = new CheckedClient({
     host: '127.0.0.1',
     port,
     user: 'u',
     database: 'd',
     ssl: false,
-    connectionTimeoutMillis: 200,
-  })
-  await expect(client.connect()).rejects.toThrow('timeout expired')
-})
-
-test('A query is answered although the process did not run for longer than the time limit, if the response is there', async () => {
-  const client = await clientFor((socket) => {
-    socket.write(Buffer.concat([COMMAND_COMPLETE, READY_FOR_QUERY]))
-    block(2 * TIME_LIMIT_MS)
+    query_timeout: TIME_LIMIT_MS,
   })
   await client.connect()
-  expect((await client.query('SELECT')).command).toBe('SELECT')
-  await client.end()
-})
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  return client
+}
 
 test('A query rejects if the server accepted the query and sends no result within its time, and not before', async () => {
   const received = Promise.withResolvers<void>()

@@ -13,10 +13,9 @@ export class CheckedClient extends pg.Client {
   /** Replaces the method of `pg`, which would add PGOPTIONS, PGREPLICATION and PGAPPNAME. */
   readonly getStartupConf: () => Record<string, string>
 
-  constructor({ query_timeout: silenceAtMost, connectionTimeoutMillis: connectWithin, ...options }: pg.ClientConfig) {
+  constructor({ query_timeout: silenceAtMost, ...options }: pg.ClientConfig) {
     super(options)
     usePromises(this, silenceAtMost)
-    if (connectWithin) limitConnecting(this, connectWithin)
     const { user = '', database = '', application_name = '' } = options
     this.getStartupConf = () => ({ user, database, application_name })
     // An `error` event without a listener would end the process. The running statement is rejected with the same error.
@@ -31,27 +30,6 @@ export class CheckedClient extends pg.Client {
   }
 }
 
-/** The parts of the time to connect that are counted. */
-const PARTS = 20
-
-/**
- * Replaces the time limit of `pg`, which also counts the time in which this process did not run. On a machine that is much too busy, each start of
- * a node would fail, because a process loads its modules while it connects.
- */
-function limitConnecting(client: pg.Client, within: number): void {
-  const connect = client.connect.bind(client) as (done?: unknown) => unknown
-  client.connect = ((done?: unknown) => {
-    let left = PARTS
-    // TLS replaces `connection.stream`.
-    const connection = client.connection as unknown as { stream: Socket }
-    const timer = setInterval(() => {
-      if (--left === 0) connection.stream.destroy(new Error('timeout expired'))
-    }, within / PARTS)
-    for (const event of ['connect', 'end']) client.once(event, () => clearInterval(timer))
-    return connect(done)
-  }) as typeof client.connect
-}
-
 /**
  * Gives `client.query` a promise and a timeout of our own. A query rejects if it has no result within `silenceAtMost` milliseconds; the
  * caller then closes the connection.
@@ -64,9 +42,7 @@ function usePromises(client: pg.Client, silenceAtMost: number | undefined): void
   const send = client.query.bind(client) as (...query: unknown[]) => unknown
   const query = (config: unknown, values?: unknown[]) => {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    // A result that arrived while this process did not run is read before the promise is rejected.
-    const giveUp = () => setImmediate(() => reject(new Error(SILENT)))
-    const timer = silenceAtMost && setTimeout(giveUp, silenceAtMost)
+    const timer = silenceAtMost && setTimeout(() => reject(new Error(SILENT)), silenceAtMost)
     send(config, values, (error: Error | null, result: unknown) => {
       clearTimeout(timer)
       if (error) reject(error)
