@@ -38,6 +38,7 @@ function prepare(yaml: string, then: string) {
   return { folder, start, read, written }
 }
 
+/** Also true for a moment after the end: until the system has taken note of it. */
 const isRunning = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
@@ -63,7 +64,7 @@ test('The app gets the credentials of the first client, which the service accept
   expect([answer.status, await answer.json()]).toEqual([200, { active: false }])
   running.child.kill('SIGTERM')
   expect((await running.ended()).code).toBe(0)
-  expect(isRunning(pid)).toBe(false)
+  await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
 test('The credentials are the same at the second start, and a changed file changes the client', async () => {
@@ -94,7 +95,7 @@ test('An app that ignores SIGTERM is killed, so that Grantor ends in time', asyn
   await pause(100)
   running.child.kill('SIGINT')
   expect((await running.ended()).code).toBe(0)
-  expect(isRunning(read().pid)).toBe(false)
+  await expect.poll(() => isRunning(read().pid)).toBe(false)
 })
 
 test.for([
