@@ -46,7 +46,7 @@ export async function readStoredSecretsFile(file: string, wanted: (id: string) =
   return reader.secrets
 }
 
-/** Whoever can write the file chooses the secrets, so it must belong to its owner alone. */
+/** A user who can write the file can choose the secrets of clients, so other users must have no access to the file. */
 function refuseFile(file: string): void {
   const refuse = (words: string): never => {
     throw new UsageError(`${OPTION}: ${JSON.stringify(file)} ${words}; nothing was changed`)

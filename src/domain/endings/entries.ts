@@ -127,7 +127,7 @@ export class Entries {
     return { block, position: block.add(entry, group, owner) }
   }
 
-  /** Where the entry is in the block of this time; null if it is not there. */
+  /** The position of the entry in the block of this time; null if the block lacks the entry. */
   find(entry: Buffer, forgetAt: number): Place | null {
     const block = this.#blocks.get(forgetAt)
     const position = block?.find(entry) ?? -1
