@@ -2,91 +2,27 @@ import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { runs } from './test/support/runs.ts'
-import { temporaryFolder } from './test/support/temporary-folder.ts'
+import { runs } from './packages/server/test/support/runs.ts'
+import { temporaryFolder } from './packages/server/test/support/temporary-folder.ts'
 
-// Programs that tests start strip the types of the sources once, not at each start.
+// Programs that tests start strip the types of the sources once, not at each start, and find the sources of the packages by their names.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/grantor/compiled')
 process.env.TMPDIR ??= temporaryFolder()
+const SOURCE = '--conditions=grantor-source'
+if (!process.env.NODE_OPTIONS?.includes(SOURCE)) process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${SOURCE}`.trim()
 
-/** CONTRIBUTING.md says what each project is for, and when to run it. */
-type Project = 'fast' | 'main' | 'isolated' | 'journeys' | 'looks' | 'chaos' | 'citus' | 'prometheus'
+/** The projects that a test file names in its suffix: `x.journey.test.ts`. CONTRIBUTING.md describes each project, and when to run it. */
+const SUFFIXES = ['journey', 'looks', 'chaos', 'citus', 'prometheus', 'isolated'] as const
+type Project = 'fast' | 'main' | (typeof SUFFIXES)[number]
 
-/** Load on several processes while they, their database and their network fail. */
-const CHAOS = ['feed/feed', 'order/porcupine', 'postgres', 'promotion', 'rolling-restart', 'sqlite'].map(
-  (name) => `test/chaos/${name}.test.ts`,
-)
-/** Files that replace modules, or record how modules are loaded. */
-const ISOLATED = [
-  'test/http/consent/consent-budget.test.ts',
-  'test/store/postgres/at-its-worst.test.ts',
-  'test/ops/log/standard-output.test.ts',
-  'test/imports/regexes.test.ts',
-  'test/operations/derived.test.ts',
-]
-/**
- * Journeys of users, builders and operators through several programs and a browser. They take over a third of the time of all tests, so they
- * have a command of their own. No file that docs/evidence/conformance.md names is among them.
- */
-const JOURNEYS = [
-  'admin/console/drafts',
-  'admin/console/lists',
-  'admin/console/walk',
-  'cli/development/forms-unregistered',
-  'cli/development/own-app',
-  'cli/development/start',
-  'cli/serve/change-secret',
-  'cli/serve/memory-limits',
-  'cli/serve/passed-socket',
-  'cli/serve/versions-side-by-side',
-  'clients/browser-app',
-  'clients/builders-guide',
-  'clients/devices-guide',
-  'clients/mcp-guide',
-  'clients/testing-guide',
-  'connect/browser',
-  'create-app/templates',
-  'docs/operating-commands',
-  'flows/account-receipts',
-  'flows/cli-device',
-  'flows/cross-device',
-  'flows/demo-app',
-  'flows/device-client',
-  'flows/languages',
-  'flows/login-contract-wallet',
-  'flows/login-in-view',
-  'flows/login-refusals',
-  'flows/login-without-script',
-  'flows/own-login-server',
-  'flows/own-login-server-faults',
-  'flows/page-speed',
-  'flows/readme',
-  'flows/receipt-page',
-  'flows/wallet-kinds',
-  'flows/wallet-window',
-  'flows/walletconnect',
-  'telemetry/processes',
-  'testing/test-issuer',
-].map((name) => `test/${name}.test.ts`)
-/** Folders whose tests need neither PostgreSQL, nor a browser, nor another process. */
-const FAST = /^test\/(config|domain|keys|oauth|outbound|pages|resource|store\/sqlite|wallet)\//
-/** The exceptions. */
-const NOT_FAST = [
-  'test/domain/maintenance/signing-keys.test.ts',
-  'test/store/sqlite/checkpoints.test.ts',
-  'test/store/sqlite/locked.test.ts',
-  'test/store/sqlite/processes.test.ts',
-]
+/** Folders whose tests need neither PostgreSQL, nor a browser, nor another process, except for files with the suffix `process`. */
+const FAST =
+  /^packages\/(protocol\/test|resource\/test|server\/test\/(config|domain|keys|oauth|outbound|pages|store\/sqlite|wallet))\//
 
 function projectOf(file: string): Project {
-  if (file.startsWith('test/citus/')) return 'citus'
-  if (file === 'test/alerts/prometheus.test.ts') return 'prometheus'
-  if (CHAOS.includes(file)) return 'chaos'
-  if (file.endsWith('-looks.test.ts')) return 'looks'
-  if (ISOLATED.includes(file)) return 'isolated'
-  if (JOURNEYS.includes(file)) return 'journeys'
-  return FAST.test(file) && !NOT_FAST.includes(file) ? 'fast' : 'main'
+  const suffix = SUFFIXES.find((name) => file.endsWith(`.${name}.test.ts`))
+  if (suffix) return suffix
+  return FAST.test(file) && !file.endsWith('.process.test.ts') ? 'fast' : 'main'
 }
 
 /**
@@ -95,11 +31,11 @@ function projectOf(file: string): Project {
  */
 const isAlsoOnCitus = (file: string) =>
   Boolean(process.env.TEST_CITUS_PG_BIN) &&
-  ((file.startsWith('test/admin/') && ['main', 'journeys'].includes(projectOf(file))) ||
-    file === 'test/cli/commands/postgres.test.ts' ||
-    file === 'test/cli/serve/versions-side-by-side.test.ts')
+  ((file.startsWith('packages/server/test/admin/') && ['main', 'journey'].includes(projectOf(file))) ||
+    file === 'packages/server/test/cli/commands/postgres.test.ts' ||
+    file === 'packages/server/test/cli/serve/versions-side-by-side.journey.test.ts')
 
-const FILES = globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
+const FILES = globSync('packages/*/test/**/*.test.ts', { cwd: import.meta.dirname })
 
 type ProjectOptions = NonNullable<TestProjectInlineConfiguration['test']>
 /** One file at a time, after the other projects. */
@@ -111,38 +47,8 @@ const project = (name: Project, options: ProjectOptions = {}) => ({
   test: { name, isolate: false, include: FILES.filter((file) => projectOf(file) === name), ...options },
 })
 
-/** The longest files. They start first, so that none of them runs alone at the end. */
-const LONGEST = [
-  'create-app/templates',
-  'cli/development/start',
-  'flows/languages',
-  'flows/cross-device',
-  'clients/testing-guide',
-  'testing/test-issuer',
-  'flows/demo-app',
-  'docs/operating-commands',
-  'admin/console/walk',
-  'cli/serve/serve',
-  'store/postgres/contract',
-  'http/account/ending-cuts',
-  'cli/serve/workers',
-  'http/endings/attacks',
-  'store/postgres/limits',
-  'store/postgres/already-done',
-  'flows/login-phone',
-  'store/sqlite/contract',
-]
-
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-    const sorted = await super.sort(files)
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
-  }
-}
-
 export default defineConfig({
-  // `grantor/resource` means src in tests, as it does for node and tsc in a checkout
+  // `@grantor/resource` means its `src` in tests, as it does for Node and tsc in a checkout.
   resolve: { conditions: ['grantor-source'] },
   ssr: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } },
   test: {
@@ -150,7 +56,7 @@ export default defineConfig({
       project('fast'),
       project('main'),
       project('isolated', { isolate: true }),
-      project('journeys'),
+      project('journey'),
       project('looks'),
       project('chaos', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '55' } }),
       project('prometheus', ALONE),
@@ -161,7 +67,7 @@ export default defineConfig({
       }),
     ],
     environment: 'node',
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['packages/server/test/support/global-setup.ts'],
     // child processes, not threads: tests change signals and environment, and start servers of their own
     pool: 'forks',
     // three times as many as there are cores: a good part of the tests waits, for a browser, a process or a disk
@@ -171,6 +77,5 @@ export default defineConfig({
     hookTimeout: 120_000,
     // what a test waits for comes late on a busy machine; a short time would make the machine's speed part of the assertion
     expect: { poll: { timeout: 60_000 } },
-    sequence: { sequencer: LongestFirst },
   },
 })

@@ -154,7 +154,7 @@ async function startFloor({ databaseUrl, text, values }: Prepared, cores: string
     PORT: String(port),
     DATABASE_URL: databaseUrl,
     STATEMENT: JSON.stringify(statement),
-    // The limits that `bin/grantor.js` sets.
+    // The limits that `packages/server/bin/grantor.js` sets.
     NODE_OPTIONS: '--max-semi-space-size=8',
     MALLOC_ARENA_MAX: '1',
   }

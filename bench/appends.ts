@@ -63,7 +63,7 @@ export async function measureAppends(args: string[]): Promise<void> {
 }
 
 function migrate(home: string, databaseUrl: string): void {
-  const { status, stderr } = spawnSync(process.execPath, [join(home, 'bin/grantor.js'), 'migrate'], {
+  const { status, stderr } = spawnSync(process.execPath, [join(home, 'packages/server/bin/grantor.js'), 'migrate'], {
     env: { PATH: process.env.PATH, GRANTOR_DATABASE_URL: databaseUrl },
     encoding: 'utf8',
   })

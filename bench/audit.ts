@@ -145,7 +145,7 @@ async function measure(name: string, store: Searched, lines: number, rounds: num
 }
 
 function migrate(databaseUrl: string): void {
-  const { status, stderr } = spawnSync(process.execPath, [join(CHECKOUT, 'bin/grantor.js'), 'migrate'], {
+  const { status, stderr } = spawnSync(process.execPath, [join(CHECKOUT, 'packages/server/bin/grantor.js'), 'migrate'], {
     env: { PATH: process.env.PATH, GRANTOR_DATABASE_URL: databaseUrl },
     encoding: 'utf8',
   })

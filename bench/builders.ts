@@ -96,7 +96,7 @@ export async function measureBuilders(args: string[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-builders-'))
   atExit(() => rmSync(folder, { recursive: true, force: true }))
   tell('packing (npm run build:packages)')
-  run(CHECKOUT, process.execPath, ['scripts/build-packages.ts', '--output', join(folder, 'packages')])
+  run(CHECKOUT, process.execPath, ['scripts/pack.ts', '--output', join(folder, 'packages')])
   const rows: string[][] = []
   for (const name of names) {
     tell(`template ${name}`)

@@ -6,7 +6,7 @@ export const CHECKOUT = join(import.meta.dirname, '..')
 /** A module of the built package, such as `store/sqlite/index.js`. */
 export function importBuilt(path: string, home = CHECKOUT): Promise<unknown> {
   // oxlint-disable-next-line no-dynamic-require -- the modules of another build, whose folder is an argument
-  return import(join(home, 'dist/src', path))
+  return import(join(home, 'packages/server/dist/src', path))
 }
 
 /** What the bench uses of a store beside its own interface. */

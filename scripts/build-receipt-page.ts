@@ -18,7 +18,7 @@ export const receiptPage = join(root, 'docs/verify-receipt.html')
 export async function buildReceiptPage(): Promise<string> {
   const script = await bundle(join(parts, 'page.js'))
   const style = readFileSync(join(parts, 'page.css'), 'utf8')
-  const icon = readFileSync(join(root, 'src/pages/browser/icon.svg'), 'utf8').trim()
+  const icon = readFileSync(join(root, 'packages/server/src/pages/browser/icon.svg'), 'utf8').trim()
   const pieces: Record<string, string> = {
     script: `<script>${script}</script>`,
     style: `<style>${style}</style>`,

@@ -1,10 +1,10 @@
-/** Checks the imports of the repository: the rules of scripts/imports/rules.ts, and no circles. */
+/** Checks the imports of `packages/server`: the rules of scripts/imports/rules.ts, and no circles. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { circles, forbiddenImports, readImports } from './imports/check.ts'
 
-const ROOT = join(import.meta.dirname, '..')
-const files = globSync(['{src,bin,examples,bench,scripts,test}/**/*.{ts,js}', 'create-app/*.ts'], { cwd: ROOT })
+const ROOT = join(import.meta.dirname, '../packages/server')
+const files = globSync('{src,bin,demo,test}/**/*.{ts,js}', { cwd: ROOT })
 const imports = new Map(files.map((file) => [file, readImports(file, readFileSync(join(ROOT, file), 'utf8'))]))
 
 const forbidden = [...imports].flatMap(([file, each]) => forbiddenImports(file, each).map((to) => `${file} may not import ${to}`))

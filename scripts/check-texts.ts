@@ -4,10 +4,10 @@
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { readCatalogue } from '../src/pages/catalogue.ts'
+import { readCatalogue } from '../packages/server/src/pages/catalogue.ts'
 import { compareCatalogues } from './texts/compare.ts'
 
-const tags = readdirSync(join(import.meta.dirname, '../locales')).map((file) => basename(file, '.json'))
+const tags = readdirSync(join(import.meta.dirname, '../packages/server/locales')).map((file) => basename(file, '.json'))
 const english = readCatalogue('en')
 for (const tag of tags.filter((each) => each !== 'en')) {
   const { faults, missing } = compareCatalogues(english, readCatalogue(tag), tag)

@@ -6,21 +6,21 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The folders of today and of the commits before `src/operations`. */
+/** The folders of today and of the commits before `packages/server/src/operations`. */
 const FOLDERS = [
-  'src/operations',
-  'src/admin',
-  'src/console',
+  'packages/server/src/operations',
+  'packages/server/src/admin',
+  'packages/server/src/console',
   'src/pages/console',
-  'src/cli/operation-commands',
+  'packages/server/src/cli/operation-commands',
   'src/cli/clients',
   'src/cli/resources',
   'src/cli/operators',
   'src/cli/webhooks',
-  'src/cli/configuration',
-  'src/cli/commands',
+  'packages/server/src/cli/configuration',
+  'packages/server/src/cli/commands',
   'src/domain/configuration',
-  'src/domain/operators',
+  'packages/server/src/domain/operators',
 ]
 
 const root = process.argv[2] ?? '.'

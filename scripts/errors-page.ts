@@ -1,7 +1,8 @@
 /** The whole of docs/reference/errors.md, from the tables of reasons. */
-import { endReasons } from '../src/domain/model/records.ts'
-import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../src/oauth/reasons.ts'
-import { resourceReasons } from '../src/resource/resource-reasons.ts'
+
+import { resourceReasons } from '../packages/resource/src/resource-reasons.ts'
+import { endReasons } from '../packages/server/src/domain/model/records.ts'
+import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../packages/server/src/oauth/reasons.ts'
 
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
 type ErrorRow = { status: number; definedIn: string; description: string; act: string; reasons: Readonly<Record<string, Row>> }
@@ -35,7 +36,7 @@ export function errorsPage(): string {
 
 const INTRODUCTION = `# Errors and reasons
 
-<!-- Written from src/oauth/reasons.ts by \`npx vitest run test/docs/errors-page -u\`; edit the tables, not this page. -->
+<!-- Written from packages/server/src/oauth/reasons.ts by \`npx vitest run packages/server/test/docs/errors-page -u\`; edit the tables, not this page. -->
 
 For builders whose request was refused, and for operators who look up why.
 
@@ -62,7 +63,7 @@ const LOGIN_API = `Codes of the login server's API ([own-login-server.md](../gui
 codes \`invalid_client\`, \`temporarily_unavailable\` and \`server_error\` mean what they mean above. Grantor's own login server sends the
 same codes to the script of the page, and 403 \`foreign_origin\`, 404 \`not_found\` and 405 \`method_not_allowed\`.`
 
-const RESOURCE = `The member \`reason\` of a \`ResourceError\` of \`grantor/resource\`. It is for the log of the API, never for the caller. A DPoP
+const RESOURCE = `The member \`reason\` of a \`ResourceError\` of \`@grantor/resource\`. It is for the log of the API, never for the caller. A DPoP
 proof has the reasons of \`invalid_dpop_proof\` above, or \`nonce_wanted\`.`
 
 const ENDINGS = 'The audit event `grant_ended` and `grantor grants list` have one of these.'

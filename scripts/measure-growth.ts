@@ -4,13 +4,13 @@
  *
  *     TEST_CITUS_PG_BIN=DIR node scripts/measure-growth.ts [--grants 1000000] [--workers 2] [--shards 32]
  *
- * No requests are served meanwhile: `test/citus/growth.test.ts` serves requests. The servers are on loopback, with their files in memory if there is
+ * No requests are served meanwhile: `packages/server/test/citus/growth.citus.test.ts` serves requests. The servers are on loopback, with their files in memory if there is
  * room. With a million grants it takes about five minutes and 8 GB.
  */
 import { parseArgs } from 'node:util'
-import { migratePostgres } from '../src/store/postgres/index.ts'
-import { startCluster, startMachine } from '../test/citus/cluster.ts'
-import { connect, type Sql } from '../test/support/sql.ts'
+import { migratePostgres } from '../packages/server/src/store/postgres/index.ts'
+import { startCluster, startMachine } from '../packages/server/test/citus/cluster.ts'
+import { connect, type Sql } from '../packages/server/test/support/sql.ts'
 import { fill, NOW } from './postgres-rows/fill.ts'
 
 const { values } = parseArgs({

@@ -1,13 +1,14 @@
 /**
- * Writes `npm-shrinkwrap.json` before `npm pack`, and removes the file afterwards (`--remove`). npm installs the dependencies of a package
- * from a registry with the versions of this file, so what was tested is what is installed. The file is made from package-lock.json, and lists production
- * dependencies only.
+ * `npm-shrinkwrap.json` of a package. npm installs the dependencies of a package from a registry with the versions of this file, so what was tested is
+ * what is installed. npm makes such a file for a whole project only, so this one is made from package-lock.json, with the production dependencies of
+ * one workspace.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 
 type Locked = {
+  name?: string
+  /** a workspace, whose path is `resolved` */
+  link?: boolean
+  resolved?: string
   version?: string
   integrity?: string
   dependencies?: Record<string, string>
@@ -23,21 +24,32 @@ export type Lock = { packages: Record<string, Locked>; [member: string]: unknown
 /** Members that are not needed to install a package: the marks of development dependencies, addresses of downloads, and requests for funding. */
 const LEFT_OUT = new Set(['resolved', 'dev', 'devOptional', 'peer', 'funding'])
 
-export function shrinkwrapOf(lock: Lock): Lock {
-  const { devDependencies: _, ...project } = lock.packages[''] ?? {}
-  const packages: Record<string, Locked> = {}
-  const waiting = ['']
+/** `workspace`: its path, such as `packages/server`. In the result it is the project, whose path is empty. */
+export function shrinkwrapOf(lock: Lock, workspace: string): Lock {
+  const { devDependencies: _, ...project } = lock.packages[workspace] ?? {}
+  const packages: Record<string, Locked> = { '': project }
+  const waiting = placesOf(lock, '', project)
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (packages[path]) continue
-    const locked = path === '' ? project : (lock.packages[path] ?? {})
+    const locked = lockedAt(lock, path)
     packages[path] = Object.fromEntries(Object.entries(locked).filter(([member]) => !LEFT_OUT.has(member)))
-    for (const name of neededBy(locked)) {
-      const found = placeOf(lock, path, name)
-      if (found !== undefined) waiting.push(found)
-    }
+    waiting.push(...placesOf(lock, path, locked))
   }
   const sorted = Object.keys(packages).toSorted((a, b) => (a < b ? -1 : 1))
-  return { ...lock, packages: Object.fromEntries(sorted.map((path) => [path, packages[path] ?? {}])) }
+  const { name, version } = project
+  return { ...lock, name, version, packages: Object.fromEntries(sorted.map((path) => [path, packages[path] ?? {}])) }
+}
+
+/** A package of this repository is a link to its workspace, and an installed package later. */
+function lockedAt(lock: Lock, path: string): Locked {
+  const locked = lock.packages[path] ?? {}
+  if (!locked.link) return locked
+  const { devDependencies: _, ...workspace } = lock.packages[locked.resolved ?? ''] ?? {}
+  return workspace
+}
+
+function placesOf(lock: Lock, path: string, locked: Locked): string[] {
+  return neededBy(locked).flatMap((name) => placeOf(lock, path, name) ?? [])
 }
 
 function neededBy({ dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} }: Locked): string[] {
@@ -51,16 +63,5 @@ function placeOf({ packages }: Lock, from: string, name: string): string | undef
     const place = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`
     if (packages[place]) return place
     if (folder === '') return undefined
-  }
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({ options: { remove: { type: 'boolean', default: false } } })
-  const checkout = join(import.meta.dirname, '..')
-  const file = join(checkout, 'npm-shrinkwrap.json')
-  if (values.remove) rmSync(file, { force: true })
-  else {
-    const lock = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')) as Lock
-    writeFileSync(file, `${JSON.stringify(shrinkwrapOf(lock), null, 2)}\n`)
   }
 }

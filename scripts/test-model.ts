@@ -1,6 +1,6 @@
 /**
- * Verifies the models in test/model with Spin: first each model with all rules, which must have no error; then the model without one rule,
- * which must violate the expected property. Then compares the histories of the ledger with the specification of one grant in test/chaos/order, in the
+ * Verifies the models in packages/server/test/model with Spin: first each model with all rules, which must have no error; then the model without one rule,
+ * which must violate the expected property. Then compares the histories of the ledger with the specification of one grant in packages/server/test/chaos/order, in the
  * same way. docs/evidence/model.md explains the models.
  *
  * `node scripts/test-model.ts WITHOUT_…` prints the shortest way to the error without this rule.
@@ -9,8 +9,8 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { explain } from '../test/chaos/order/search.ts'
-import { operationsOfModel } from '../test/model/histories.ts'
+import { explain } from '../packages/server/test/chaos/order/search.ts'
+import { operationsOfModel } from '../packages/server/test/model/histories.ts'
 
 /** The properties, as the models name them. */
 const PROPERTIES = {
@@ -216,7 +216,7 @@ function historiesOf({ spin, compiler }: Tools, scene: string, macros: readonly 
   const folder = mkdtempSync(join(tmpdir(), 'grantor-model-'))
   try {
     const file = 'ledger.pml'
-    copyFileSync(join(import.meta.dirname, '../test/model', file), join(folder, file))
+    copyFileSync(join(import.meta.dirname, '../packages/server/test/model', file), join(folder, file))
     run(folder, spin, ['-a', `-DSCENE_${scene}`, '-DTRACE', ...macros, file])
     run(folder, compiler, ['-w', '-O1', '-DSAFETY', '-DCOLLAPSE', '-DPRINTF', `-DMEMLIM=${MEGABYTES}`, '-o', 'pan', 'pan.c'])
     // The properties are not checked here (-A): the histories without a rule must be complete.
@@ -253,7 +253,7 @@ function verify(
   const folder = mkdtempSync(join(tmpdir(), 'grantor-model-'))
   const macros = [`-DSCENE_${scene}`, ...(scene.startsWith('HONEST') ? ['-DSCENE_HONEST'] : []), ...(macro ? [`-D${macro}`] : [])]
   try {
-    copyFileSync(join(import.meta.dirname, '../test/model', file), join(folder, file))
+    copyFileSync(join(import.meta.dirname, '../packages/server/test/model', file), join(folder, file))
     run(folder, spin, ['-a', ...macros, file])
     // A breadth-first search finds the shortest way to an error.
     const search = macro === null ? [] : ['-DBFS']

@@ -2,7 +2,7 @@
  * Fills the table of grants with valid grants by SQL: two million sign-ins over HTTP would take an hour.
  *
  * Each row is a copy of a row that the service made, with its own ids, wallet and times, so a column that is added later is filled too. Ids
- * begin with a time and a count, as the service's ids do (src/domain/model/grant-id.ts), and rows are written in that order: the pages of the
+ * begin with a time and a count, as the service's ids do (packages/server/src/domain/model/grant-id.ts), and rows are written in that order: the pages of the
  * table are as full, and as far apart, as after so many sign-ins.
  */
 import { DatabaseSync } from 'node:sqlite'

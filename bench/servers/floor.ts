@@ -14,13 +14,13 @@ export async function startFloor({ cores, folder, home }: FloorStart): Promise<T
   const log = join(folder, 'floor.log')
   if (home) {
     const env = { GRANTOR_DATABASE_URL: `sqlite:${file}` }
-    await runNode({ args: [join(home, 'bin/grantor.js'), 'migrate'], cwd: home, env, cores, log })
+    await runNode({ args: [join(home, 'packages/server/bin/grantor.js'), 'migrate'], cwd: home, env, cores, log })
   }
   const from = performance.now()
   const args = [join(import.meta.dirname, 'floor-process.ts')]
   const env = {
     PORT: String(port),
-    // The limits that `bin/grantor.js` sets.
+    // The limits that `packages/server/bin/grantor.js` sets.
     ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '1' } : {}),
   }
   const running = startNode({ args, env, cores, log })

@@ -25,7 +25,7 @@ export function startNode(start: Start): Running {
   return startProgram(withNode(start), ['ipc'])
 }
 
-/** Starts `bin/grantor.js` without a channel, as an operator does. If the server ends before `stop`, the bench prints the end of its log. */
+/** Starts `packages/server/bin/grantor.js` without a channel, as an operator does. If the server ends before `stop`, the bench prints the end of its log. */
 export function startCommand(start: Start): Running {
   const running = startProgram(withNode(start))
   const onExit = (code: number | null, signal: string | null) => {

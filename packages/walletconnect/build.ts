@@ -1,18 +1,15 @@
 /**
- * Builds the package `@grantor/walletconnect` in `build/walletconnect-package`: one script for the browser, with the pinned client library
- * inside, and the licences of everything in the script. The package has no dependencies.
- *
- * `npm run build:walletconnect -- --output FOLDER`, then `npm pack FOLDER`.
+ * Builds the script of `@grantor/walletconnect`: one file for the browser, with the pinned client library inside, and the licences of everything in
+ * the file. The package has no dependencies.
  */
-import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
 type Manifest = { name: string; version: string; license?: string; author?: string | { name?: string } }
 
-const checkout = join(import.meta.dirname, '..')
-const sources = join(checkout, 'scripts/walletconnect')
+const checkout = join(import.meta.dirname, '../..')
+const sources = join(checkout, 'packages/walletconnect/src')
 
 /**
  * What may be in the script. From 2.21.9 on, the client library is under the WalletConnect Community License: it forbids any other relay
@@ -69,31 +66,11 @@ function writtenFor({ name, author }: Manifest): string {
   return text.replace(/^Copyright.*$/m, `Copyright (c) ${holder}`).trim()
 }
 
-/** Writes the package into `folder`. */
-export async function writeWalletConnectPackage(folder: string): Promise<void> {
-  const { script, licences, contents } = await buildWalletConnect()
-  const grantor = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as Manifest
-  const manifest = {
-    name: '@grantor/walletconnect',
-    version: grantor.version,
-    description: 'WalletConnect for the login page of a Grantor authorization server',
-    license: [...new Set(['Apache-2.0', ...contents.flatMap(({ license }) => license.split(/ AND | OR /))])].join(' AND '),
-    type: 'module',
-    files: ['walletconnect.js', 'LICENSES.txt'],
-    exports: { '.': './walletconnect.js', './package.json': './package.json' },
-  }
-  if (existsSync(folder)) rmSync(folder, { recursive: true })
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+/** Writes the script and the licences into `folder`. */
+export async function writeWalletConnect(folder: string): Promise<void> {
+  const { script, licences } = await buildWalletConnect()
   writeFileSync(join(folder, 'walletconnect.js'), script)
   writeFileSync(join(folder, 'LICENSES.txt'), `The script walletconnect.js contains these packages.\n\n${licences}\n`)
-  copyFileSync(join(checkout, 'LICENSE'), join(folder, 'LICENSE'))
-  copyFileSync(join(checkout, 'docs/operating/walletconnect.md'), join(folder, 'README.md'))
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { output: { type: 'string', default: join(checkout, 'build/walletconnect-package') } },
-  })
-  await writeWalletConnectPackage(resolve(values.output))
-}
+if (import.meta.main) await writeWalletConnect(import.meta.dirname)

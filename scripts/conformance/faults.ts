@@ -19,7 +19,7 @@ export function faultsOf(standards: readonly Standard[], report?: Report): strin
 
 function heldFaults({ name }: Standard, { section }: Requirement, { file }: Held): string[] {
   const path = new URL(file, root)
-  if (!/^(src|docs|examples)\//.test(file) || !existsSync(path)) return [`there is no file ${file}`]
+  if (!/^(packages\/[a-z-]+\/(src|demo)|docs|examples)\//.test(file) || !existsSync(path)) return [`there is no file ${file}`]
   const cited = citationsIn(readFileSync(path, 'utf8'), file.endsWith('.md') ? 'prose' : 'code')
   return cited.has(`${name} §${section}`) ? [] : [`no comment of ${file} names this section`]
 }

@@ -84,7 +84,7 @@ function sectionLink(sections: string, section: string): string {
 
 function fileLink(file: string, section: string): string {
   const at = file.endsWith('.md') ? undefined : lineOfCitation(readFileSync(new URL(file, root), 'utf8'), section)
-  return `[${file.replace(/^src\//, '')}](../../${file}${at === undefined ? '' : `#L${at}`})`
+  return `[${file.replace(/^packages\/(server\/src\/)?/, '')}](../../${file}${at === undefined ? '' : `#L${at}`})`
 }
 
 function line(cells: readonly string[]): string {

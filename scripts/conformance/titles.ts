@@ -9,7 +9,7 @@ const UNDER = ' › '
 /** Each test of a file by its title, and again under each of its groups. */
 export function titlesIn(file: string): string[] {
   const path = new URL(file, root)
-  if (!/^test\/[a-z0-9/-]+(\.property)?\.test\.ts$/.test(file) || !existsSync(path)) return []
+  if (!/^packages\/[a-z-]+\/test\/[a-z0-9/-]+(\.[a-z]+)?\.test\.ts$/.test(file) || !existsSync(path)) return []
   const source = readFileSync(path, 'utf8')
   const groups = groupsIn(source)
   return testsIn(source).flatMap(({ title, at }) => {

@@ -1,6 +1,19 @@
 /** The root file system of the image: Node, its libraries, the packed package with its production dependencies, and one user. */
-import { chmodSync, copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Lock } from '../shrinkwrap.ts'
 import { copyrightOf, librariesOf } from './debian.ts'
 import { run } from './run.ts'
 import { sbomOf } from './sbom.ts'
@@ -31,34 +44,69 @@ export function fillRoot(root: string, checkout: string, epoch: number): void {
   }
   for (const [path, text] of Object.entries(FILES)) write(join(root, path), text)
   const packageFolder = join(root, PACKAGE)
-  installPackage(packageFolder, checkout)
+  const packed = mkdtempSync(join(tmpdir(), 'grantor-packed-'))
+  run(process.execPath, [join(checkout, 'scripts/pack.ts'), '--output', packed], { cwd: checkout })
+  installPackage(packageFolder, packed)
   const nodeVersion = run(nodePath, ['--version']).slice(1)
   for (const path of MOUNT_POINTS) mkdirSync(join(root, path), { recursive: true })
   // npm alone reads these two, and the second names the registry that the builder uses
   for (const path of ['package-lock.json', 'node_modules/.package-lock.json']) rmSync(join(packageFolder, path))
-  write(join(root, SBOM), sbomOf({ packageFolder, nodePath, nodeVersion, libraries, epoch }))
+  // `test-issuer`. It needs `grantor`, and npm knows no package that needs the project itself.
+  const further = [{ name: '@grantor/testing', version: versionOf(packageFolder) }]
+  write(join(root, SBOM), sbomOf({ packageFolder, nodePath, nodeVersion, libraries, further, epoch }))
+  extractOwn(packed, 'testing', packageFolder)
+  rmSync(packed, { recursive: true })
   normalizeModes(root)
 }
 
 /** The package as `npm pack` makes it, with exactly the versions of the lock file. */
-function installPackage(folder: string, checkout: string): void {
+function installPackage(folder: string, packed: string): void {
+  extract(packed, 'grantor-[0-9]*.tgz', folder)
+  installDependencies(folder)
+  for (const name of ['protocol', 'resource']) extractOwn(packed, name, folder)
+}
+
+function extractOwn(packed: string, name: string, folder: string): void {
+  extract(packed, `grantor-${name}-*.tgz`, join(folder, 'node_modules/@grantor', name))
+}
+
+function extract(packed: string, pattern: string, folder: string): void {
   mkdirSync(folder, { recursive: true })
-  const packed = join(folder, '..')
-  // the last line is the archive's name; the lines before are those of the build
-  const archive = run('npm', ['pack', '--silent', '--pack-destination', packed], { cwd: checkout }).split('\n').at(-1) ?? ''
+  const [archive = pattern] = globSync(pattern, { cwd: packed })
   run('tar', ['--extract', '--gzip', '--strip-components=1', '--directory', folder, '--file', join(packed, archive)])
-  rmSync(join(packed, archive))
-  // The lock file of the checkout, which also has the development dependencies of the manifest: `npm ci` compares both.
-  rmSync(join(folder, 'npm-shrinkwrap.json'))
-  copyFileSync(join(checkout, 'package-lock.json'), join(folder, 'package-lock.json'))
+}
+
+function versionOf(folder: string): string {
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
+}
+
+/** What the shrinkwrap lists, except for the packages of this repository, which may be in no registry yet. */
+function installDependencies(folder: string): void {
+  const [manifestPath, shrinkwrapPath] = [join(folder, 'package.json'), join(folder, 'npm-shrinkwrap.json')]
+  const manifest = readFileSync(manifestPath, 'utf8')
+  const lock = JSON.parse(readFileSync(shrinkwrapPath, 'utf8')) as Lock
+  rmSync(shrinkwrapPath)
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(withoutOwn(lock)))
+  writeFileSync(manifestPath, JSON.stringify(withoutOwnDependencies(JSON.parse(manifest) as Project)))
   // no script of a dependency runs; programs that dependencies install are not needed
-  run(
-    'npm',
-    ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--no-bin-links', '--no-audit', '--no-fund', '--silent'],
-    {
-      cwd: folder,
-    },
-  )
+  const options = ['--omit=dev', '--omit=optional', '--ignore-scripts', '--no-bin-links', '--no-audit', '--no-fund', '--silent']
+  run('npm', ['ci', ...options], { cwd: folder })
+  writeFileSync(manifestPath, manifest)
+}
+
+type Project = Lock['packages'][string]
+
+function withoutOwn(lock: Lock): Lock {
+  const others = Object.entries(lock.packages).filter(([path]) => !path.startsWith('node_modules/@grantor/'))
+  return { ...lock, packages: Object.fromEntries(others.map(([path, each]) => [path, withoutOwnDependencies(each)])) }
+}
+
+function withoutOwnDependencies(project: Project): Project {
+  const { devDependencies: _, dependencies = {}, ...rest } = project
+  return {
+    ...rest,
+    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => !name.startsWith('@grantor/'))),
+  }
 }
 
 function copy(from: string, to: string): void {

@@ -21,17 +21,23 @@ export type Contents = {
   nodePath: string
   nodeVersion: string
   libraries: readonly Library[]
+  /** own packages that npm does not find from `packageFolder` */
+  further: readonly { name: string; version: string }[]
   epoch: number
 }
 
-export function sbomOf({ packageFolder, nodePath, nodeVersion, libraries, epoch }: Contents): string {
+export function sbomOf({ packageFolder, nodePath, nodeVersion, libraries, further, epoch }: Contents): string {
   const sbom = cleanedSbom(npmSbom(packageFolder), epoch)
   const node = component('application', 'node', nodeVersion, `pkg:generic/node@${nodeVersion}`, nodePath)
   const fromDebian = libraries.map(({ path, package: name, version, architecture }) => {
     const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}#${path.slice(1)}`
     return component('library', name, version, purl, path)
   })
-  sbom.components = [...sbom.components, node, ...fromDebian]
+  const own = further.map(({ name, version }) => {
+    const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+    return { type: 'library', name, version, purl, 'bom-ref': purl }
+  })
+  sbom.components = [...sbom.components, ...own, node, ...fromDebian]
   return `${JSON.stringify(sbom, null, 2)}\n`
 }
 

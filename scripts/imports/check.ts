@@ -31,18 +31,15 @@ type Name = { value?: unknown } | null
 export function forbiddenImports(file: string, { files, others }: Imports): string[] {
   const rule = ruleOf(file)
   if (!rule) return []
-  return [
-    ...files.filter((target) => !mayImportFrom(rule, ruleOf(target))),
-    // Only `examples` and `bench` use the package by its own name.
-    ...others.filter((name) => (isPartOf(name, 'grantor') ? file.startsWith('src/') : !mayUse(rule, name))),
-  ]
+  return [...files.filter((target) => !mayImportFrom(rule, ruleOf(target))), ...others.filter((name) => !mayUse(rule, name))]
 }
 
 function mayImportFrom(rule: ImportRule, target: ImportRule | undefined): boolean {
   return target !== undefined && (target === rule || rule.mayImport.includes(target.folder))
 }
 
-function mayUse({ others }: ImportRule, name: string): boolean {
+function mayUse({ folder, others }: ImportRule, name: string): boolean {
+  if (isPartOf(name, '@grantor')) return folder === 'demo' || isPartOf(name, '@grantor/protocol')
   return others === 'any' || others.some((allowed) => isPartOf(name, allowed))
 }
 

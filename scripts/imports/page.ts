@@ -1,7 +1,7 @@
 /** The table of folders in docs/reference/architecture.md, derived from the import rules. */
 import { type ImportRule, importRules } from './rules.ts'
 
-const BEGIN = '<!-- derived from scripts/imports/rules.ts by `npx vitest run test/imports -u` -->\n'
+const BEGIN = '<!-- derived from scripts/imports/rules.ts by `npx vitest run packages/server/test/imports -u` -->\n'
 const END = '<!-- end of the derived table -->\n'
 
 /** The page with its table replaced. */
@@ -13,7 +13,7 @@ export function withTable(page: string): string {
 }
 
 function row({ folder, owns, mayImport }: ImportRule): string {
-  return `| [\`${folder}\`](../../${folder}) | ${owns} | ${mayImport.map(nameOf).join(', ') || 'nothing of ours'} |`
+  return `| [\`${folder}\`](../../packages/server/${folder}) | ${owns} | ${mayImport.map(nameOf).join(', ') || 'nothing of ours'} |`
 }
 
 function nameOf(folder: string): string {

@@ -1,10 +1,10 @@
 /**
- * The import rules, written once. `npm run check:imports` checks each file against them. The table in docs/reference/architecture.md is derived
+ * The import rules of `packages/server`, written once. Between packages, the manifests and the project references decide. `npm run check:imports` checks each file against them. The table in docs/reference/architecture.md is derived
  * from this list by `npx vitest run test/imports -u`.
  */
 
 export type ImportRule = {
-  /** The rule covers this folder and its subfolders, except for subfolders that have a rule of their own. */
+  /** From `packages/server`. The rule covers this folder and its subfolders, except for subfolders that have a rule of their own. */
   folder: string
   /** what the folder is responsible for: one sentence without a full stop, for the table */
   owns: string
@@ -17,6 +17,11 @@ export type ImportRule = {
 /** A folder comes before its subfolders. */
 export const importRules: readonly ImportRule[] = [
   rule('locales', 'the texts of the pages, one file for each language'),
+  rule('src', 'what `@grantor/testing` takes from the server', {
+    ours: `
+      cli cli/terminal cli/configuration cli/compose cli/serve cli/development config wallet operations ops/process login-server
+    `,
+  }),
   rule('src/oauth', 'the values of the protocol: errors, parameters, redirect URIs, scopes, metadata; pure functions', {
     ours: 'locales',
     others: 'node:crypto',
@@ -41,7 +46,6 @@ export const importRules: readonly ImportRule[] = [
     },
   ),
   rule('src/keys', 'the key ring, sealed values, MACs, client secrets, JWTs', {
-    ours: 'oauth',
     others: '@noble/curves node:crypto',
   }),
   rule('src/domain/model', 'the records, the store interface, ids, and what the domain takes as arguments', {
@@ -178,23 +182,6 @@ export const importRules: readonly ImportRule[] = [
     ours: 'oauth pages pages/login ops/http ops/metrics',
     others: 'fastify node:crypto node:https node:zlib',
   }),
-  rule(
-    'src/resource',
-    '`grantor/resource`, which a resource API or an MCP server imports to check access tokens, and its adapters for frameworks',
-    { ours: 'oauth keys resource/feed', others: 'jose node:http' },
-  ),
-  rule(
-    'src/connect',
-    '`@grantor/connect`: a sign-in from a page, a button and a hook for React, and settings for Auth.js, Better Auth and Passport',
-    { others: 'react' },
-  ),
-  rule(
-    'src/resource/feed',
-    'the reader of the feed of endings, and what a token is according to the feed: valid, ended or unknown',
-    {
-      others: 'jose node:crypto',
-    },
-  ),
   rule('src/cli', 'the entry point, the list of commands, `--help`', {
     ours: 'cli/terminal cli/commands cli/operation-commands oauth config ops/log operations',
     others: 'any',
@@ -204,7 +191,7 @@ export const importRules: readonly ImportRule[] = [
     others: 'any',
   }),
   rule('src/cli/operation-commands', 'the terminal side of the operations: their commands, options and output', {
-    ours: 'cli/terminal cli/compose keys operations',
+    ours: 'cli/terminal cli/compose operations',
     others: 'any',
   }),
   rule('src/cli/configuration', 'what `apply` reads and prints: the file, the plan, the file of new secrets', {
@@ -230,43 +217,23 @@ export const importRules: readonly ImportRule[] = [
   }),
   rule(
     'src/cli/development',
-    'what exists for `grantor start` and `grantor test-issuer` only: the demo, the development wallet, the readable log',
+    'what exists for `grantor start` and `test-issuer` only: the demo, the development wallet, the readable log',
     {
       ours: `
-      cli/compose cli/configuration cli/terminal keys domain/model domain/clients operations ops/log login-server examples
+      cli/compose cli/configuration cli/terminal keys domain/model domain/clients operations ops/log login-server demo
     `,
       others: 'any',
     },
   ),
-  rule(
-    'src/testing',
-    '`grantor/testing`: a real Grantor for the tests of an app, a wallet for its browser, and the control endpoint of `grantor test-issuer`',
-    {
-      ours: `
-      cli/terminal cli/configuration cli/compose cli/serve cli/development config wallet operations
-      ops/process login-server
-    `,
-      others:
-        '@noble/curves @noble/hashes fastify node:crypto node:events node:fs node:http node:net node:os node:path node:timers/promises',
-    },
-  ),
   rule('src/cli/commands', 'one file per command', {
     ours: `
-      cli/terminal cli/operation-commands cli/configuration cli/compose cli/serve cli/doctor cli/init cli/development testing
+      cli/terminal cli/operation-commands cli/configuration cli/compose cli/serve cli/doctor cli/init cli/development
       config ops/log ops/metrics ops/process wallet chain keys domain/model domain/audit
       domain/maintenance domain/operators operations login-server
     `,
     others: 'any',
   }),
-  rule(
-    'examples',
-    'a demo builder app, a resource API, an MCP server and a login server, which use only HTTP and the exports of the package',
-    { others: 'any' },
-  ),
-  rule('create-app', 'the package `create-grantor-app`, which makes a new app from a template', {
-    others: 'node:child_process node:crypto node:fs node:net node:path node:readline/promises node:util',
-  }),
-  rule('bench', 'measurements of the built package, over HTTP', { others: 'any' }),
+  rule('demo', 'the apps and the APIs of `grantor start`, which use only HTTP and the packages', { others: 'any' }),
 ]
 
 /** The rule of a file or folder: that of the nearest folder above it. */
@@ -274,9 +241,9 @@ export function ruleOf(path: string): ImportRule | undefined {
   return importRules.findLast(({ folder }) => path === folder || path.startsWith(`${folder}/`))
 }
 
-/** A rule from names that are separated by spaces. `ours` are `examples`, `locales` and folders of `src`. */
+/** A rule from names that are separated by spaces. `ours` are `demo`, `locales` and folders of `src`. */
 function rule(folder: string, owns: string, { ours = '', others = '' }: { ours?: string; others?: string } = {}): ImportRule {
-  const mayImport = listOf(ours).map((name) => (['examples', 'locales'].includes(name) ? name : `src/${name}`))
+  const mayImport = listOf(ours).map((name) => (['demo', 'locales'].includes(name) ? name : `src/${name}`))
   return { folder, owns, mayImport, others: others === 'any' ? 'any' : listOf(others) }
 }
 

@@ -1,6 +1,6 @@
 /** Rows for measurements on PostgreSQL, put by SQL. */
 import { createHash } from 'node:crypto'
-import type { Sql } from '../../test/support/sql.ts'
+import type { Sql } from '../../packages/server/test/support/sql.ts'
 
 export const NOW = Math.floor(Date.now() / 1000)
 export const DAY = 86_400

@@ -26,7 +26,7 @@ export function buildRelease(release: Release, output: string): void {
   mkdirSync(output, { recursive: true })
   const scratch = mkdtempSync(join(tmpdir(), 'grantor-release-'))
   try {
-    runScript(release, 'build-packages.ts', output)
+    runScript(release, 'pack.ts', output)
     archive(release, join(checkout, 'ops/helm'), { entries: ['grantor'], to: join(scratch, 'chart.tar') })
     // Without the name and the time of the file.
     run('gzip', ['--no-name', '--best', join(scratch, 'chart.tar')])

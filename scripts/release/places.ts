@@ -4,8 +4,15 @@ import { join } from 'node:path'
 
 const NUMBER = String.raw`(\d+\.\d+\.\d+(?:-[a-z]+\.\d+)?)`
 
+const PACKAGES = ['protocol', 'resource', 'connect', 'testing', 'create-grantor-app', 'walletconnect', 'server']
+const OWN = String.raw`"(?:version|@grantor/[a-z]+|grantor)": "${NUMBER}"`
+
 /** The pattern of a place has the version as its only group. */
 export const places: readonly { file: string; pattern: RegExp }[] = [
+  ...[...PACKAGES.map((name) => `packages/${name}`), 'bench'].map((folder) => ({
+    file: `${folder}/package.json`,
+    pattern: new RegExp(OWN, 'g'),
+  })),
   { file: 'ops/helm/grantor/Chart.yaml', pattern: new RegExp(`^(?:version|appVersion): ${NUMBER}$`, 'gm') },
   { file: 'ops/helm/grantor/values-sqlite.yaml', pattern: new RegExp(`^ {2}tag: ${NUMBER}$`, 'gm') },
   { file: 'ops/helm/grantor/values-postgresql.yaml', pattern: new RegExp(`^ {2}tag: ${NUMBER}$`, 'gm') },

@@ -1,4 +1,4 @@
-import { type Catalogue, isPlural } from '../../src/pages/catalogue.ts'
+import { type Catalogue, isPlural } from '../../packages/server/src/pages/catalogue.ts'
 
 export type Comparison = {
   /** one sentence for each */

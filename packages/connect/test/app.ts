@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { recipeOf } from '../clients/recipe.ts'
-import { freePorts } from '../support/free-ports.ts'
+import { recipeOf } from '../../server/test/clients/recipe.ts'
+import { freePorts } from '../../server/test/support/free-ports.ts'
 import type { Project } from './package.ts'
 
 /** The page of the app shows the button, and the outcome of each function in `#result`. */

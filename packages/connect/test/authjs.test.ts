@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { callbacks, grantor, grantorV4 } from '../../src/connect/authjs.ts'
-import { grantor as betterAuth } from '../../src/connect/better-auth.ts'
-import { grantorStrategy } from '../../src/connect/passport.ts'
-import { beginSignIn } from '../../src/connect/sign-in-request.ts'
+import { callbacks, grantor, grantorV4 } from '../src/authjs.ts'
+import { grantor as betterAuth } from '../src/better-auth.ts'
+import { grantorStrategy } from '../src/passport.ts'
+import { beginSignIn } from '../src/sign-in-request.ts'
 
 test('Only a sign-in with Grantor puts a wallet in the session: the `sub` of another provider is no wallet', () => {
   const profile = { sub: '0x52908400098527886E0F7030069857D2E4169EE7' }

@@ -1,10 +1,11 @@
 /** `@grantor/connect` in pages of a real browser, as it is published, against the service with its opener policy. */
+
+import { installTestWallet, startTestGrantor } from '@grantor/testing'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import type * as Connect from '../../src/connect/index.ts'
-import { installTestWallet, startTestGrantor } from '../../src/testing/index.ts'
-import { screenshot, seriousAxeViolations } from '../support/browser.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
+import { screenshot, seriousAxeViolations } from '../../server/test/support/browser.ts'
+import { test as base, FILE } from '../../server/test/support/fixtures.ts'
+import type * as Connect from '../src/index.ts'
 import { bundle, GUIDE, startApp } from './app.ts'
 import { makeProject } from './package.ts'
 

@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { writePackage } from '../../scripts/build-packages.ts'
+import { compilePackage } from '../../server/test/support/compiled-package.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 
 export type Project = { folder: string; remove(): void }
 
@@ -16,6 +16,6 @@ export function makeProject(packages: readonly string[]): Project {
     mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   }
-  writePackage('@grantor/connect', join(modules, '@grantor/connect'))
+  compilePackage('connect', join(modules, '@grantor/connect'))
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }

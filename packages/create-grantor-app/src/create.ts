@@ -13,7 +13,7 @@ export type NewApp = {
   files: Readonly<Record<string, string>>
 }
 
-const TEMPLATES = join(import.meta.dirname, 'templates')
+const TEMPLATES = join(import.meta.dirname, '../templates')
 const IGNORED = ['node_modules', '.env', '.grantor', '.next', '.venv', '__pycache__', '.pytest_cache']
 /** A name that npm accepts. Users see the name on the login page. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,59}$/
@@ -102,6 +102,10 @@ function useFiles(path: string, files: NewApp['files']): void {
     const own = (manifest[kind] ?? {}) as Record<string, string>
     for (const name of Object.keys(own)) if (files[name] !== undefined) own[name] = files[name]
   }
+  // What the packages of the template need of each other is in no registry either.
+  const named = { ...(manifest.dependencies as object), ...(manifest.devDependencies as object) }
+  const others = Object.entries(files).filter(([name]) => !Object.hasOwn(named, name))
+  manifest.devDependencies = { ...(manifest.devDependencies as object), ...Object.fromEntries(others) }
   writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`)
 }
 

@@ -15,7 +15,7 @@ export function packageManagerOf(userAgent = ''): PackageManager {
 export function packageFiles(folder: string): Record<string, string> {
   const found: Record<string, string> = {}
   for (const file of readdirSync(folder)) {
-    const [, scoped, plain] = /^(?:grantor-(connect|resource)|(grantor))-\d[^/]*\.tgz$/.exec(file) ?? []
+    const [, scoped, plain] = /^(?:grantor-(connect|protocol|resource|testing)|(grantor))-\d[^/]*\.tgz$/.exec(file) ?? []
     const name = scoped === undefined ? plain : `@grantor/${scoped}`
     if (name !== undefined) found[name] = `file:${join(folder, file)}`
   }

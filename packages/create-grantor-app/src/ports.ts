@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { CreateError } from './create-error.ts'
 
 /** How many ports `grantor start` uses, in a row. */
-export const GRANTOR_PORTS = 6
+const GRANTOR_PORTS = 6
 const APP_PORT = 3000
 const GRANTOR_PORT = 4000
 const ATTEMPTS = 50

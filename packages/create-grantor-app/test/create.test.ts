@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { templateNames } from '../../create-app/templates.ts'
-import { newFolder } from '../cli/run.ts'
-import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
+import { newFolder } from '../../server/test/cli/run.ts'
+import { OWN_ENVIRONMENT } from '../../server/test/support/own-environment.ts'
+import { templateNames } from '../src/templates.ts'
 
-const COMMAND = join(import.meta.dirname, '../../create-app/index.ts')
+const COMMAND = join(import.meta.dirname, '../src/index.ts')
 
 function create(argv: readonly string[], folder = newFolder(), env: Record<string, string> = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [COMMAND, ...argv], {

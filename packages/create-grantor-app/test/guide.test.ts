@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { BIN, newFolder } from '../cli/run.ts'
-import { recipeOf } from '../clients/recipe.ts'
-import { sixInARow } from '../support/free-ports.ts'
-import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
+import { BIN, newFolder } from '../../server/test/cli/run.ts'
+import { recipeOf } from '../../server/test/clients/recipe.ts'
+import { sixInARow } from '../../server/test/support/free-ports.ts'
+import { OWN_ENVIRONMENT } from '../../server/test/support/own-environment.ts'
 
 test('The commands of the page start an app beside Grantor, with the credentials of the registration', async () => {
   const folder = newFolder()

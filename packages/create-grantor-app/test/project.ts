@@ -4,13 +4,12 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { expect } from 'vitest'
-import { writePackage } from '../../scripts/build-packages.ts'
-import { packages } from '../../scripts/packages.ts'
-import { newFolder } from '../cli/run.ts'
-import { freePorts, sixInARow } from '../support/free-ports.ts'
-import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
+import { newFolder } from '../../server/test/cli/run.ts'
+import { compilePackage } from '../../server/test/support/compiled-package.ts'
+import { freePorts, sixInARow } from '../../server/test/support/free-ports.ts'
+import { OWN_ENVIRONMENT } from '../../server/test/support/own-environment.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 
 export type NewApp = { folder: string; url: string; env: NodeJS.ProcessEnv }
 
@@ -19,7 +18,7 @@ export async function createApp(template: string, { downloads = false } = {}): P
   const [[port = 0], first] = [await freePorts(1), await sixInARow()]
   const parent = newFolder()
   const argv = ['my-app', '--template', template, '--no-install', '--port', String(port), '--grantor-port', String(first)]
-  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'create-app/index.ts'), ...argv], {
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'packages/create-grantor-app/src/index.ts'), ...argv], {
     cwd: parent,
     encoding: 'utf8',
   })
@@ -28,7 +27,7 @@ export async function createApp(template: string, { downloads = false } = {}): P
   if (downloads) download(folder)
   linkPackages(folder)
   const path = [join(folder, 'node_modules/.bin'), dirname(process.execPath), OWN_ENVIRONMENT.PATH].join(delimiter)
-  // In a checkout, `grantor/testing` is the source.
+  // In a checkout, `@grantor/testing` is the source.
   return {
     folder,
     url: `http://localhost:${port}`,
@@ -65,20 +64,14 @@ function linkPackages(folder: string): void {
     for (const name of readdirSync(join(ROOT, 'node_modules')).filter(missing))
       symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   rmSync(join(modules, 'grantor'), { force: true })
-  symlinkSync(ROOT, join(modules, 'grantor'))
-  writeFileSync(join(modules, '.bin/grantor'), `#!/bin/sh\nexec node "${ROOT}/bin/grantor.js" "$@"\n`)
+  symlinkSync(join(ROOT, 'packages/server'), join(modules, 'grantor'))
+  writeFileSync(join(modules, '.bin/grantor'), `#!/bin/sh\nexec node "${ROOT}/packages/server/bin/grantor.js" "$@"\n`)
   chmodSync(join(modules, '.bin/grantor'), 0o755)
-  writePackage('@grantor/connect', join(modules, '@grantor/connect'))
-  linkResource(join(modules, '@grantor/resource'))
-}
-
-/** `@grantor/resource` from the sources, because compiling the whole tree takes long. `.ci/try-package` tries the packed one. */
-function linkResource(folder: string): void {
-  mkdirSync(folder)
-  symlinkSync(join(ROOT, 'src'), join(folder, 'src'))
-  const { entries } = packages['@grantor/resource']
-  const exports = Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, `./${path}.ts`]))
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: '@grantor/resource', type: 'module', exports }))
+  for (const name of ['protocol', 'resource', 'testing']) {
+    rmSync(join(modules, '@grantor', name), { force: true })
+    symlinkSync(join(ROOT, 'packages', name), join(modules, '@grantor', name))
+  }
+  compilePackage('connect', join(modules, '@grantor/connect'))
 }
 
 export type RunningApp = { output: () => string; stop(): Promise<number | null> }

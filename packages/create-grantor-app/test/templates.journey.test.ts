@@ -2,10 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { installTestWallet } from '../../src/testing/install-test-wallet.ts'
-import { type TestWallet, testWallets } from '../../src/testing/wallets.ts'
-import { screenshot, seriousAxeViolations } from '../support/browser.ts'
-import { test } from '../support/fixtures.ts'
+import { screenshot, seriousAxeViolations } from '../../server/test/support/browser.ts'
+import { test } from '../../server/test/support/fixtures.ts'
+import { installTestWallet } from '../../testing/src/install-test-wallet.ts'
+import { type TestWallet, testWallets } from '../../testing/src/wallets.ts'
 import { createApp, type NewApp, runDev, runTests } from './project.ts'
 
 const [account] = testWallets() as [TestWallet]

@@ -5,9 +5,8 @@
  * The caller of this module checks whether a proof was used before, because that needs a store.
  */
 import { createHash, type KeyObject } from 'node:crypto'
-import { normalizeHttpUri } from '../oauth/http-uri.ts'
-import type { ReasonOf } from '../oauth/reasons.ts'
 import { clientJwtHolds, readClientJwt } from './client-jwt.ts'
+import { normalizeHttpUri } from './http-uri.ts'
 import { openPublicJwk } from './public-jwk.ts'
 
 /** Seconds in which a proof is accepted, and by which its maker's clock may be ahead (§11.1: "a relatively brief period"). */
@@ -41,7 +40,19 @@ export type DpopProof = {
 }
 
 /** Why a proof was refused; for the log. */
-type ProofFault = ReasonOf<'invalid_dpop_proof'>
+export type ProofFault =
+  | 'proof_repeated'
+  | 'proof_malformed'
+  | 'proof_type_wrong'
+  | 'proof_key_unusable'
+  | 'proof_jti_missing'
+  | 'proof_method_wrong'
+  | 'proof_address_wrong'
+  | 'proof_iat_missing'
+  | 'proof_of_another_token'
+  | 'proof_signature_wrong'
+  | 'proof_of_the_future'
+  | 'proof_expired'
 
 export type ProofVerdict =
   | { kind: 'holds'; proof: DpopProof }

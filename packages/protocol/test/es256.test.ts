@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { signEs256, verifyEs256 } from '../../src/keys/es256.ts'
+import { signEs256, verifyEs256 } from '../src/es256.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const raw = { dsaEncoding: 'ieee-p1363' } as const

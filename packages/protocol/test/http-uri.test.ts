@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { normalizeHttpUri } from '../../src/oauth/http-uri.ts'
+import { normalizeHttpUri } from '../src/http-uri.ts'
 
 describe('Equivalent URIs (RFC 9449 §4.3, RFC 3986 §6.2.2, §6.2.3)', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { jwkSetFaults, openJwkSet, openPublicJwk } from '../../src/keys/public-jwk.ts'
-import { newClientKey } from '../support/client-key.ts'
+import { newClientKey } from '../../server/test/support/client-key.ts'
+import { jwkSetFaults, openJwkSet, openPublicJwk } from '../src/public-jwk.ts'
 
 const EC = newClientKey('ES256')
 const RSA = newClientKey('PS256')

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isScopeName, isSubset, parseScope } from '../../src/oauth/scope.ts'
-import { processorMs } from '../support/processor-time.ts'
-import { forAll } from '../support/property.ts'
+import { processorMs } from '../../server/test/support/processor-time.ts'
+import { forAll } from '../../server/test/support/property.ts'
+import { isScopeName, isSubset, parseScope } from '../src/scope.ts'
 
 test.each([
   ['enhancement', ['enhancement']],

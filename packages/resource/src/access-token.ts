@@ -1,5 +1,5 @@
+import { parseScope } from '@grantor/protocol/scope'
 import type { JWTPayload } from 'jose'
-import { parseScope } from '../oauth/scope.ts'
 
 /** An access token that passed every check (RFC 9068 §2.2). */
 export interface AccessToken {

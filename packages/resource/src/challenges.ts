@@ -1,4 +1,4 @@
-import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
+import { DPOP_ALGORITHMS } from '@grantor/protocol/dpop'
 import { ResourceError } from './resource-error.ts'
 
 /** What is the same in each challenge of one API. */

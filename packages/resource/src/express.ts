@@ -1,4 +1,4 @@
-/** `grantor/resource/express`: middleware for Express, and for every framework that calls `(request, response, next)`. */
+/** `@grantor/resource/express`: middleware for Express, and for every framework that calls `(request, response, next)`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { keepAccessToken } from './checked-tokens.ts'
 import type { Answer, ProtectedResource } from './protected-resource.ts'

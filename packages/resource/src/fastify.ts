@@ -1,4 +1,4 @@
-/** `grantor/resource/fastify`: a plugin and a hook for Fastify. */
+/** `@grantor/resource/fastify`: a plugin and a hook for Fastify. */
 import { keepAccessToken } from './checked-tokens.ts'
 import type { PresentedRequest } from './presented-token.ts'
 import type { Answer, ProtectedResource } from './protected-resource.ts'

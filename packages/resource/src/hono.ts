@@ -1,4 +1,4 @@
-/** `grantor/resource/hono`: middleware for Hono. */
+/** `@grantor/resource/hono`: middleware for Hono. */
 import { keepAccessToken } from './checked-tokens.ts'
 import { toResponse } from './fetch-answer.ts'
 import type { ProtectedResource } from './protected-resource.ts'

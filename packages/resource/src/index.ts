@@ -1,4 +1,4 @@
-/** `grantor/resource`: what a resource API imports to check an access token, and to publish its metadata. */
+/** `@grantor/resource`: what a resource API imports to check an access token, and to publish its metadata. */
 
 export type { AccessToken } from './access-token.ts'
 export type { FeedProblem } from './feed/problem.ts'

@@ -1,4 +1,4 @@
-/** `grantor/resource/next`: route handlers for Next.js, and for every framework whose handlers take a `Request`. */
+/** `@grantor/resource/next`: route handlers for Next.js, and for every framework whose handlers take a `Request`. */
 import type { AccessToken } from './access-token.ts'
 import { toResponse } from './fetch-answer.ts'
 import type { ProtectedResource } from './protected-resource.ts'

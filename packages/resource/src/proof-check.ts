@@ -1,4 +1,4 @@
-import { checkDpopProof, type DpopProof } from '../keys/dpop-proof.ts'
+import { checkDpopProof, type DpopProof } from '@grantor/protocol/dpop-proof'
 import type { AccessToken } from './access-token.ts'
 import { headerValues, type PresentedRequest, withoutOrigin } from './presented-token.ts'
 import { type ProofReplays, rememberInMemory } from './proof-replays.ts'

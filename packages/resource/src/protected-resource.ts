@@ -1,4 +1,4 @@
-import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
+import { DPOP_ALGORITHMS } from '@grantor/protocol/dpop'
 import type { AccessToken } from './access-token.ts'
 import { isSecureUrl } from './issuer-metadata.ts'
 import { type PresentedRequest, pathOf } from './presented-token.ts'

@@ -1,4 +1,4 @@
-import { isSubset } from '../oauth/scope.ts'
+import { isSubset } from '@grantor/protocol/scope'
 import type { AccessToken } from './access-token.ts'
 import { refuse } from './resource-error.ts'
 

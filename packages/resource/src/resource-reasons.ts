@@ -1,4 +1,4 @@
-import type { ReasonOf } from '../oauth/reasons.ts'
+import type { ProofFault } from '@grantor/protocol/dpop-proof'
 
 /**
  * Why a resource API refuses a call: each error with its reasons and their meaning. docs/reference/errors.md is generated from
@@ -63,5 +63,5 @@ type Spelled<Name> = Name extends 'claim_CLAIM'
 
 export type ResourceReasonOf<Code extends keyof Table> = Spelled<keyof Table[Code]>
 /** A DPoP proof is refused for the same reasons as at the authorization server. */
-export type ProofReason = ReasonOf<'invalid_dpop_proof'> | 'nonce_wanted'
+export type ProofReason = ProofFault | 'proof_missing' | 'proof_replayed' | 'nonce_wanted'
 export type ResourceReason = { [Code in keyof Table]: ResourceReasonOf<Code> }[keyof Table] | ProofReason

@@ -91,7 +91,7 @@ export type RequireOfToken = (token: AccessToken, needs: Requirements) => void
  * @example
  * ```ts
  * import { createServer } from 'node:http'
- * import { createTokenCheck, ResourceError } from 'grantor/resource'
+ * import { createTokenCheck, ResourceError } from '@grantor/resource'
  *
  * const check = createTokenCheck({
  *   issuer: 'https://auth.example.com',

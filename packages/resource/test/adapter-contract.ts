@@ -1,7 +1,7 @@
 /** What every adapter does, over a real socket: the same small API in each framework. */
 import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { createProtectedResource, type ProtectedResource } from 'grantor/resource'
+import { createProtectedResource, type ProtectedResource } from '@grantor/resource'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LittleIssuer, ok, startLittleIssuer, wallet } from './little-issuer.ts'
 

@@ -8,10 +8,10 @@ import {
   type PresentedRequest,
   type ProofReplays,
   type ResourceError,
-} from 'grantor/resource'
+} from '@grantor/resource'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rememberInMemory } from '../../src/resource/proof-replays.ts'
-import { athOf, newDpopKey, proofOf, thumbprint } from '../support/dpop.ts'
+import { athOf, newDpopKey, proofOf, thumbprint } from '../../server/test/support/dpop.ts'
+import { rememberInMemory } from '../src/proof-replays.ts'
 import { audience, clientId, type LittleIssuer, ok, startLittleIssuer, wallet } from './little-issuer.ts'
 import { bearer, refusal } from './refusal.ts'
 

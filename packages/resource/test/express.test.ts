@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { accessTokenOf, answerRefusals, type Middleware, requireToken, serveMetadata } from '@grantor/resource/express'
 // @ts-expect-error -- Express publishes no types, and the adapter needs none
 import express from 'express'
-import { accessTokenOf, answerRefusals, type Middleware, requireToken, serveMetadata } from 'grantor/resource/express'
 import { adapterContract } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 

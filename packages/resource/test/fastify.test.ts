@@ -1,5 +1,5 @@
+import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from '@grantor/resource/fastify'
 import Fastify from 'fastify'
-import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from 'grantor/resource/fastify'
 import { adapterContract } from './adapter-contract.ts'
 
 adapterContract('Fastify', async (resource) => {

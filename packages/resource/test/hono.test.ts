@@ -1,5 +1,5 @@
+import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from '@grantor/resource/hono'
 import { getRequestListener } from '@hono/node-server'
-import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from 'grantor/resource/hono'
 import { Hono } from 'hono'
 import { adapterContract } from './adapter-contract.ts'
 import { listening } from './listening.ts'

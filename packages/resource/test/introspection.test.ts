@@ -1,4 +1,4 @@
-import { createTokenCheck } from 'grantor/resource'
+import { createTokenCheck } from '@grantor/resource'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { LittleIssuer } from './little-issuer.ts'
 import { audience, clientId, ok, startLittleIssuer, wallet } from './little-issuer.ts'

@@ -1,17 +1,9 @@
-/** `grantor/resource/mcp` with the servers of the official SDK: 2.x on the Fetch standard, and 1.x on Express. */
+/** `@grantor/resource/mcp` with the servers of the official SDK: 2.x on the Fetch standard, and 1.x on Express. */
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
-import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
-import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
-import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-// @ts-expect-error -- Express publishes no types, and the adapter needs none
-import express from 'express'
-import { createProtectedResource, type ProtectedResource } from 'grantor/resource'
+import { createProtectedResource, type ProtectedResource } from '@grantor/resource'
 import {
   type AuthInfo,
   createTokenVerifier,
@@ -20,9 +12,17 @@ import {
   refuseForeignCallers,
   requireToken,
   serveMetadata,
-} from 'grantor/resource/mcp'
+} from '@grantor/resource/mcp'
+import { getRequestListener } from '@hono/node-server'
+import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
+import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
+import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+// @ts-expect-error -- Express publishes no types, and the adapter needs none
+import express from 'express'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, send } from '../support/send.ts'
+import { type Answer, send } from '../../server/test/support/send.ts'
 import { listening } from './listening.ts'
 import { clientId, type LittleIssuer, startLittleIssuer, wallet } from './little-issuer.ts'
 

@@ -1,9 +1,10 @@
 /**
- * The route handlers of `grantor/resource/next`, which are functions of the Fetch standard, behind a real socket. A
+ * The route handlers of `@grantor/resource/next`, which are functions of the Fetch standard, behind a real socket. A
  * little router does what Next.js does with the files `route.ts` of its folder `app`.
  */
+
+import { requireToken, serveMetadata } from '@grantor/resource/next'
 import { getRequestListener } from '@hono/node-server'
-import { requireToken, serveMetadata } from 'grantor/resource/next'
 import { adapterContract } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 

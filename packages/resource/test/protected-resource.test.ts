@@ -1,4 +1,4 @@
-import { createProtectedResource, createTokenCheck, type ProtectedResourceOptions } from 'grantor/resource'
+import { createProtectedResource, createTokenCheck, type ProtectedResourceOptions } from '@grantor/resource'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LittleIssuer, startLittleIssuer, wallet } from './little-issuer.ts'
 import { bearer, refusal } from './refusal.ts'

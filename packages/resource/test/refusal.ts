@@ -1,5 +1,5 @@
-import type { TokenCheck } from 'grantor/resource'
-import { ResourceError } from 'grantor/resource'
+import type { TokenCheck } from '@grantor/resource'
+import { ResourceError } from '@grantor/resource'
 
 /** The error of a refused call. A call that is accepted fails the test. */
 export async function refusal(call: ReturnType<TokenCheck>): Promise<ResourceError> {

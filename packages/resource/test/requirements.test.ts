@@ -1,5 +1,5 @@
 /** Step-up authentication (RFC 9470): what an API needs to know about the user's sign-in. */
-import { createProtectedResource, type ProtectedResourceOptions, type Requirements } from 'grantor/resource'
+import { createProtectedResource, type ProtectedResourceOptions, type Requirements } from '@grantor/resource'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LittleIssuer, startLittleIssuer } from './little-issuer.ts'
 import { bearer, refusal } from './refusal.ts'

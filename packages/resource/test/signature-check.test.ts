@@ -1,5 +1,5 @@
+import { createTokenCheck } from '@grantor/resource'
 import * as fc from 'fast-check'
-import { createTokenCheck } from 'grantor/resource'
 import { exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LittleIssuer } from './little-issuer.ts'

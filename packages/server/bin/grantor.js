@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an old version of Node can run this file and print which version is needed.
-import { accessSync, constants, existsSync } from 'fs'
+import { accessSync, constants } from 'fs'
 
 const NEEDED = 24
 const installed = process.versions.node
@@ -16,12 +16,10 @@ if (Number(installed.split('.')[0]) < NEEDED) {
   process.exitCode = 1
 } else {
   if (SERVERS.includes(process.argv[2])) restartWithLessMemory()
-  const source = new URL('../src/cli/main.ts', import.meta.url)
-  const ready = existsSync(source)
-    ? resolveOwnNameToSource().then(() => import(source.href))
-    : import(new URL('../dist/src/cli/main.js', import.meta.url).href)
-
-  ready
+  import('./run.js')
+    .then(({ importProgram }) =>
+      importProgram(new URL('../src/cli/main.ts', import.meta.url), new URL('../dist/src/cli/main.js', import.meta.url)),
+    )
     .then((cli) => cli.main(process.argv.slice(2)))
     .then((exitCode) => {
       process.exitCode = exitCode
@@ -47,17 +45,4 @@ function restartWithLessMemory() {
   } catch {
     // The service works without the limits.
   }
-}
-
-// In a checkout, the examples' `grantor/resource` means src, by the condition `grantor-source` of the package's
-// exports. Node accepts conditions on its command line only, so a hook adds the condition.
-function resolveOwnNameToSource() {
-  return import('module').then(({ registerHooks }) =>
-    registerHooks({
-      resolve(specifier, context, nextResolve) {
-        if (!specifier.startsWith('grantor/')) return nextResolve(specifier, context)
-        return nextResolve(specifier, { ...context, conditions: [...context.conditions, 'grantor-source'] })
-      },
-    }),
-  )
 }

@@ -1,6 +1,6 @@
 /** The control endpoint: what `startTestGrantor` returns, over HTTP, for tests in other languages. On a port of its own. */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { isOfDevelopmentHost } from '../login-server/development-host.ts'
+import { isOfDevelopmentHost } from 'grantor/private'
 import type { FaultyEndpoint } from './faults.ts'
 import type { TestGrantor } from './test-grantor.ts'
 

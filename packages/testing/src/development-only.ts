@@ -1,8 +1,7 @@
 /** A test issuer gives tokens to every caller, so it runs only where no stranger can reach it. */
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { CommandError, EXIT } from '../cli/terminal/command.ts'
-import { isDevelopmentHost } from '../login-server/development-host.ts'
+import { CommandError, EXIT, isDevelopmentHost } from 'grantor/private'
 
 /** The networks of the IANA special-purpose registries (RFC 6890) that are not globally reachable and that a machine may use. */
 const PRIVATE_NETWORKS = [

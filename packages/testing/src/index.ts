@@ -1,4 +1,4 @@
-/** `grantor/testing`: a real Grantor for the tests of an app, and a wallet for its browser. */
+/** `@grantor/testing`: a real Grantor for the tests of an app, and a wallet for its browser. */
 
 export type { TestClock } from './clock.ts'
 export type { Faults, FaultyEndpoint } from './faults.ts'

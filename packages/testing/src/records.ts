@@ -1,9 +1,6 @@
 /** The clients and resources of a test issuer: written as in the file of `grantor apply`, checked and stored by the same code. */
 import { createHash } from 'node:crypto'
-import { readConfiguration } from '../cli/configuration/read-configuration.ts'
-import { addFileRecords, type FileClient } from '../cli/development/file-records.ts'
-import type { Configuration } from '../operations/configuration/plan.ts'
-import type { Service } from '../operations/service.ts'
+import { addFileRecords, type Configuration, type FileClient, readConfiguration, type Service } from 'grantor/private'
 
 /** An entry of `clients` in the file of `grantor apply`; docs/operating/apply.md lists the members. */
 export type ClientEntry = {

@@ -2,18 +2,22 @@
 
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { serviceOn } from '../cli/compose/command-service.ts'
-import { composeAuthService, composeLoginServer } from '../cli/compose/compose.ts'
-import { migrateDatabase } from '../cli/compose/database.ts'
-import { MADE_SETTINGS } from '../cli/compose/development-store.ts'
-import { settingsFor } from '../cli/compose/settings.ts'
-import { allListening, listen } from '../cli/serve/listen.ts'
-import { loggerFor } from '../cli/serve/running.ts'
-import { UsageError } from '../cli/terminal/command.ts'
-import type { Settings } from '../config/settings.ts'
-import type { DevelopmentWallet } from '../login-server/server.ts'
-import type { Configuration } from '../operations/configuration/plan.ts'
-import { closeServers } from '../ops/process/shutdown.ts'
+import {
+  allListening,
+  type Configuration,
+  closeServers,
+  composeAuthService,
+  composeLoginServer,
+  type DevelopmentWallet,
+  listen,
+  loggerFor,
+  MADE_SETTINGS,
+  migrateDatabase,
+  type Settings,
+  serviceOn,
+  settingsFor,
+  UsageError,
+} from 'grantor/private'
 import { createTestClock, type TestClock } from './clock.ts'
 import { createControl } from './control.ts'
 import { makeDatabaseFolder } from './database-folder.ts'

@@ -1,22 +1,28 @@
-import { shutDownOnSignals } from '../../ops/process/shutdown.ts'
-import { factsOf } from '../../testing/control.ts'
-import { isLoopback } from '../../testing/development-only.ts'
-import { inputEnd } from '../../testing/input-end.ts'
-import { type ClientEntry, configurationOf, type ResourceEntry, USUAL_CLIENT } from '../../testing/records.ts'
-import { FIXED_SETTINGS, startTestIssuer } from '../../testing/start.ts'
-import type { TestGrantor } from '../../testing/test-grantor.ts'
-import { readConfiguration } from '../configuration/read-configuration.ts'
-import { readFileText } from '../configuration/read-file.ts'
-import { developmentLog } from '../development/development-log.ts'
-import { clientLines } from '../development/own-app.ts'
-import { type CommandEnvironment, defineCommand, UsageError } from '../terminal/command.ts'
-import { facts } from '../terminal/print.ts'
+import {
+  type CommandEnvironment,
+  clientLines,
+  defineCommand,
+  developmentLog,
+  facts,
+  readConfiguration,
+  readFileText,
+  runCommand,
+  shutDownOnSignals,
+  UsageError,
+} from 'grantor/private'
+import { factsOf } from './control.ts'
+import { isLoopback } from './development-only.ts'
+import { inputEnd } from './input-end.ts'
+import { type ClientEntry, configurationOf, type ResourceEntry, USUAL_CLIENT } from './records.ts'
+import { FIXED_SETTINGS, startTestIssuer } from './start.ts'
+import type { TestGrantor } from './test-grantor.ts'
 
 export const testIssuer = defineCommand({
   name: 'test-issuer',
+  isProgram: true,
   words: 'Runs a Grantor for the tests of an app: in memory, with known wallets, a clock to move and faults to order.',
   about: [
-    'Prints the issuer and the credentials of the clients. They are the same at every start. The control endpoint gives tokens without a browser, moves the clock and orders faults: docs/guides/testing.md. Tests in JavaScript can import grantor/testing instead.',
+    'Prints the issuer and the credentials of the clients. They are the same at every start. The control endpoint gives tokens without a browser, moves the clock and orders faults: docs/guides/testing.md. Tests in JavaScript can import @grantor/testing instead.',
     'It gives a token to every caller. So it refuses to run with NODE_ENV=production or on a public address, and it listens on 127.0.0.1 unless --host is given. Addresses, store and secrets in the environment are ignored; all other settings apply.',
   ],
   options: {
@@ -60,9 +66,9 @@ export const testIssuer = defineCommand({
     },
   },
   examples: [
-    'grantor test-issuer --port 4000',
-    "grantor test-issuer --port 4000 --client 'My app=http://localhost:3000/callback' --scope notes.read --resource https://api.example.com/",
-    'grantor test-issuer --file grantor.yaml --json',
+    'test-issuer --port 4000',
+    "test-issuer --port 4000 --client 'My app=http://localhost:3000/callback' --scope notes.read --resource https://api.example.com/",
+    'test-issuer --file grantor.yaml --json',
   ],
   program: 'start',
   async run({ options }, environment) {
@@ -144,4 +150,9 @@ function banner({ issuer, loginUrl, controlUrl, clients, wallets }: TestGrantor)
     'Ctrl-C stops it. Events are logged below.',
     '',
   ]
+}
+
+/** Runs `test-issuer ARGV…`, and resolves to the exit code. */
+export function main(argv: readonly string[]): Promise<number> {
+  return runCommand(testIssuer, argv)
 }

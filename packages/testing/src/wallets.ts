@@ -1,8 +1,7 @@
 /** Wallets whose private keys are known: the public test accounts, or the keys that a test gives. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { personalSign, TEST_ACCOUNTS } from '../cli/development/test-accounts.ts'
-import { type Address, parseAddress } from '../wallet/address.ts'
+import { type Address, parseAddress, personalSign, TEST_ACCOUNTS } from 'grantor/private'
 
 export type TestWallet = {
   /** in its EIP-55 form */

@@ -1,6 +1,6 @@
 /** Where a test issuer refuses to run. */
 import { describe, expect, test } from 'vitest'
-import { requireDevelopment } from '../../src/testing/development-only.ts'
+import { requireDevelopment } from '../src/development-only.ts'
 
 const place = { host: '127.0.0.1', name: 'localhost', env: {}, ownAddresses: ['127.0.0.1', '172.17.0.2'] }
 

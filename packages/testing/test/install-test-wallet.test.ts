@@ -1,8 +1,8 @@
 /** `installTestWallet`: a wallet in a page of Playwright, on the real login page. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { installTestWallet, startTestGrantor, type TestGrantor, type WalletAnswer } from '../../src/testing/index.ts'
-import { test as base, FILE, started } from '../support/fixtures.ts'
+import { test as base, FILE, started } from '../../server/test/support/fixtures.ts'
+import { installTestWallet, startTestGrantor, type TestGrantor, type WalletAnswer } from '../src/index.ts'
 
 const APP = 'https://app.example.net/callback'
 

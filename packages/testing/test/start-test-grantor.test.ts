@@ -2,11 +2,11 @@
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
+import { createTokenCheck } from '@grantor/resource'
 import { describe, expect, vi } from 'vitest'
-import { createTokenCheck } from '../../src/resource/index.ts'
-import { startTestGrantor, type TestGrantor } from '../../src/testing/index.ts'
-import { test as base, started } from '../support/fixtures.ts'
-import { basic } from '../support/walk.ts'
+import { test as base, started } from '../../server/test/support/fixtures.ts'
+import { basic } from '../../server/test/support/walk.ts'
+import { startTestGrantor, type TestGrantor } from '../src/index.ts'
 
 const API = 'https://api.example.com/'
 

@@ -1,15 +1,18 @@
-/** `grantor test-issuer`: the same for tests in other languages, over HTTP. */
+/** The program `test-issuer`: the same for tests in other languages, over HTTP. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished } from 'vitest'
-import { BIN, launch, launchForTest, newFolder, type Running } from '../cli/run.ts'
-import { test as base, FILE, started } from '../support/fixtures.ts'
-import { freePorts } from '../support/free-ports.ts'
-import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
-import { send } from '../support/send.ts'
+import { launch, launchForTest, newFolder, type Running } from '../../server/test/cli/run.ts'
+import { test as base, FILE, started } from '../../server/test/support/fixtures.ts'
+import { freePorts } from '../../server/test/support/free-ports.ts'
+import { OWN_ENVIRONMENT } from '../../server/test/support/own-environment.ts'
+import { send } from '../../server/test/support/send.ts'
+
+const PROGRAM = fileURLToPath(new URL('../bin/test-issuer.js', import.meta.url))
 
 type Facts = {
   issuer: string
@@ -30,7 +33,7 @@ const CLIENT = [
 
 /** The database is in the folder of the tests, because the process is killed at the end. */
 function launchHere(argv: string[], env: Record<string, string> = {}): Running {
-  return launchForTest(argv, { TMPDIR: tmpdir(), ...env })
+  return launchForTest(argv, { TMPDIR: tmpdir(), ...env }, PROGRAM)
 }
 
 async function factsOf(running: Running): Promise<Facts> {
@@ -40,13 +43,17 @@ async function factsOf(running: Running): Promise<Facts> {
 
 async function startIssuer() {
   // The settings of a real service must not reach the test issuer.
-  const running = launch(['test-issuer', '--json', ...CLIENT], {
-    TMPDIR: tmpdir(),
-    GRANTOR_AUTH_URL: 'https://auth.example.com',
-    GRANTOR_DATABASE_URL: 'postgres://db.example.com/grantor',
-    GRANTOR_LISTEN: '0.0.0.0:4000',
-    GRANTOR_ACCESS_TOKEN_LIFETIME: '300',
-  })
+  const running = launch(
+    ['--json', ...CLIENT],
+    {
+      TMPDIR: tmpdir(),
+      GRANTOR_AUTH_URL: 'https://auth.example.com',
+      GRANTOR_DATABASE_URL: 'postgres://db.example.com/grantor',
+      GRANTOR_LISTEN: '0.0.0.0:4000',
+      GRANTOR_ACCESS_TOKEN_LIFETIME: '300',
+    },
+    PROGRAM,
+  )
   return { running, facts: await factsOf(running) }
 }
 
@@ -141,9 +148,9 @@ describe('The control endpoint', () => {
 })
 
 describe('The command', () => {
-  test('grantor test-issuer prints the addresses and the credentials, and a signal ends it with 0', async () => {
+  test('test-issuer prints the addresses and the credentials, and a signal ends it with 0', async () => {
     const [first = 0] = await freePorts(1)
-    const running = launchHere(['test-issuer', '--port', String(first)])
+    const running = launchHere(['--port', String(first)])
     await running.printed('Ctrl-C stops it')
     expect(running.out()).toContain(`issuer            http://localhost:${first}\n`)
     expect(running.out()).toContain(`control endpoint  http://localhost:${first + 2}/test\n`)
@@ -156,7 +163,7 @@ describe('The command', () => {
   })
 
   test('With --json the issuer ends with 0 when its standard input closes, and not before', async () => {
-    const child = spawn(process.execPath, [BIN, 'test-issuer', '--json'], { env: { ...OWN_ENVIRONMENT, TMPDIR: tmpdir() } })
+    const child = spawn(process.execPath, [PROGRAM, '--json'], { env: { ...OWN_ENVIRONMENT, TMPDIR: tmpdir() } })
     onTestFinished(() => void child.kill('SIGKILL'))
     const [line] = (await once(child.stdout, 'data')) as [Buffer]
     const facts = JSON.parse(line.toString()) as Facts
@@ -168,7 +175,7 @@ describe('The command', () => {
   })
 
   test('A signal ends the issuer although its standard input stays open', async () => {
-    const child = spawn(process.execPath, [BIN, 'test-issuer', '--json'], { env: { ...OWN_ENVIRONMENT, TMPDIR: tmpdir() } })
+    const child = spawn(process.execPath, [PROGRAM, '--json'], { env: { ...OWN_ENVIRONMENT, TMPDIR: tmpdir() } })
     onTestFinished(() => void child.kill('SIGKILL'))
     await once(child.stdout, 'data')
     const ended = once(child, 'exit')
@@ -176,7 +183,7 @@ describe('The command', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test('grantor test-issuer reads clients and resources from the file of grantor apply', async () => {
+  test('test-issuer reads clients and resources from the file of grantor apply', async () => {
     const file = join(newFolder(), 'grantor.yaml')
     writeFileSync(
       file,
@@ -194,19 +201,19 @@ operators:
     role: owner
 `,
     )
-    const facts = await factsOf(launchHere(['test-issuer', '--json', '--file', file]))
+    const facts = await factsOf(launchHere(['--json', '--file', file]))
     expect(facts.clients.map(({ name }) => name)).toEqual(['From the file'])
     expect((await control(facts, 'POST', '/test/token', {})).json).toMatchObject({ scope: 'notes.read' })
   })
 
   test('The URLs have the given host name, which need not resolve in the process of the issuer', async () => {
-    const facts = await factsOf(launchHere(['test-issuer', '--json', '--name', 'grantor.test']))
+    const facts = await factsOf(launchHere(['--json', '--name', 'grantor.test']))
     expect(facts.issuer).toMatch(/^http:\/\/grantor\.test:\d+$/)
     expect((await control(facts, 'POST', '/test/token', {})).json).toMatchObject({ token_type: 'Bearer' })
   })
 
   test('With 0.0.0.0 it prints a warning, or refuses to run if this machine has a public address', async () => {
-    const running = launchHere(['test-issuer', '--json', '--host', '0.0.0.0'])
+    const running = launchHere(['--json', '--host', '0.0.0.0'])
     await expect
       .poll(running.err)
       .toMatch(/^(?:Every program that can reach 0\.0\.0\.0 can get tokens|grantor: .* is a public address)/)
@@ -225,7 +232,7 @@ operators:
   ] as const)(
     'The command line %j with the environment %j exits with 2, and prints the fault alone',
     async ([argv, env, fault]) => {
-      const running = launchHere(['test-issuer', ...argv], env)
+      const running = launchHere([...argv], env)
       expect((await running.ended()).code).toBe(2)
       expect([running.out(), running.err()]).toEqual(['', expect.stringMatching(fault)])
     },

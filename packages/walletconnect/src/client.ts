@@ -1,6 +1,6 @@
 /**
  * A wallet on another device, or in another app of this device, as an EIP-1193 provider: `@walletconnect/sign-client` with one method,
- * `personal_sign`. The login page loads this file after the click on WalletConnect (`src/pages/browser/walletconnect.js`).
+ * `personal_sign`. The login page loads this file after the click on WalletConnect (`packages/server/src/pages/browser/walletconnect.js`).
  */
 import { encodeQR } from 'qr'
 import { type Connection, connect, failure, type Options } from './connection.ts'

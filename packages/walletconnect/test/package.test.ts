@@ -2,7 +2,19 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
-import { buildWalletConnect, writeWalletConnectPackage } from '../../scripts/build-walletconnect-package.ts'
+import { buildWalletConnect, writeWalletConnect } from '../build.ts'
+
+type Manifest = {
+  version: string
+  license: string
+  files: string[]
+  dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
+}
+
+function manifestOf(name: string): Manifest {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../..', name, 'package.json'), 'utf8')) as Manifest
+}
 
 const FILE = { scope: 'file' } as const
 const test = base.extend('build', FILE, () => buildWalletConnect())
@@ -10,7 +22,7 @@ const test = base.extend('build', FILE, () => buildWalletConnect())
 test('The script of @grantor/walletconnect contains the pinned client library, and no package that writes to the browser', ({
   build,
 }) => {
-  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { devDependencies: Record<string, string> }
+  const { devDependencies = {} } = manifestOf('walletconnect')
   for (const name of ['@walletconnect/core', '@walletconnect/sign-client'])
     expect(build.contents).toContainEqual({ name, version: devDependencies[name], license: 'Apache-2.0' })
   const names = build.contents.map(({ name }) => name)
@@ -27,16 +39,15 @@ test('The licence of every package in the script is shipped with it, and none of
   expect(build.licences).not.toMatch(/community license/i)
 })
 
-test('The package has the version of Grantor, the script, the licences and a guide, and no dependencies', async () => {
-  const folder = join(mkdtempSync(join(tmpdir(), 'grantor-walletconnect-')), 'package')
-  await writeWalletConnectPackage(folder)
-  expect(readdirSync(folder).toSorted()).toEqual(['LICENSE', 'LICENSES.txt', 'README.md', 'package.json', 'walletconnect.js'])
-  const [own, manifest] = ['package.json', join(folder, 'package.json')].map((path) => JSON.parse(readFileSync(path, 'utf8')))
-  expect(manifest).toMatchObject({
-    name: '@grantor/walletconnect',
-    version: own.version,
-    license: 'Apache-2.0 AND ISC AND MIT AND 0BSD',
-  })
-  expect(manifest).not.toHaveProperty('dependencies')
-  expect(own.dependencies).not.toHaveProperty('@walletconnect/sign-client')
+test('The package has the script and the licences, the licence of each package in the script, and no dependencies', async ({
+  build,
+}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'grantor-walletconnect-'))
+  await writeWalletConnect(folder)
+  expect(readdirSync(folder).toSorted()).toEqual(['LICENSES.txt', 'walletconnect.js'])
+  const { files, license, dependencies, version } = manifestOf('walletconnect')
+  expect([files, dependencies, version]).toEqual([['walletconnect.js', 'LICENSES.txt'], undefined, manifestOf('server').version])
+  const inScript = build.contents.flatMap((each) => each.license.split(/ AND | OR /))
+  expect(license).toBe([...new Set(['Apache-2.0', ...inScript])].join(' AND '))
+  expect(manifestOf('server').dependencies).not.toHaveProperty('@walletconnect/sign-client')
 })

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 @pytest.fixture(scope="session")
 def grantor():
-    command = ["npx", "grantor", "test-issuer", "--json", "--file", "grantor.json"]
+    command = ["npx", "test-issuer", "--json", "--file", "grantor.json"]
     # The issuer ends when its standard input closes: at the end of this block, or with pytest.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         yield json.loads(process.stdout.readline())

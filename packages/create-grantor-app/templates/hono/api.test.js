@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startTestGrantor } from 'grantor/testing'
+import { startTestGrantor } from '@grantor/testing'
 import registration from './grantor.json' with { type: 'json' }
 import { createApp } from './server.js'
 

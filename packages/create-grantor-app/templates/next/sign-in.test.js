@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startTestGrantor } from 'grantor/testing'
+import { startTestGrantor } from '@grantor/testing'
 import registration from './grantor.json' with { type: 'json' }
 
 const URL_OF_APP = 'http://localhost:3000'

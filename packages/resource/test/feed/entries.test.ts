@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Entries } from '../../../src/resource/feed/entries.ts'
-import { FeedState } from '../../../src/resource/feed/state.ts'
-import { runs } from '../../support/runs.ts'
+import { runs } from '../../../server/test/support/runs.ts'
+import { Entries } from '../../src/feed/entries.ts'
+import { FeedState } from '../../src/feed/state.ts'
 
 const AT = 1_800_000_000
 const MIB = 1024 * 1024

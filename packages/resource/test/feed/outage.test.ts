@@ -1,6 +1,6 @@
 /** When a reader connects again after an outage. */
 import { randomUUID } from 'node:crypto'
-import { createTokenCheck } from 'grantor/resource'
+import { createTokenCheck } from '@grantor/resource'
 import { afterAll, test as base, beforeAll, expect, vi } from 'vitest'
 import { audience, wallet } from '../little-issuer.ts'
 import { bearer } from '../refusal.ts'

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
-import { createProtectedResource, createTokenCheck, type FeedProblem, type TokenCheckOptions } from 'grantor/resource'
+import { createProtectedResource, createTokenCheck, type FeedProblem, type TokenCheckOptions } from '@grantor/resource'
 import { test as base, expect } from 'vitest'
 import { audience, ok, wallet } from '../little-issuer.ts'
 import { bearer, refusal } from '../refusal.ts'
@@ -381,7 +381,7 @@ test('A protected resource checks its tokens with the feed too', async ({ server
 
 test('The connection of the feed does not keep a process alive', async ({ server, token }) => {
   const program = `
-    import { createTokenCheck } from 'grantor/resource'
+    import { createTokenCheck } from '@grantor/resource'
     const options = ${JSON.stringify({ issuer: server.issuer.url, audience, introspection })}
     const check = createTokenCheck({ ...options, check: 'feed' })
     await check.ready()

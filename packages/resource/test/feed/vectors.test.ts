@@ -1,14 +1,14 @@
-/** docs/reference/feed-vectors.json, which readers in every language are tested against. `npx vitest run test/resource/feed/vectors -u` writes it. */
+/** docs/reference/feed-vectors.json, which readers in every language are tested against. `npx vitest run packages/resource/test/feed/vectors -u` writes it. */
 import { join } from 'node:path'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { expect, test } from 'vitest'
-import { readAccessToken } from '../../../src/resource/access-token.ts'
-import { readFeedMessage } from '../../../src/resource/feed/message.ts'
-import { FeedFault } from '../../../src/resource/feed/problem.ts'
-import { type FeedConnection, FeedState } from '../../../src/resource/feed/state.ts'
-import { readTokenIds } from '../../../src/resource/feed/token-ids.ts'
-import { SIGNING_ALGORITHMS } from '../../../src/resource/signature-check.ts'
-import { blockWith } from '../../support/page-blocks.ts'
+import { blockWith } from '../../../server/test/support/page-blocks.ts'
+import { readAccessToken } from '../../src/access-token.ts'
+import { readFeedMessage } from '../../src/feed/message.ts'
+import { FeedFault } from '../../src/feed/problem.ts'
+import { type FeedConnection, FeedState } from '../../src/feed/state.ts'
+import { readTokenIds } from '../../src/feed/token-ids.ts'
+import { SIGNING_ALGORITHMS } from '../../src/signature-check.ts'
 import { vectors } from './vectors.ts'
 
 const MAX_AGE = 3000
@@ -17,7 +17,7 @@ const expected = { issuer: vectors.issuer, audience: vectors.resource, algorithm
 
 test('The test vectors are those of docs/reference', async () => {
   await expect(`${JSON.stringify(vectors, null, 2)}\n`).toMatchFileSnapshot(
-    join(import.meta.dirname, '../../../docs/reference/feed-vectors.json'),
+    join(import.meta.dirname, '../../../../docs/reference/feed-vectors.json'),
   )
 })
 

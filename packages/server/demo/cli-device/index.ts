@@ -1,7 +1,7 @@
 /**
  * A command-line program that signs a wallet in on another device (RFC 8628) and calls an API.
  *
- *     node examples/cli-device/index.ts ISSUER CLIENT_ID API_URL
+ *     node packages/server/demo/cli-device/index.ts ISSUER CLIENT_ID API_URL
  *
  * The tokens are bound to a key that only this process has (DPoP, RFC 9449), and the wallet signs the name of that key.
  */
@@ -78,7 +78,7 @@ function qrCode(text: string): string[] {
 async function main([issuer, clientId, apiUrl]: string[]): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   if (!issuer || !clientId || !apiUrl) {
-    print('Usage: node examples/cli-device/index.ts ISSUER CLIENT_ID API_URL')
+    print('Usage: node packages/server/demo/cli-device/index.ts ISSUER CLIENT_ID API_URL')
     return 2
   }
   try {

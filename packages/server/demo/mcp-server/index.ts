@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
+import { createProtectedResource, type ResourceError } from '@grantor/resource'
+import { protectMcp } from '@grantor/resource/mcp'
 import { getRequestListener } from '@hono/node-server'
 import { createMcpHandler, fromJsonSchema, type McpRequestContext, McpServer } from '@modelcontextprotocol/server'
-import { createProtectedResource, type ResourceError } from 'grantor/resource'
-import { protectMcp } from 'grantor/resource/mcp'
 
 export interface NotesServerOptions {
   /** The issuer: the address of the authorization service, exactly as in `iss`. */

@@ -1,6 +1,6 @@
+import { createTokenCheck, ResourceError } from '@grantor/resource'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify, { LogController } from 'fastify'
-import { createTokenCheck, ResourceError } from 'grantor/resource'
 import { page, pageHeaders } from './page.ts'
 
 export interface ResourceApiOptions {

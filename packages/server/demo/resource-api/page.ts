@@ -31,7 +31,7 @@ Authorization: Bearer &lt;ACCESS_TOKEN&gt;</pre>
 <p>The response has the wallet of the token, the app that called, and what that app may do:</p>
 <pre>{ "wallet": "0x…", "client_id": "…", "scope": "enhancement" }</pre>
 <ul>
-<li>The token is checked with <code>grantor/resource</code>: signature, issuer, audience, time, scope.</li>
+<li>The token is checked with <code>@grantor/resource</code>: signature, issuer, audience, time, scope.</li>
 <li>Every call also uses introspection at the authorization service, so a revoked token is refused <strong>at once</strong>.</li>
 <li>A token that is bound to a key (<code>Authorization: DPoP</code>, RFC 9449) needs a <strong>fresh proof</strong> of that key with each call.</li>
 <li>Without a valid token or without the scope, the status is 401 or 403 (RFC 6750).</li>

@@ -1,6 +1,6 @@
 /**
  * EVM code that finds the resolver of an ENS name and calls the resolver. `eth_call` runs the code without a recipient, as it runs the check
- * of a contract wallet (`src/wallet/check-code.ts`).
+ * of a contract wallet (`packages/server/src/wallet/check-code.ts`).
  *
  * One call instead of two halves the time until a name is known. A resolver may revert, loop or refer to another server (ERC-3668): that
  * happens in an inner call. The code then returns nothing, whatever error the node would report.

@@ -8,7 +8,9 @@ const WIDTH = 100
 /** The help of one command. */
 export function commandHelp(command: Command): string {
   const operands = command.operands ?? []
-  const usage = ['grantor', command.name, ...operands.map(({ name }) => name), '[options]'].join(' ')
+  const usage = [...(command.isProgram ? [] : ['grantor']), command.name, ...operands.map(({ name }) => name), '[options]'].join(
+    ' ',
+  )
   const parts = [
     `${wrap(command.words, WIDTH).join('\n')}\n\nUsage: ${usage}`,
     ...[command.about ?? []].flat().map((paragraph) => wrap(paragraph, WIDTH).join('\n')),

@@ -8,9 +8,22 @@ import { type Command, type CommandEntry, type CommandEnvironment, CommandError,
 import { version } from './terminal/version.ts'
 
 /** Runs `grantor ARGV…` and resolves to the exit code: 0 done, 1 failed, 2 wrong command line or settings. */
-export async function main(argv: readonly string[], environment: CommandEnvironment = thisProcess()): Promise<number> {
+export function main(argv: readonly string[], environment: CommandEnvironment = thisProcess()): Promise<number> {
+  return exitOf(() => dispatch(argv, environment), environment)
+}
+
+/** Runs a program that is one command, such as `test-issuer` of `@grantor/testing`. */
+export function runCommand(
+  command: Command,
+  argv: readonly string[],
+  environment: CommandEnvironment = thisProcess(),
+): Promise<number> {
+  return exitOf(() => run(command, argv, environment), environment)
+}
+
+async function exitOf(action: () => Promise<number>, environment: CommandEnvironment): Promise<number> {
   try {
-    return await dispatch(argv, environment)
+    return await action()
   } catch (error) {
     if (!(error instanceof CommandError)) return reportDefect(error, environment)
     const [first = '', ...rest] = error.lines

@@ -3,7 +3,6 @@ import type { CommandEntry } from './terminal/command.ts'
 
 export const ownCommands: readonly CommandEntry[] = [
   { name: 'start', load: async () => (await import('./commands/start.ts')).start },
-  { name: 'test-issuer', load: async () => (await import('./commands/test-issuer.ts')).testIssuer },
   { name: 'init', load: async () => (await import('./commands/init.ts')).init },
   { name: 'serve', load: async () => (await import('./commands/serve.ts')).serve },
   { name: 'login-server', load: async () => (await import('./commands/login-server.ts')).loginServer },

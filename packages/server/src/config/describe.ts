@@ -24,7 +24,7 @@ export function settingsPage(): string {
 
 const INTRODUCTION = `# Settings
 
-<!-- Written from src/config/table.ts by \`npx vitest run test/config -u\`; edit the table, not this page. -->
+<!-- Written from packages/server/src/config/table.ts by \`npx vitest run packages/server/test/config -u\`; edit the table, not this page. -->
 
 Every program reads its settings from the environment, under names that begin with \`GRANTOR_\`. A program reports all
 faults at once and starts only if there are none:

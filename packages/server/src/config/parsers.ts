@@ -1,6 +1,6 @@
 /** Parses each kind of setting: returns the typed value, or the values that are accepted instead. */
 import { isIP } from 'node:net'
-import { isScopeName } from '../oauth/scope.ts'
+import { isScopeName } from '@grantor/protocol/scope'
 
 /** `fault` completes the sentence "GRANTOR_X …". Only `shown` repeats the value, and never a secret. */
 export type Parsed<T> = { value: T } | { fault: string }

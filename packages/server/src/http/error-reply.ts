@@ -4,10 +4,11 @@
  * The client receives the RFC's code and one fixed wording; the precise reason goes to the audit log. A store failure
  * is always 503. A defect is 500 with a request id and nothing else.
  */
+
+import { DPOP_ALGORITHMS } from '@grantor/protocol/dpop'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LoginError } from '../domain/login/login-error.ts'
 import { StoreUnavailable } from '../domain/model/store-errors.ts'
-import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'
 import { MalformedHost, type MalformedHttp } from '../ops/http/malformed-http.ts'

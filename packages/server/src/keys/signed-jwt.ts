@@ -5,7 +5,7 @@
  * token is opened only with the algorithm of the key that it names, so the sender cannot choose `alg`.
  */
 import { sign, verify } from 'node:crypto'
-import { signEs256, verifyEs256 } from './es256.ts'
+import { signEs256, verifyEs256 } from '@grantor/protocol/es256'
 import type { SigningKey } from './signing-key.ts'
 
 /** Longer tokens are refused. */

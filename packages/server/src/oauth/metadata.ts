@@ -1,4 +1,4 @@
-import { DPOP_ALGORITHMS } from './dpop.ts'
+import { DPOP_ALGORITHMS } from '@grantor/protocol/dpop'
 import { GRANT_TYPES } from './grant-types.ts'
 import { RESPONSE_MODES } from './response-mode.ts'
 import { SCOPE_CLAIMS } from './standard-scopes.ts'

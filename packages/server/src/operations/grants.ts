@@ -163,7 +163,7 @@ export const endGrant = remove<Members, 'ended' | 'ended_before'>({
   summary: 'Ends a grant.',
   description: 'The tokens of the grant are inactive from then on. Repeating the request changes nothing.',
   answers: { done: 'The grant has ended.' },
-  // The command `grants revoke` ends one grant or those of a wallet: src/cli/commands/grants-revoke.ts.
+  // The command `grants revoke` ends one grant or those of a wallet: packages/server/src/cli/commands/grants-revoke.ts.
   command: null,
   page: { link: 'End', isDangerous: true, done: 'The grant has ended.' },
   async question({ service, id }) {

@@ -26,7 +26,7 @@ export type Actor = {
   scopes: readonly string[]
 }
 
-/** A setting in force, as `src/config` describes it. `value` is null for a secret; `usual` is the default in words. */
+/** A setting in force, as `packages/server/src/config` describes it. `value` is null for a secret; `usual` is the default in words. */
 export type ServiceSetting = {
   name: string
   section: string

@@ -65,7 +65,7 @@ export const listSettings = operationsOn(kind).list<Members, SettingRecord>({
   summary: 'Lists the settings in force of the process that answers, and where each value comes from.',
   description:
     'Secrets are never in the answer: `is_set` shows whether a secret is set. Nodes of one service can have different settings.',
-  // The command needs no store: src/cli/commands/settings.ts.
+  // The command needs no store: packages/server/src/cli/commands/settings.ts.
   command: null,
   run: async ({ service }) => ({ output: { items: service.settings.map(settingRecord) } }),
 })

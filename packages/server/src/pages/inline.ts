@@ -1,6 +1,6 @@
 /**
  * The styles, the scripts and the icon of the pages. Each page contains what it needs, so that a browser makes one request: on a slow
- * phone network each further request delays the page by half a second (test/flows/page-speed.test.ts). A page and its script are also
+ * phone network each further request delays the page by half a second (packages/server/test/flows/page-speed.journey.test.ts). A page and its script are also
  * never of two versions. The Content-Security-Policy names the hashes, so the browser runs no other script and applies no other style.
  */
 import { createHash } from 'node:crypto'

@@ -1,5 +1,5 @@
 /**
- * The kinds of notices. The catalogue (locales/en.json) has the title, what happened, and what to do now.
+ * The kinds of notices. The catalogue (packages/server/locales/en.json) has the title, what happened, and what to do now.
  */
 export type NoticeTone = 'stop' | 'wait' | 'info' | 'done'
 

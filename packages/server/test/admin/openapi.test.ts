@@ -17,7 +17,9 @@ test('docs/reference/admin-openapi.json is the document that the admin server se
   const general = text
     .replaceAll(grantor.adminUrl, 'https://admin.example.com')
     .replaceAll(grantor.authUrl, 'https://auth.example.com')
-  await expect(`${JSON.stringify(JSON.parse(general), null, 2)}\n`).toMatchFileSnapshot('../../docs/reference/admin-openapi.json')
+  await expect(`${JSON.stringify(JSON.parse(general), null, 2)}\n`).toMatchFileSnapshot(
+    '../../../../docs/reference/admin-openapi.json',
+  )
 })
 
 test('Every operation needs a scope, and names it', async ({ grantor }) => {

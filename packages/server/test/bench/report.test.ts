@@ -1,12 +1,12 @@
 /** From measurements to the published figures. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { checksOf } from '../../bench/checks.ts'
-import { kept, PAGE } from '../../bench/figures.ts'
-import { parseOptions } from '../../bench/options.ts'
-import type { PartResult } from '../../bench/parts.ts'
-import { chartsFrom, withFigures } from '../../bench/performance-page.ts'
-import { checksTable, measuredTable } from '../../bench/tables.ts'
+import { checksOf } from '../../../../bench/checks.ts'
+import { kept, PAGE } from '../../../../bench/figures.ts'
+import { parseOptions } from '../../../../bench/options.ts'
+import type { PartResult } from '../../../../bench/parts.ts'
+import { chartsFrom, withFigures } from '../../../../bench/performance-page.ts'
+import { checksTable, measuredTable } from '../../../../bench/tables.ts'
 
 const latency = (p99: number) => ({ rate: 1000, requests: 2000, p50: 1, p99, max: 9 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { median, percentile, spread } from '../../bench/statistics.ts'
+import { median, percentile, spread } from '../../../../bench/statistics.ts'
 
 test('The median is the middle value, or the mean of the two middle values', () => {
   expect(median([9, 1, 5])).toBe(5)

@@ -49,7 +49,7 @@ export type NodeOptions = {
   /** the environment of the service, without GRANTOR_LISTEN */
   env: Record<string, string>
   folder: string
-  /** whether its clock can jump: then the program is test/support/serve.ts, else bin/grantor.js */
+  /** whether its clock can jump: then the program is packages/server/test/support/serve.ts, else packages/server/bin/grantor.js */
   jumpingClock: boolean
 }
 

@@ -55,9 +55,9 @@ export type Running = {
   ended(): Promise<{ code: number | null; ms: number }>
 }
 
-/** Starts `node bin/grantor.js …` with `env`, and of this process's environment only `OWN_ENVIRONMENT`. */
-export function launch(argv: string[], env: Environment = {}): Running {
-  const child = spawn(process.execPath, [BIN, ...argv], {
+/** Starts `node packages/server/bin/grantor.js …`, or another program, with `env`, and of this process's environment only `OWN_ENVIRONMENT`. */
+export function launch(argv: string[], env: Environment = {}, program = BIN): Running {
+  const child = spawn(process.execPath, [program, ...argv], {
     env: { ...OWN_ENVIRONMENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -99,8 +99,8 @@ export async function beginRequest(socket: Socket): Promise<void> {
 }
 
 /** Starts the process for one test. The process is killed when the test ends. */
-export function launchForTest(argv: string[], env: Environment = {}): Running {
-  const started = launch(argv, env)
+export function launchForTest(argv: string[], env: Environment = {}, program = BIN): Running {
+  const started = launch(argv, env, program)
   onTestFinished(() => void started.child.kill('SIGKILL'))
   return started
 }

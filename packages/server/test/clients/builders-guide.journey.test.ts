@@ -208,7 +208,7 @@ test('The code for FAPI 2.0 Message Signing works with the client that the page 
 
 test('The code for an API that accepts DPoP refuses a call with a bound token and without a proof', async ({ guide }) => {
   const token = await tokenFor(guide, API)
-  const { createTokenCheck } = await import('../../src/resource/index.ts')
+  const { createTokenCheck } = await import('@grantor/resource')
   const given = { createTokenCheck, redis: {}, firstIn: async () => true }
   const { check } = await runBlock('replays:', guide, given)
   const unproved = { method: 'GET', url: '/', headers: { authorization: `DPoP ${token}` } }

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { startTestGrantor, type TestGrantor } from 'grantor/testing'
+import { startTestGrantor, type TestGrantor } from '@grantor/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { basic } from '../support/walk.ts'
@@ -14,8 +14,8 @@ import { recipeOf, writeRecipe } from './recipe.ts'
 
 const isRun = Boolean(process.env.TEST_CLIENTS)
 const API = 'https://api.example.com/notes'
-const API_GO = join(import.meta.dirname, '../../examples/api-go')
-const RESOURCE = new URL('../../src/resource/index.ts', import.meta.url).href
+const API_GO = join(import.meta.dirname, '../../../../examples/api-go')
+const RESOURCE = new URL('../../../resource/src/index.ts', import.meta.url).href
 const NGINX = '/usr/sbin/nginx'
 const folder = mkdtempSync(join(tmpdir(), 'grantor-checking-'))
 // If root starts nginx, its workers run as another user.
@@ -134,8 +134,8 @@ test.runIf(isRun)(
     const { port } = api.address() as { port: number }
     const serve = (sidecarPort: number, name: string) => startNginx(name, { 8080: gateway, 4010: sidecarPort, 3000: port })
     try {
-      // The page's `grantor/resource` is this checkout's.
-      const program = recipeOf('js', 'sidecar', 'checking-tokens').replace('grantor/resource', RESOURCE)
+      // The page's `@grantor/resource` is this checkout's.
+      const program = recipeOf('js', 'sidecar', 'checking-tokens').replace('@grantor/resource', RESOURCE)
       start(process.execPath, [writeRecipe('sidecar.mjs', program)], { ...environment(), PORT: String(sidecar) })
       serve(sidecar, 'nginx')
       await expectFeed(`http://127.0.0.1:${gateway}`)

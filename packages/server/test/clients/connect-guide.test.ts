@@ -10,7 +10,7 @@ import { Auth, type AuthConfig } from '@auth/core'
 // @ts-expect-error -- Express publishes no types
 import express from 'express'
 import { expect } from 'vitest'
-import { makeProject } from '../connect/package.ts'
+import { makeProject } from '../../../connect/test/package.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { Walk } from '../support/walk.ts'

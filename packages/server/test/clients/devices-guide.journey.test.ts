@@ -42,7 +42,7 @@ test('The command that `npm start` prints is that of the page, and calls the dem
     .split('CLIENT_ID')
   const printed = development.banner.split('\n').find((line) => line.includes('cli-device')) ?? ''
   const [, before = '', id = '', after = ''] = /^ +npx node \S+ (\S+) (\S+) (\S+)$/.exec(printed) ?? []
-  expect([`npx node examples/cli-device/index.ts ${before} `, ` ${after}`]).toEqual(words)
+  expect([`npx node packages/server/demo/cli-device/index.ts ${before} `, ` ${after}`]).toEqual(words)
 
   const result = development.paste(text.replace('CLIENT_ID', id))
   const code = async () => /^ {4}([A-Z]{4}-[A-Z]{4})$/m.exec(development.printed())?.[1]

@@ -17,7 +17,7 @@ import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import type { Grantor } from '../support/start.ts'
 import { type Caller, Walk } from '../support/walk.ts'
 
-const TOOL = join(import.meta.dirname, '../../node_modules/@modelcontextprotocol/conformance/dist/index.js')
+const TOOL = join(import.meta.dirname, '../../../../node_modules/@modelcontextprotocol/conformance/dist/index.js')
 
 type Check = { id: string; status: string; errorMessage?: string }
 

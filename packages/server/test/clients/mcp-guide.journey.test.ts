@@ -16,7 +16,7 @@ import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
 import { Development } from './pasted-page.ts'
 import { recipeOf, register, writeRecipe } from './recipe.ts'
 
-const RESOURCE_FOLDER = join(import.meta.dirname, '../../src/resource')
+const RESOURCE_FOLDER = join(import.meta.dirname, '../../../resource/src')
 const REDIRECT_URI = 'http://127.0.0.1:7777/callback'
 
 const closing: (() => unknown)[] = []
@@ -47,7 +47,7 @@ async function describeApi(grantor: Grantor, path: string) {
   return { port, resource, agentId: agent.client_id, resourceFile }
 }
 
-/** A snippet's `grantor/resource` is this checkout's. */
+/** A snippet's `@grantor/resource` is this checkout's. */
 function withPaths(snippet: string): string {
   return snippet.replaceAll(/'grantor\/resource(?:\/(\w+))?'/g, (_, name = 'index') =>
     JSON.stringify(pathToFileURL(join(RESOURCE_FOLDER, `${name}.ts`)).href),
@@ -195,7 +195,7 @@ test('The lines of the page for a recent sign-in and for scopes that depend on a
   writeFileSync(api.resourceFile, described.replace(/now: .*/, 'now: () => globalThis.timeOfThePage,'))
   const setTime = () => Object.assign(globalThis, { timeOfThePage: grantor.clock.now() })
   const module = withPaths(`import Fastify from 'fastify'
-import { accessTokenOf, answerRefusals, requireToken } from 'grantor/resource/fastify'
+import { accessTokenOf, answerRefusals, requireToken } from '@grantor/resource/fastify'
 import { resource } from ${JSON.stringify(pathToFileURL(api.resourceFile).href)}
 export const app = Fastify()
 app.setErrorHandler(answerRefusals(resource))

@@ -12,7 +12,7 @@ import { Visitor } from './visitor.ts'
 /** The first test account of the development wallet. */
 export const TEST_ACCOUNT = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 
 export class Development {
   readonly port: number
@@ -59,7 +59,7 @@ export class Development {
     const end = `end of block ${Math.random()}`
     const local = block
       .replaceAll(/localhost:400([0-5])/g, (_, digit: string) => `localhost:${this.port + Number(digit)}`)
-      .replaceAll('node examples/', `node ${ROOT}/examples/`)
+      .replaceAll('node packages/', `node ${ROOT}/packages/`)
     this.#shell.stdin?.write(`${local}\necho "${end}"\n`)
     while (!this.#output.includes(`${end}\n`)) {
       if (this.#shell.exitCode !== null) throw new Error(`the shell ended: ${this.#output}`)

@@ -6,7 +6,7 @@ import { run } from '../cli/run.ts'
 import { blocksOf } from '../support/page-blocks.ts'
 import type { Grantor } from '../support/start.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 // Below node_modules, so that a recipe can import its library.
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 

@@ -4,23 +4,22 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { startTestGrantor } from '@grantor/testing'
 import { rolldown } from 'rolldown'
 import { expect } from 'vitest'
-import { writePackage } from '../../scripts/build-packages.ts'
-import { startTestGrantor } from '../../src/testing/index.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import { writeRecipe } from './recipe.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const RUNTIMES = ['node@20.20.2', 'bun@1.4.5', 'deno@2.9.6', 'workerd@1.20261117.1']
 const AUDIENCE = 'http://localhost:4100/notes'
 const MINUTES = 60_000
@@ -31,13 +30,12 @@ const run = promisify(execFile)
 async function makeProject() {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-runtimes-'))
   const env = { ...OWN_ENVIRONMENT, HOME: process.env.HOME }
-  const packed = join(folder, 'packed')
-  writePackage('@grantor/resource', packed)
-  await run('npm', ['pack', '--silent', '--pack-destination', folder, packed], { env })
+  const names = ['--workspace', '@grantor/protocol', '--workspace', '@grantor/resource']
+  await run('npm', ['pack', '--silent', ...names, '--pack-destination', folder], { env, cwd: ROOT })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  const { version } = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8')) as { version: string }
+  const packed = globSync('grantor-*.tgz', { cwd: folder }).map((name) => join(folder, name))
   const options = ['--no-audit', '--no-fund', '--loglevel', 'error', '--prefer-offline']
-  await run('npm', ['install', ...options, ...RUNTIMES, join(folder, `grantor-resource-${version}.tgz`)], { cwd: folder })
+  await run('npm', ['install', ...options, ...RUNTIMES, ...packed], { cwd: folder })
   for (const name of ['token-cases.mjs', 'check-tokens.mjs']) copyFileSync(join(ROOT, '.ci', name), join(folder, name))
   const issuer = await startTestGrantor({
     clients: [
@@ -159,7 +157,7 @@ test('The code of docs/guides/protect-an-api.md accepts the token of a wallet', 
   })
   const { access_token: token } = await issuer.tokenFor({ client: 'App', scope: 'notes.read' })
   const api = issuer.client('API')
-  const source = pathToFileURL(join(ROOT, 'src/resource/index.ts')).href
+  const source = pathToFileURL(join(ROOT, 'packages/resource/src/index.ts')).href
   const code = blockWith('guides/protect-an-api.md', 'console.log(token.wallet)')
     .replace("'@grantor/resource'", `'${source}'`)
     .replace('https://auth.example.com', issuer.issuer)

@@ -1,21 +1,23 @@
-/** The blocks of docs/guides/testing.md: the files run as they are, in a project of their own, with this checkout as the package `grantor`. */
+/** The blocks of docs/guides/testing.md: the files run as they are, in a project of their own, with the packages of this checkout. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { startTestGrantor } from '@grantor/testing'
 import { expect } from 'vitest'
 import { parse } from 'yaml'
-import { createBuilderApp } from '../../examples/builder-app/index.ts'
-import { startTestGrantor } from '../../src/testing/index.ts'
-import { BIN, newFolder } from '../cli/run.ts'
+import { createBuilderApp } from '../../demo/builder-app/index.ts'
+import { newFolder } from '../cli/run.ts'
 import { findChromium } from '../support/chromium.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { blocksOf } from '../support/page-blocks.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
+const PACKAGES = ['resource', 'testing']
+const TEST_ISSUER = join(ROOT, 'packages/testing/bin/test-issuer.js')
 /** The mark of a block is the name of its file; a block of commands has none. */
 const BLOCKS = blocksOf('guides/testing.md')
 const PLAYWRIGHT = '@playwright/test@1.65.1'
@@ -24,18 +26,18 @@ function textOf(file: string): string {
   return BLOCKS.find((block) => block.mark === file)?.text ?? expect.fail(`the page has no block ${file}`)
 }
 
-/** A folder with the packages that the page installs, and with `npx grantor`. */
+/** A folder with the packages that the page installs, and with `npx test-issuer`. */
 async function makeProject(): Promise<{ folder: string; env: NodeJS.ProcessEnv }> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-testing-guide-'))
-  mkdirSync(join(folder, 'node_modules'))
+  mkdirSync(join(folder, 'node_modules/@grantor'), { recursive: true })
   mkdirSync(join(folder, 'bin'))
-  symlinkSync(ROOT, join(folder, 'node_modules/grantor'))
+  for (const name of PACKAGES) symlinkSync(join(ROOT, 'packages', name), join(folder, 'node_modules/@grantor', name))
   symlinkSync(join(ROOT, 'node_modules/vitest'), join(folder, 'node_modules/vitest'))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\n"${process.execPath}" "${BIN}" "$@"\nexit $?\n`)
+  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\n"${process.execPath}" "${TEST_ISSUER}" "$@"\nexit $?\n`)
   chmodSync(join(folder, 'bin/npx'), 0o755)
   const path = [join(folder, 'bin'), dirname(process.execPath), OWN_ENVIRONMENT.PATH].join(delimiter)
-  // In a checkout, `grantor/testing` is the source.
+  // In a checkout, `@grantor/testing` is the source.
   return {
     folder,
     env: {
@@ -107,7 +109,7 @@ async function startApp() {
 
 /** `@playwright/test` in the place of which Vitest runs the file, with a page of the same browser. */
 const STAND_IN = `import { expect, test as vitest, beforeAll, afterAll } from 'vitest'
-import { launchBrowser, newPage } from ${JSON.stringify(join(ROOT, 'test/support/browser.ts'))}
+import { launchBrowser, newPage } from ${JSON.stringify(join(ROOT, 'packages/server/test/support/browser.ts'))}
 const withPage = vitest.extend('page', async ({}, { onCleanup }) => {
   const browser = await launchBrowser()
   onCleanup(() => browser.close())
@@ -223,8 +225,8 @@ test('The command of the page starts an issuer at the port of the page, and the 
   // Ctrl-C of a terminal is a signal to all processes of the command.
   process.kill(-(child.pid ?? 0), 'SIGINT')
   await ended
-  const [, argv = ''] = /grantor:[\d.]+ (test-issuer .*)$/.exec(image) ?? []
-  const { testIssuer } = await import('../../src/cli/commands/test-issuer.ts')
+  const [, argv = ''] = /grantor:[\d.]+ .*(test-issuer\.js .*)$/.exec(image) ?? []
+  const { testIssuer } = await import('../../../testing/src/test-issuer.ts')
   const names = [...argv.matchAll(/--(\w+)/g)].map(([, name = '']) => name)
   expect(names).toEqual(['port', 'host'])
   expect(Object.keys(testIssuer.options)).toEqual(expect.arrayContaining(names))

@@ -1,6 +1,6 @@
 /**
- * `@coinbase/wallet-sdk`, unchanged, with the window of the tests (`test/support/wallet-window.ts`): so the window speaks the library's
- * protocol, and `src/pages/browser/wallet-window.js`, which works with this window, does too. The package and its dependencies have
+ * `@coinbase/wallet-sdk`, unchanged, with the window of the tests (`packages/server/test/support/wallet-window.ts`): so the window speaks the library's
+ * protocol, and `packages/server/src/pages/browser/wallet-window.js`, which works with this window, does too. The package and its dependencies have
  * 80 MB, so the test installs them in a temporary folder.
  */
 import { spawnSync } from 'node:child_process'

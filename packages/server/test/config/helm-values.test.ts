@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { nameOf } from '../../src/config/setting.ts'
 import { type Setting, table } from '../../src/config/table.ts'
 
-const SCHEMA = '../../ops/helm/grantor/values.schema.json'
+const SCHEMA = '../../../../ops/helm/grantor/values.schema.json'
 
 /** The chart sets these itself. The database URL and the RPC URLs of chains hold secrets, so they come from a Secret. */
 const OF_THE_CHART = [
@@ -24,7 +24,7 @@ const OF_THE_CHART = [
   'DEV_WALLET',
 ]
 
-// After a change of the table, this command writes the names: npx vitest run test/config -u
+// After a change of the table, this command writes the names: npx vitest run packages/server/test/config -u
 test('The values of the Helm chart accept every setting of the table but secrets and those that the chart sets itself', async () => {
   const settings = Object.values<Setting>(table).filter(({ name, secret }) => !secret && !OF_THE_CHART.includes(name))
   const names = settings.map((setting) => `          "${nameOf(setting)}"`).join(',\n')

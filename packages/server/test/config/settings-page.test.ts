@@ -3,9 +3,9 @@ import { describeSettings, settingsPage } from '../../src/config/describe.ts'
 import { readSettings } from '../../src/config/settings.ts'
 import { knownNames, type Setting, table } from '../../src/config/table.ts'
 
-// After a change of the table, this command writes the page: npx vitest run test/config -u
+// After a change of the table, this command writes the page: npx vitest run packages/server/test/config -u
 test('The page docs/reference/settings.md equals the page that the table of settings generates', async () => {
-  await expect(settingsPage()).toMatchFileSnapshot('../../docs/reference/settings.md')
+  await expect(settingsPage()).toMatchFileSnapshot('../../../../docs/reference/settings.md')
 })
 
 test('Every name of a setting is on the generated settings page', () => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type Block, blocksOf } from '../support/page-blocks.ts'
 import { blockRuns } from './block-runs.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const PAGES = ['guides', 'operating'].flatMap((folder) =>
   readdirSync(join(ROOT, 'docs', folder)).map((name) => `${folder}/${name}`),
 )

@@ -4,30 +4,32 @@
  */
 type Run = { by: string } | { notRun: string }
 
-const by = (file: string): Run => ({ by: `test/${file}.test.ts` })
+const by = (file: string): Run => ({ by: `packages/${file}.test.ts` })
 const notRun = (reason: string): Run => ({ notRun: reason })
 
-const SETTINGS = by('docs/settings-blocks')
-const COMMANDS = by('docs/operating-commands')
-const STORED_SECRETS = by('cli/commands/stored-secrets')
-const BACKUP = by('cli/backup/restored')
-const POSTGRES_BACKUP = by('cli/backup/postgres-backup')
-const POSTGRES_RECOVERY = by('cli/backup/postgres-recovery')
-const CITUS = by('citus/recovery')
+const SETTINGS = by('server/test/docs/settings-blocks')
+const COMMANDS = by('server/test/docs/operating-commands.journey')
+const STORED_SECRETS = by('server/test/cli/commands/stored-secrets')
+const BACKUP = by('server/test/cli/backup/restored')
+const POSTGRES_BACKUP = by('server/test/cli/backup/postgres-backup')
+const POSTGRES_RECOVERY = by('server/test/cli/backup/postgres-recovery')
+const CITUS = by('server/test/citus/recovery.citus')
 const PACKED: Run = { by: '.ci/try-package' }
-const LIBRARIES = by('clients/libraries')
-const CONNECT = by('clients/connect-guide')
-const MCP = by('clients/mcp-guide')
-const MCP_PYTHON = by('clients/mcp-python')
+const LIBRARIES = by('server/test/clients/libraries')
+const CONNECT = by('server/test/clients/connect-guide')
+const MCP = by('server/test/clients/mcp-guide.journey')
+const MCP_PYTHON = by('server/test/clients/mcp-python')
 
 export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record<string, Run>>>> = {
-  'guides/apps-in-detail.md': { whole: by('clients/builders-guide') },
-  'guides/builders.md': { whole: by('clients/builders-guide') },
+  'guides/apps-in-detail.md': { whole: by('server/test/clients/builders-guide.journey') },
+  'guides/builders.md': { whole: by('server/test/clients/builders-guide.journey') },
   'guides/checking-tokens.md': {
     'sh api': notRun('the command of protect-an-api.md, which is run'),
-    "check: 'feed',": notRun('the same call as in .ci/token-cases.mjs and test/resource/feed, with the addresses of an example'),
-    'js sidecar': by('clients/checking-tokens'),
-    'nginx sidecar': by('clients/checking-tokens'),
+    "check: 'feed',": notRun(
+      'the same call as in .ci/token-cases.mjs and packages/resource/test/feed, with the addresses of an example',
+    ),
+    'js sidecar': by('server/test/clients/checking-tokens'),
+    'nginx sidecar': by('server/test/clients/checking-tokens'),
     ext_authz: notRun('needs Envoy, which no package registry of the project has'),
   },
   'guides/clients.md': {
@@ -39,35 +41,35 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'js oauth4webapi': LIBRARIES,
     'sh simple-oauth2': LIBRARIES,
     'js simple-oauth2': LIBRARIES,
-    'sh passport-oauth2': by('clients/frameworks'),
-    'js passport-oauth2': by('clients/frameworks'),
-    'sh oidc-client-ts': by('clients/browser-app'),
-    'js oidc-client-ts': by('clients/browser-app'),
-    'sh auth-js': by('clients/frameworks'),
-    'js auth-js': by('clients/frameworks'),
-    'sh authlib': by('clients/authlib'),
-    'python authlib': by('clients/authlib'),
-    'sh mod_auth_openidc': by('clients/mod-auth-openidc'),
-    'apache mod_auth_openidc': by('clients/mod-auth-openidc'),
-    'sh mod_auth_openidc-api': by('clients/mod-auth-openidc'),
-    'apache mod_auth_openidc-api': by('clients/mod-auth-openidc'),
-    'xml spring': by('clients/spring'),
-    'sh spring-login': by('clients/spring'),
-    'properties spring-login': by('clients/spring'),
-    'java spring-login': by('clients/spring'),
-    'java spring-api': by('clients/spring'),
+    'sh passport-oauth2': by('server/test/clients/frameworks'),
+    'js passport-oauth2': by('server/test/clients/frameworks'),
+    'sh oidc-client-ts': by('server/test/clients/browser-app.journey'),
+    'js oidc-client-ts': by('server/test/clients/browser-app.journey'),
+    'sh auth-js': by('server/test/clients/frameworks'),
+    'js auth-js': by('server/test/clients/frameworks'),
+    'sh authlib': by('server/test/clients/authlib'),
+    'python authlib': by('server/test/clients/authlib'),
+    'sh mod_auth_openidc': by('server/test/clients/mod-auth-openidc'),
+    'apache mod_auth_openidc': by('server/test/clients/mod-auth-openidc'),
+    'sh mod_auth_openidc-api': by('server/test/clients/mod-auth-openidc'),
+    'apache mod_auth_openidc-api': by('server/test/clients/mod-auth-openidc'),
+    'xml spring': by('server/test/clients/spring'),
+    'sh spring-login': by('server/test/clients/spring'),
+    'properties spring-login': by('server/test/clients/spring'),
+    'java spring-login': by('server/test/clients/spring'),
+    'java spring-api': by('server/test/clients/spring'),
   },
   'guides/coming-from-elsewhere.md': {
-    'js accounts': by('clients/coming-from-elsewhere'),
-    'sh register': by('clients/coming-from-elsewhere'),
-    'js link': by('clients/coming-from-elsewhere'),
+    'js accounts': by('server/test/clients/coming-from-elsewhere'),
+    'sh register': by('server/test/clients/coming-from-elsewhere'),
+    'js link': by('server/test/clients/coming-from-elsewhere'),
   },
   'guides/connect-package.md': {
     'npm install': PACKED,
     'sh react': CONNECT,
-    'jsx react': by('connect/browser'),
-    'js callback': by('connect/browser'),
-    'js pages': by('connect/browser'),
+    'jsx react': by('connect/test/browser.journey'),
+    'js callback': by('connect/test/browser.journey'),
+    'js pages': by('connect/test/browser.journey'),
     'sh authjs': CONNECT,
     'js authjs': CONNECT,
     'sh nextauth': CONNECT,
@@ -79,20 +81,20 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'sh passport': CONNECT,
     'js passport': CONNECT,
   },
-  'guides/create-app.md': { 'npm create': PACKED, 'sh grantor-json': by('create-app/guide') },
-  'guides/devices.md': { whole: by('clients/devices-guide') },
+  'guides/create-app.md': { 'npm create': PACKED, 'sh grantor-json': by('create-grantor-app/test/guide') },
+  'guides/devices.md': { whole: by('server/test/clients/devices-guide.journey') },
   'guides/languages.md': { 'ui_locales=': notRun('an address with an ellipsis, as an example of one parameter') },
   'guides/own-login-server.md': {
-    'grantor migrate': by('flows/own-login-server-faults'),
+    'grantor migrate': by('server/test/flows/own-login-server-faults.journey'),
     'app ──> GET': notRun('a drawing'),
-    'authenticatedWallet:': by('flows/own-login-server-faults'),
+    'authenticatedWallet:': by('server/test/flows/own-login-server-faults.journey'),
   },
   'guides/protect-an-api.md': {
     'npm install': PACKED,
-    'console.log(token.wallet)': by('clients/resource-runtimes'),
-    'replays:': by('clients/builders-guide'),
-    '--name "My MCP server"': by('clients/builders-guide'),
-    'token-exchange': by('clients/builders-guide'),
+    'console.log(token.wallet)': by('server/test/clients/resource-runtimes'),
+    'replays:': by('server/test/clients/builders-guide.journey'),
+    '--name "My MCP server"': by('server/test/clients/builders-guide.journey'),
+    'token-exchange': by('server/test/clients/builders-guide.journey'),
     'curl -si': MCP,
     'sh api': MCP,
     'sh agent': MCP,
@@ -112,13 +114,13 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'resources create': MCP,
   },
   'guides/resource-languages.md': {
-    'python fastapi': by('clients/resource-languages'),
-    'sh fastapi': by('clients/resource-languages'),
-    'go go': by('clients/resource-languages'),
+    'python fastapi': by('server/test/clients/resource-languages'),
+    'sh fastapi': by('server/test/clients/resource-languages'),
+    'go go': by('server/test/clients/resource-languages'),
   },
-  'guides/strict-clients.md': { whole: by('clients/builders-guide') },
-  'guides/testing.md': { whole: by('clients/testing-guide') },
-  'guides/users.md': { 'wants you to sign in': by('wallet/short-consent') },
+  'guides/strict-clients.md': { whole: by('server/test/clients/builders-guide.journey') },
+  'guides/testing.md': { whole: by('server/test/clients/testing-guide.journey') },
+  'guides/users.md': { 'wants you to sign in': by('server/test/wallet/short-consent') },
   'guides/wallets.md': { GRANTOR_WALLET_WINDOW: SETTINGS },
   'operating/admin-api.md': {
     GRANTOR_ADMIN_LISTEN: SETTINGS,
@@ -141,13 +143,13 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'deliveries list': COMMANDS,
     'audit verify': COMMANDS,
   },
-  'operating/branding.md': { whole: by('docs/branding') },
-  'operating/capacity.md': { 'npm run capacity': by('scripts/capacity') },
+  'operating/branding.md': { whole: by('server/test/docs/branding') },
+  'operating/capacity.md': { 'npm run capacity': by('server/test/scripts/capacity') },
   'operating/citus.md': {
-    'CREATE EXTENSION': notRun('test/citus/cluster.ts calls the same functions, with ports of its own'),
-    citus_set_coordinator_host: notRun('test/citus/cluster.ts calls the same functions, with ports of its own'),
+    'CREATE EXTENSION': notRun('packages/server/test/citus/cluster.ts calls the same functions, with ports of its own'),
+    citus_set_coordinator_host: notRun('packages/server/test/citus/cluster.ts calls the same functions, with ports of its own'),
     'grantor migrate': COMMANDS,
-    'sh restore-citus': by('citus/backup'),
+    'sh restore-citus': by('server/test/citus/backup.citus'),
     'sh promote-standby': CITUS,
     'sh move-machine': CITUS,
     'sh restore-point': CITUS,
@@ -155,7 +157,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'sh add-worker': CITUS,
   },
   'operating/clients-and-grants.md': { 'resources create': COMMANDS, 'access-token-lifetime': COMMANDS, 'grants list': COMMANDS },
-  'operating/hook.md': { whole: by('docs/hook-page') },
+  'operating/hook.md': { whole: by('server/test/docs/hook-page') },
   'operating/incident.md': {
     'sh evidence': COMMANDS,
     'sh stop-client': COMMANDS,
@@ -170,32 +172,32 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     '--for systemd': COMMANDS,
     '--dir ./grantor': COMMANDS,
     setpriv: COMMANDS,
-    'WRONG    proxies': notRun('output; test/cli/doctor shows the words of each check'),
+    'WRONG    proxies': notRun('output; packages/server/test/cli/doctor shows the words of each check'),
   },
   'operating/install.md': {
-    'npm pack': PACKED,
+    'npm install --prefix': PACKED,
     useradd: COMMANDS,
     'sudo -u grantor --preserve-env grantor migrate': COMMANDS,
     'systemctl enable': COMMANDS,
-    'npm run image': by('packages/image'),
+    'npm run image': by('server/test/packages/image'),
     skopeo: notRun('needs a registry and a Docker daemon'),
     'docker compose up': COMMANDS,
     'helm install': COMMANDS,
     'kubectl exec': COMMANDS,
   },
   'operating/keys.md': {
-    'sh change-secret-1': by('cli/serve/change-secret'),
-    'sh change-secret-2': by('cli/serve/change-secret'),
-    'sh change-secret-3': by('cli/serve/change-secret'),
-    'sh change-login-secret': by('cli/serve/change-secret'),
+    'sh change-secret-1': by('server/test/cli/serve/change-secret.journey'),
+    'sh change-secret-2': by('server/test/cli/serve/change-secret.journey'),
+    'sh change-secret-3': by('server/test/cli/serve/change-secret.journey'),
+    'sh change-login-secret': by('server/test/cli/serve/change-secret.journey'),
   },
   'operating/operations.md': {
-    'backend grantor': by('packages/proxies'),
+    'backend grantor': by('server/test/packages/proxies'),
     'ssh "$node"': COMMANDS,
-    'nginx nodes': by('packages/proxies'),
-    'nginx admin': by('packages/proxies'),
+    'nginx nodes': by('server/test/packages/proxies'),
+    'nginx admin': by('server/test/packages/proxies'),
     '*.socket': COMMANDS,
-    'server_name login.example.com': by('packages/proxies'),
+    'server_name login.example.com': by('server/test/packages/proxies'),
     GRANTOR_TLS_CERT_FILE: SETTINGS,
   },
   'operating/postgresql.md': { 'CREATE ROLE': COMMANDS, 'sslrootcert=': SETTINGS },
@@ -205,17 +207,17 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'sh backup-postgres': POSTGRES_BACKUP,
     'sh restore-sqlite': BACKUP,
     'sh restore-postgres': POSTGRES_BACKUP,
-    'sh compare-log': by('cli/backup/restored-with-log'),
-    'sh end-again': by('cli/backup/restored-with-log'),
+    'sh compare-log': by('server/test/cli/backup/restored-with-log'),
+    'sh end-again': by('server/test/cli/backup/restored-with-log'),
     'sh wal-receive': POSTGRES_RECOVERY,
     'sh wal-wait': POSTGRES_RECOVERY,
     'sh base-backup': POSTGRES_RECOVERY,
     'sh recover-postgres': POSTGRES_RECOVERY,
     'sh protect-again': POSTGRES_RECOVERY,
-    'yaml litestream': by('cli/backup/litestream'),
-    'Description=Litestream': by('packages/systemd'),
-    'sh restore-litestream': by('cli/backup/litestream'),
-    'sh complete-replica': by('cli/backup/litestream'),
+    'yaml litestream': by('server/test/cli/backup/litestream'),
+    'Description=Litestream': by('server/test/packages/systemd'),
+    'sh restore-litestream': by('server/test/cli/backup/litestream'),
+    'sh complete-replica': by('server/test/cli/backup/litestream'),
   },
   'operating/upgrade.md': {
     'before-update': COMMANDS,
@@ -226,11 +228,11 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
   'operating/walletconnect.md': { 'npm install': PACKED, 'PROJECT_ID=': SETTINGS },
   'operating/watch.md': {
     rule_files: SETTINGS,
-    'haproxy exporter': by('packages/proxies'),
-    'yaml alertmanager': by('alerts/names'),
+    'haproxy exporter': by('server/test/packages/proxies'),
+    'yaml alertmanager': by('server/test/alerts/names'),
     OTEL_EXPORTER: SETTINGS,
     'sh sender-log': notRun('the log of a systemd unit; the test of the next block writes that file'),
-    'sh sender': by('docs/find-a-sender'),
-    'sh sender-ids': by('docs/find-a-sender'),
+    'sh sender': by('server/test/docs/find-a-sender'),
+    'sh sender-ids': by('server/test/docs/find-a-sender'),
   },
 }

@@ -11,7 +11,7 @@ import { pngLogo } from '../support/logos.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { startGrantor } from '../support/start.ts'
 
-const page = readFileSync(new URL('../../docs/operating/branding.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/operating/branding.md', import.meta.url), 'utf8')
 const [lines = '', init = '', start = '', refusals = '', setLogo = '', removeLogo = '', call = '', file = ''] = Array.from(
   page.matchAll(/```(?:sh|yaml)?\n([\s\S]*?)```/g),
   ([, block = '']) => block,

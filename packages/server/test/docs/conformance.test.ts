@@ -1,14 +1,14 @@
 /** docs/evidence/conformance.md lists for each sentence of a standard the file that implements it and the test that shows it. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { citationsIn, lineOfCitation } from '../../scripts/conformance/citations.ts'
-import { faultsOf } from '../../scripts/conformance/faults.ts'
-import { conformancePage, withoutLineNumbers } from '../../scripts/conformance/page.ts'
-import type { Held, Requirement, Standard } from '../../scripts/conformance/requirement.ts'
-import { readTable, readTables } from '../../scripts/conformance/tables.ts'
-import { hasPassed, type Report, titlesIn } from '../../scripts/conformance/titles.ts'
+import { citationsIn, lineOfCitation } from '../../../../scripts/conformance/citations.ts'
+import { faultsOf } from '../../../../scripts/conformance/faults.ts'
+import { conformancePage, withoutLineNumbers } from '../../../../scripts/conformance/page.ts'
+import type { Held, Requirement, Standard } from '../../../../scripts/conformance/requirement.ts'
+import { readTable, readTables } from '../../../../scripts/conformance/tables.ts'
+import { hasPassed, type Report, titlesIn } from '../../../../scripts/conformance/titles.ts'
 
-const HERE = 'test/docs/conformance.test.ts'
+const HERE = 'packages/server/test/docs/conformance.test.ts'
 const TITLE = 'Each requirement names a file with a comment that cites its section, and one existing test'
 
 test('Each requirement names a file with a comment that cites its section, and one existing test', () => {
@@ -16,7 +16,7 @@ test('Each requirement names a file with a comment that cites its section, and o
 })
 
 test('The page docs/evidence/conformance.md is up to date with its tables; otherwise run: npm run conformance', () => {
-  const page = readFileSync(new URL('../../docs/evidence/conformance.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../../docs/evidence/conformance.md', import.meta.url), 'utf8')
   expect(withoutLineNumbers(page)).toBe(withoutLineNumbers(conformancePage(readTables())))
 })
 
@@ -65,7 +65,7 @@ describe('Faults of a row of the conformance tables', () => {
         words: 'something.',
         outcome: {
           kind: 'held',
-          file: 'src/domain/tokens/exchange-code.ts',
+          file: 'packages/server/src/domain/tokens/exchange-code.ts',
           shown: { file: HERE, title: TITLE },
           note: undefined,
           ...outcome,

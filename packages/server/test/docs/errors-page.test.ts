@@ -1,13 +1,13 @@
 /** docs/reference/errors.md names every error and every reason of the service. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { errorsPage } from '../../scripts/errors-page.ts'
+import { errorsPage } from '../../../../scripts/errors-page.ts'
+import { resourceReasons } from '../../../resource/src/resource-reasons.ts'
 import { loginErrors, oauthErrors, pageReasons } from '../../src/oauth/reasons.ts'
-import { resourceReasons } from '../../src/resource/resource-reasons.ts'
 
-// After a change of the tables, this command writes the page: npx vitest run test/docs/errors-page -u
+// After a change of the tables, this command writes the page: npx vitest run packages/server/test/docs/errors-page -u
 test('The page docs/reference/errors.md equals the page that the tables of errors and reasons generate', async () => {
-  await expect(errorsPage()).toMatchFileSnapshot('../../docs/reference/errors.md')
+  await expect(errorsPage()).toMatchFileSnapshot('../../../../docs/reference/errors.md')
 })
 
 test('Every description and every advice in the tables of errors starts as a sentence and ends with a full stop', () => {
@@ -18,10 +18,10 @@ test('Every description and every advice in the tables of errors starts as a sen
 })
 
 test('Every reason in the tables of errors is used by the source code', () => {
-  const src = new URL('../../src/', import.meta.url)
-  const code = readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('reasons.ts'))
-    .map((path) => readFileSync(new URL(path, src), 'utf8'))
+  const packages = new URL('../../../', import.meta.url)
+  const code = globSync('{server,resource,protocol}/src/**/*.ts', { cwd: packages.pathname })
+    .filter((path) => !path.endsWith('reasons.ts'))
+    .map((path) => readFileSync(new URL(path, packages), 'utf8'))
     .join('')
   // A reason is a literal or a template, such as `pushed_${outcome}` and `${parameter}_missing`.
   const templates = [...code.matchAll(/`([a-z_]*_)?\$\{[\w.]+\}(_[a-z0-9_]+)?`/g)].map(([, before = '', after = '']) => [

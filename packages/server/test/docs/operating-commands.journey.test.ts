@@ -16,7 +16,7 @@ import { newPostgresDatabase } from '../support/postgres.ts'
 import { startGrantor, TEST_LOGIN_SECRET, TEST_SECRET, TestClock } from '../support/start.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/tls-certificate.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 /** A service with the admin API, an owner and one webhook, and a shell on the same machine. */

@@ -54,7 +54,7 @@ test('The settings of docs/operating/watch.md for Prometheus name the files of t
     rule_files: string[]
     scrape_configs: { job_name: string }[]
   }
-  const rules = readdirSync(new URL('../../ops/prometheus', import.meta.url)).filter((name) => !name.endsWith('.test.yml'))
+  const rules = readdirSync(new URL('../../../../ops/prometheus', import.meta.url)).filter((name) => !name.endsWith('.test.yml'))
   expect(files.toSorted()).toEqual(rules.toSorted())
   expect(jobs.map(({ job_name: name }) => name)).toEqual(['grantor'])
 })

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const root = new URL('../../', import.meta.url)
+const root = new URL('../../../../', import.meta.url)
 const page = readFileSync(new URL('docs/evidence/wallet-rules.md', root), 'utf8')
 
 const rules = page
@@ -25,15 +25,18 @@ test('Every test that docs/evidence/wallet-rules.md names exists under this titl
 })
 
 test('Text of a test file that is not the title of a test is not found as a title', () => {
-  expect(titlesIn('test/docs/wallet-rules.test.ts')).toContain('Every list item of docs/evidence/wallet-rules.md names a test')
-  expect(titlesIn('test/docs/wallet-rules.test.ts')).not.toContain('docs/evidence/wallet-rules.md')
+  expect(titlesIn('packages/server/test/docs/wallet-rules.test.ts')).toContain(
+    'Every list item of docs/evidence/wallet-rules.md names a test',
+  )
+  expect(titlesIn('packages/server/test/docs/wallet-rules.test.ts')).not.toContain('docs/evidence/wallet-rules.md')
   expect(titlesIn('test/docs/no-such-file.test.ts')).toEqual(new Set())
 })
 
 /** The first argument of `test(…)` and `test.each(…)(…)`, in any kind of quotes. */
 function titlesIn(file: string): Set<string> {
   const path = new URL(file, root)
-  const source = /^test\/[a-z/-]+\.test\.ts$/.test(file) && existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const source =
+    /^packages\/[a-z-]+\/test\/[a-z0-9/-]+(\.[a-z]+)?\.test\.ts$/.test(file) && existsSync(path) ? readFileSync(path, 'utf8') : ''
   const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.(?:each|for).*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
   return new Set([...calls].map(([, , title = '']) => title.replace(/\\(.)/g, '$1')))
 }

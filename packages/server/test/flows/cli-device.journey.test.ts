@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { decodeQR } from 'qr/decode.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createResourceApi } from '../../examples/resource-api/index.ts'
+import { createResourceApi } from '../../demo/resource-api/index.ts'
 import { allowDevice, challengeOfDevice, createDeviceClient } from '../support/device.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../examples/cli-device/index.ts')
+const PROGRAM = join(import.meta.dirname, '../../demo/cli-device/index.ts')
 
 let grantor: Grantor
 let client: TestClient

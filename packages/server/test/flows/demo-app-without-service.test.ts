@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createBuilderApp } from '../../examples/builder-app/index.ts'
+import { createBuilderApp } from '../../demo/builder-app/index.ts'
 import { freePorts } from '../support/free-ports.ts'
 import type { Grantor } from '../support/start.ts'
 import { startGrantor } from '../support/start.ts'

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createTokenCheck, type ResourceError } from 'grantor/resource'
+import { createTokenCheck, type ResourceError } from '@grantor/resource'
 import * as client from 'openid-client'
 import { afterEach, expect, test } from 'vitest'
 import { claimsOf } from '../support/app.ts'

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createOwnLoginServer } from '../../examples/own-login-server/index.ts'
+import { createOwnLoginServer } from '../../../../examples/own-login-server/index.ts'
 import { writeRecipe } from '../clients/recipe.ts'
 import { type AuthStandIn, OPEN_CHALLENGE, refusal, startAuthStandIn } from '../login-server/auth-stand-in.ts'
 import { freePorts } from '../support/free-ports.ts'
@@ -16,7 +16,7 @@ import { blockWith } from '../support/page-blocks.ts'
 import { type Answer, send } from '../support/send.ts'
 import { testWallet } from '../support/wallet.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const SECRET = 'a+secret/with=signs-between-the-servers'
 const CLAIM = { login_challenge: OPEN_CHALLENGE, address: testWallet(0).address, chain_id: 1 }
 let auth: AuthStandIn

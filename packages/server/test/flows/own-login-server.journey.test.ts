@@ -2,7 +2,7 @@
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createOwnLoginServer } from '../../examples/own-login-server/index.ts'
+import { createOwnLoginServer } from '../../../../examples/own-login-server/index.ts'
 import { launchBrowser, seriousAxeViolations } from '../support/browser.ts'
 import { type Answer, send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'

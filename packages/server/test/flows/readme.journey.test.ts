@@ -7,14 +7,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sixInARow } from '../support/free-ports.ts'
 import { LIFETIMES } from '../support/start.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const folder = mkdtempSync(join(tmpdir(), 'grantor-readme-'))
 let service: ReturnType<typeof spawn>
 let base: number
 
 beforeAll(async () => {
   base = await sixInARow()
-  service = spawn(process.execPath, ['bin/grantor.js', 'start', '--ports', String(base), '--data', folder], { cwd: ROOT })
+  service = spawn(process.execPath, ['packages/server/bin/grantor.js', 'start', '--ports', String(base), '--data', folder], {
+    cwd: ROOT,
+  })
   await new Promise<void>((resolve) => {
     service.stdout?.on('data', (text: Buffer) => text.includes('The demo client') && resolve())
   })

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import { createBuilderApp } from '../../examples/builder-app/index.ts'
-import { createResourceApi } from '../../examples/resource-api/index.ts'
+import { createBuilderApp } from '../../demo/builder-app/index.ts'
+import { createResourceApi } from '../../demo/resource-api/index.ts'
 import { freePorts } from '../support/free-ports.ts'
 import type { Grantor, TestClient } from '../support/start.ts'
 import { startGrantor } from '../support/start.ts'

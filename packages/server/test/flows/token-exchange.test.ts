@@ -1,10 +1,11 @@
 /** Token exchange with unchanged client libraries: an app calls an MCP server, which calls an API behind it for the user (RFC 8693). */
+
+import { createTokenCheck } from '@grantor/resource'
 import { decodeJwt } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
-import { createTokenCheck } from '../../src/resource/index.ts'
 import { ACCESS_TOKEN_TYPE, API, type ExchangeApp, startExchangeApp } from '../support/exchange-app.ts'
 
 let app: ExchangeApp

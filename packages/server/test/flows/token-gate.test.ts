@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createTokenGate } from '../../examples/token-gate/index.ts'
+import { createTokenGate } from '../../../../examples/token-gate/index.ts'
 import { appOf, tokensOf } from '../support/app.ts'
 import { startChain } from '../support/chain.ts'
 import { HOOK_SECRET } from '../support/hook.ts'

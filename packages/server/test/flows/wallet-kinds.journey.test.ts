@@ -105,7 +105,7 @@ const test = base
   .extend('page', visitor)
 
 test('The table of docs/guides/wallets.md is the table of these tests', () => {
-  const page = readFileSync(new URL('../../docs/guides/wallets.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../../docs/guides/wallets.md', import.meta.url), 'utf8')
   const rows = page
     .split('\n')
     .filter((line) => line.startsWith('| '))

@@ -4,7 +4,7 @@
  */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { buildWalletConnect } from '../../scripts/build-walletconnect-package.ts'
+import { buildWalletConnect } from '../../../walletconnect/build.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { seriousAxeViolations } from '../support/browser.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'

@@ -1,5 +1,5 @@
 /** Pictures of the login page with WalletConnect: the button, and the code. The pictures need no wallet and no relay that responds. */
-import { buildWalletConnect } from '../../scripts/build-walletconnect-package.ts'
+import { buildWalletConnect } from '../../../walletconnect/build.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { startRelay } from '../support/walletconnect-relay.ts'
 import { newVisitor, openLogin, visitor } from './login-visit.ts'

@@ -37,7 +37,7 @@ export async function record({ audit }: { audit: Audit }): Promise<void> {
 }
 `
   const refusals = await lintScratchTree({
-    'audit.ts': `export type { Audit } from '${join(ROOT, 'src/domain/model/audit-events.ts')}'\n`,
+    'audit.ts': `export type { Audit } from '${join(ROOT, 'packages/server/src/domain/model/audit-events.ts')}'\n`,
     'awaited.ts': call(`await audit({ event: 'session_started' })`),
     'forgotten.ts': call(`audit({ event: 'session_started' })`),
     'not-awaited.ts': call(`audit({ event: 'code_issued' })\n  await Promise.resolve()`),

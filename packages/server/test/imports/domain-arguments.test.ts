@@ -13,7 +13,7 @@ const REFUSED: Record<string, string> = {
   'standard output': `export const say = (): void => console.log('hello')`,
   'a module whose name is computed': 'export const there = (name: string): Promise<unknown> => import(name)',
 }
-const pathOf = (thing: string) => `src/domain/tokens/${thing.replaceAll(' ', '-')}.ts`.toLowerCase()
+const pathOf = (thing: string) => `packages/server/src/domain/tokens/${thing.replaceAll(' ', '-')}.ts`.toLowerCase()
 
 // the rules that each file breaks, from one run of the linter
 const test = base.extend('refusals', FILE, () =>

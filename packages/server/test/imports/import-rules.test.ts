@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { circles, forbiddenImports, readImports } from '../../scripts/imports/check.ts'
-import { withTable } from '../../scripts/imports/page.ts'
-import { importRules, ruleOf } from '../../scripts/imports/rules.ts'
+import { circles, forbiddenImports, readImports } from '../../../../scripts/imports/check.ts'
+import { withTable } from '../../../../scripts/imports/page.ts'
+import { importRules, ruleOf } from '../../../../scripts/imports/rules.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const sources = new Map(globSync('src/**/*.ts', { cwd: ROOT }).map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
@@ -33,7 +33,7 @@ describe('The check of the import rules', () => {
   test.each([
     ['a module of Node', 'src/domain/tokens/here.ts', 'node:fs'],
     ['a package', 'src/domain/tokens/here.ts', 'pg'],
-    ['the package by its own name', 'src/cli/here.ts', 'grantor/resource'],
+    ['the package by its own name', 'src/domain/tokens/here.ts', '@grantor/resource'],
   ])('The check reports %s that the rule does not name', (_, file, name) => {
     expect(forbiddenIn(file, `import { there } from '${name}'`)).toEqual([name])
   })
@@ -43,7 +43,7 @@ describe('The check of the import rules', () => {
     ['an allowed folder', 'src/http/here.ts', '../oauth/there.ts'],
     ['a subfolder without a rule of its own', 'src/cli/compose/here.ts', '../../http/routes/there.ts'],
     ['a part of an allowed package', 'src/wallet/here.ts', '@noble/curves/secp256k1.js'],
-    ['the package by its own name in an example', 'examples/demo/here.ts', 'grantor/resource'],
+    ['the package by its own name in an example', 'demo/here.ts', '@grantor/resource'],
   ])('The check accepts an import of %s', (_, file, name) => {
     expect(forbiddenIn(file, `import { there } from '${name}'`)).toEqual([])
   })
@@ -85,7 +85,7 @@ test('Each import that a rule allows is used by a file', () => {
   expect(allowed.filter((arrow) => !made.has(arrow))).toEqual([])
 })
 
-test('docs/reference/architecture.md has the table of the import rules (npx vitest run test/imports -u writes it)', async () => {
-  const page = join(ROOT, 'docs/reference/architecture.md')
+test('docs/reference/architecture.md has the table of the import rules (npx vitest run packages/server/test/imports -u writes it)', async () => {
+  const page = join(ROOT, '../../docs/reference/architecture.md')
   await expect(withTable(readFileSync(page, 'utf8'))).toMatchFileSnapshot(page)
 })

@@ -6,8 +6,8 @@ import { superlinear } from '../support/regex-ambiguity.ts'
 
 type Expression = { file: string; pattern: string; flags: string }
 
-const root = new URL('../../', import.meta.url)
-const files = globSync(['src/**/*.{ts,js}', 'examples/**/*.ts'], { cwd: root.pathname }).toSorted()
+const root = new URL('../../../../', import.meta.url)
+const files = globSync(['packages/*/{src,demo}/**/*.{ts,js}', 'examples/**/*.ts'], { cwd: root.pathname }).toSorted()
 
 /** The regular expression literals of a file, and whether the file also calls `RegExp`. */
 function readFile(file: string): { literals: Expression[]; callsRegExp: boolean } {
@@ -26,10 +26,10 @@ function readFile(file: string): { literals: Expression[]; callsRegExp: boolean 
 
 /** The files that call `RegExp` when they are loaded. */
 const MAKERS: Record<string, () => Promise<unknown>> = {
-  'src/oauth/http-uri.ts': () => import('../../src/oauth/http-uri.ts'),
-  'src/ops/log/redaction.ts': () => import('../../src/ops/log/redaction.ts'),
-  'src/wallet/message-grammar.ts': () => import('../../src/wallet/message-grammar.ts'),
-  'src/wallet/read-consent.ts': () => import('../../src/wallet/read-consent.ts'),
+  'packages/protocol/src/http-uri.ts': () => import('@grantor/protocol/http-uri'),
+  'packages/server/src/ops/log/redaction.ts': () => import('../../src/ops/log/redaction.ts'),
+  'packages/server/src/wallet/message-grammar.ts': () => import('../../src/wallet/message-grammar.ts'),
+  'packages/server/src/wallet/read-consent.ts': () => import('../../src/wallet/read-consent.ts'),
 }
 
 async function recordConstructed(): Promise<Expression[]> {

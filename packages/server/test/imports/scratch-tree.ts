@@ -4,7 +4,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-export const ROOT = join(import.meta.dirname, '../..')
+export const ROOT = join(import.meta.dirname, '../../../..')
 
 /** The rules that each file breaks, such as `eslint(no-restricted-imports)`. A file that breaks no rule has an empty list. */
 export type Refusals = Map<string, string[]>

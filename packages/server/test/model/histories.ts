@@ -1,4 +1,4 @@
-/** Reads the histories that test/model/ledger.pml prints with -DTRACE, as operations of one grant. */
+/** Reads the histories that packages/server/test/model/ledger.pml prints with -DTRACE, as operations of one grant. */
 import type { Operation } from '../chaos/order/operations.ts'
 import type { Step } from '../chaos/order/specification.ts'
 

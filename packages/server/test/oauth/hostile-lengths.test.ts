@@ -2,15 +2,16 @@
  * Functions that read text of an anonymous caller must take time in proportion to the text's length. Each text has a million
  * characters: with quadratic time, one text would take many minutes.
  */
+
+import { normalizeHttpUri } from '@grantor/protocol/http-uri'
+import { parseScope } from '@grantor/protocol/scope'
 import { describe, expect, test } from 'vitest'
 import { parseBasicCredentials } from '../../src/oauth/basic-credentials.ts'
 import { presentedToken } from '../../src/oauth/bearer-token.ts'
 import { parseForm } from '../../src/oauth/form.ts'
-import { normalizeHttpUri } from '../../src/oauth/http-uri.ts'
 import { redirectUriFault } from '../../src/oauth/redirect-uri.ts'
 import { parseRequestUri } from '../../src/oauth/request-uri.ts'
 import { isResourceUri } from '../../src/oauth/resource-uri.ts'
-import { parseScope } from '../../src/oauth/scope.ts'
 
 const LENGTH = 1_000_000
 const repeatToLength = (part: string): string => part.repeat(LENGTH / part.length)

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { readSettings } from '../../src/config/settings.ts'
 import { ASKED } from './missing.ts'
 
-const COMPOSE = join(import.meta.dirname, '../../ops/compose/compose.yaml')
+const COMPOSE = join(import.meta.dirname, '../../../../ops/compose/compose.yaml')
 const CHECKER = process.env.TEST_COMPOSE
 if (ASKED && !CHECKER) console.log('skipped: the Compose file; TEST_COMPOSE=/path/to/checker, see docs/contributing/release.md')
 

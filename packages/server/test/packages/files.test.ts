@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { knownNames, table } from '../../src/config/table.ts'
 import { test } from '../support/fixtures.ts'
 
-const CHECKOUT = join(import.meta.dirname, '../..')
+const CHECKOUT = join(import.meta.dirname, '../../../..')
 const FILES = ['compose', 'helm', 'systemd'].flatMap((folder) =>
   globSync(`ops/${folder}/**/*.{yaml,tpl,service,socket,json,md,txt}`, { cwd: CHECKOUT }),
 )

@@ -11,7 +11,7 @@ import { readSettings } from '../../src/config/settings.ts'
 import { FILE, started } from '../support/fixtures.ts'
 import { ASKED, missing } from './missing.ts'
 
-const CHART = join(import.meta.dirname, '../../ops/helm/grantor')
+const CHART = join(import.meta.dirname, '../../../../ops/helm/grantor')
 const STORES = ['sqlite', 'postgresql'] as const
 /** the oldest version that the chart names, and the newest with schemas */
 const KUBERNETES = ['1.29.0', '1.37.0'] as const

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const CHECKOUT = join(import.meta.dirname, '../..')
+const CHECKOUT = join(import.meta.dirname, '../../../..')
 const IS_ROOT = process.getuid?.() === 0
 
 type Descriptor = { digest: string }

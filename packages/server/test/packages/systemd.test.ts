@@ -11,7 +11,7 @@ import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import { ASKED, missing } from './missing.ts'
 
-const CHECKOUT = join(import.meta.dirname, '../..')
+const CHECKOUT = join(import.meta.dirname, '../../../..')
 const UNITS = join(CHECKOUT, 'ops/systemd')
 const files = readdirSync(UNITS)
 const units = files.filter((name) => name.endsWith('.service'))
@@ -102,7 +102,7 @@ unitTest(
       GRANTOR_LOGIN_SECRET: 'a-login-secret-of-a-test-0123456789-ab',
       GRANTOR_DRAIN_SECONDS: '0',
     }
-    const bin = join(CHECKOUT, 'bin/grantor.js')
+    const bin = join(CHECKOUT, 'packages/server/bin/grantor.js')
     expect(spawnSync('node', [bin, 'migrate'], { env }).status).toBe(0)
     for (const [unit, args, port] of [
       ['grantor.service', ['serve', '--workers', '2'], auth],

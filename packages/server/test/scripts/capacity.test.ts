@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Load, planFor, USUAL } from '../../scripts/capacity/model.ts'
+import { type Load, planFor, USUAL } from '../../../../scripts/capacity/model.ts'
 import { blockWith } from '../support/page-blocks.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const PAGE = join(ROOT, 'docs/operating/capacity.md')
 const BLOCK = /(<!-- capacity -->\n).*?(<!-- end of capacity -->)/s
 
@@ -20,7 +20,7 @@ function capacity(...options: string[]) {
 
 const load = (changes: Partial<Load>): Load => ({ ...USUAL, users: 10_000_000, ...changes })
 
-// After a change of the costs, this command writes the table: npx vitest run test/scripts/capacity -u
+// After a change of the costs, this command writes the table: npx vitest run packages/server/test/scripts/capacity -u
 test('The table of docs/operating/capacity.md is what the command prints without options', async () => {
   const page = readFileSync(PAGE, 'utf8')
   const expected = page.replace(BLOCK, (_, before: string, after: string) => `${before}\n${capacity().out}\n${after}`)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { buildReceiptPage, receiptPage } from '../../scripts/build-receipt-page.ts'
+import { buildReceiptPage, receiptPage } from '../../../../scripts/build-receipt-page.ts'
 
 const page = readFileSync(receiptPage, 'utf8')
 

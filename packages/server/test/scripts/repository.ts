@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { places } from '../../scripts/release/places.ts'
+import { places } from '../../../../scripts/release/places.ts'
 import { newFolder } from '../cli/run.ts'
 
-const CHECKOUT = join(import.meta.dirname, '../..')
+const CHECKOUT = join(import.meta.dirname, '../../../..')
 
 /** A repository with one commit: the files that name the version, and a changelog with an entry for `version`. */
 export function repository(version: string) {

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 
 /** A new entry belongs here only if it belongs in every checkout. */
 const ENTRIES = [
@@ -12,6 +12,7 @@ const ENTRIES = [
   '.editorconfig',
   '.gitattributes',
   '.gitignore',
+  '.npmrc',
   '.oxlintrc.json',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
@@ -20,8 +21,6 @@ const ENTRIES = [
   'SECURITY.md',
   'bench',
   'biome.json',
-  'bin',
-  'create-app',
   'docs',
   'examples',
   'knip.json',
@@ -29,18 +28,18 @@ const ENTRIES = [
   'ops',
   'package-lock.json',
   'package.json',
+  'packages',
   'scripts',
-  'src',
-  'test',
-  'tsconfig.build.json',
+  'tsconfig.base.json',
   'tsconfig.json',
+  'tsconfig.test.json',
   'vitest.config.ts',
 ]
 
 /** What the programs of CONTRIBUTING.md, the commands of the guides, and the trials of a developer write into the folder of the project. */
 const LEFT_BEHIND = [
   '.schemathesis/default/cache/crashes/one.json',
-  'test/.schemathesis/one.json',
+  'packages/server/test/.schemathesis/one.json',
   'client-key.pem',
   'jwks.json',
   '.hypothesis/examples/one',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compareCatalogues } from '../../scripts/texts/compare.ts'
+import { compareCatalogues } from '../../../../scripts/texts/compare.ts'
 
 const english = {
   title: 'Sign in to {app}',

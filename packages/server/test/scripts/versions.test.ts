@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { places, versionsIn, writeVersion } from '../../scripts/release/places.ts'
+import { places, versionsIn, writeVersion } from '../../../../scripts/release/places.ts'
 import { releaseVersion, version, versionOfTree } from '../../src/cli/terminal/version.ts'
 import { newFolder, run } from '../cli/run.ts'
 import { test as base } from '../support/fixtures.ts'
@@ -11,7 +11,7 @@ import { send } from '../support/send.ts'
 import { repository } from './repository.ts'
 
 const test = base.extend('options', { admin: true })
-const CHECKOUT = join(import.meta.dirname, '../..')
+const CHECKOUT = join(import.meta.dirname, '../../../..')
 const textOf = (path: string) => readFileSync(join(CHECKOUT, path), 'utf8')
 const PRESENT = (JSON.parse(textOf('package.json')) as { version: string }).version
 

@@ -132,10 +132,10 @@ export function pageOf(statements: readonly { kind: Kind; sql: string; reach: Re
 For engineers who change a statement, and for operators who ask what reaches their database. This page lists every statement of the service
 with the number of partitions that it uses. [scaling.md](../operating/scaling.md) explains why that number matters.
 
-<!-- Written by \`npx vitest run test/store/postgres/reach -u\`; edit the statements or test/store/statements-page.ts, not this page. -->
+<!-- Written by \`npx vitest run packages/server/test/store/postgres/reach -u\`; edit the statements or packages/server/test/store/statements-page.ts, not this page. -->
 
 A test collects the statements from the program, runs each of them on tables that are partitioned by the keys below, and counts the partitions
-([reach.test.ts](../../test/store/postgres/reach.test.ts)).
+([reach.test.ts](../../packages/server/test/store/postgres/reach.test.ts)).
 
 | table | distributed by |
 |---|---|

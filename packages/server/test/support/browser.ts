@@ -18,7 +18,7 @@ export type PageOptions = {
   reducedMotion?: 'reduce' | 'no-preference'
 }
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const FLAGS = [
   '--no-sandbox', // Root, as in a container, has no sandbox. The pages are those of this repository.
   '--disable-gpu',
@@ -58,12 +58,12 @@ export async function newPage(browser: Browser, options: PageOptions = {}): Prom
   return context.newPage()
 }
 
-/** Writes a screenshot of the whole page to test/.screenshots. With TEST_KEEP_SCREENSHOTS=1, replaces a picture of the documents too. */
+/** Writes a screenshot of the whole page to packages/server/test/.screenshots. With TEST_KEEP_SCREENSHOTS=1, replaces a picture of the documents too. */
 export async function screenshot(page: Page, name: string): Promise<void> {
-  await mkdir(join(ROOT, 'test/.screenshots'), { recursive: true })
+  await mkdir(join(ROOT, 'packages/server/test/.screenshots'), { recursive: true })
   const picture = join(ROOT, 'docs/screenshots', `${name}.png`)
   const isShown = process.env.TEST_KEEP_SCREENSHOTS === '1' && existsSync(picture)
-  const paths = [join(ROOT, 'test/.screenshots', `${name}.png`), ...(isShown ? [picture] : [])]
+  const paths = [join(ROOT, 'packages/server/test/.screenshots', `${name}.png`), ...(isShown ? [picture] : [])]
   // Chromium switches touch off while it takes a picture of more than the window, so the window of a phone becomes as high as the page
   const window = page.viewportSize()
   const phone = await page.evaluate(() => matchMedia('(hover: none)').matches && document.documentElement.scrollHeight)

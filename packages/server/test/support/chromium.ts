@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 
 export type Chromium = { executablePath: string; environment: Record<string, string> }
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../../..')
 const CACHE = join(ROOT, 'node_modules/.cache/grantor')
 const SYSTEM_PATHS = [
   '/usr/bin/chromium',

@@ -1,7 +1,7 @@
 /** A client's own key, and its client assertions, made with an independent library (jose). */
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
+import type { PublicJwk } from '@grantor/protocol/public-jwk'
 import { SignJWT } from 'jose'
-import type { PublicJwk } from '../../src/keys/public-jwk.ts'
 import { type Answer, send } from './send.ts'
 import type { Grantor } from './start.ts'
 import { encode } from './walk.ts'

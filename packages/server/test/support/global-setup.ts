@@ -10,13 +10,6 @@ import { type Cluster, startCluster } from '../citus/cluster.ts'
 import { findChromium } from './chromium.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-declare module 'vitest' {
-  export interface ProvidedContext {
-    /** `/postgres` returns the URL of the shared PostgreSQL, `/citus` a list with the URLs of the servers of the shared cluster */
-    postgresKeeper: string
-  }
-}
-
 export default async function prepare(project: TestProject): Promise<() => Promise<void>> {
   await findChromium()
   let postgres: Promise<PostgresServer> | undefined

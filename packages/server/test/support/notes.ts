@@ -1,6 +1,6 @@
 /** The example MCP server under a service, as a registered resource that every kind of client may ask for. */
 import { once } from 'node:events'
-import { createNotesServer, NOTES_SCOPES } from '../../examples/mcp-server/index.ts'
+import { createNotesServer, NOTES_SCOPES } from '../../demo/mcp-server/index.ts'
 import { freePorts } from './free-ports.ts'
 import type { Grantor } from './start.ts'
 

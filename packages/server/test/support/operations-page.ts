@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { OWN_ENVIRONMENT } from './own-environment.ts'
 import { blocksOf } from './page-blocks.ts'
 
-const pages = new URL('../../docs/operating/', import.meta.url)
+const pages = new URL('../../../../docs/operating/', import.meta.url)
 /** The texts of the pages, one after the other. */
 export const operatingPages = readdirSync(pages)
   .map((name) => readFileSync(new URL(name, pages), 'utf8'))

@@ -1,7 +1,7 @@
 /** The blocks of code of the pages in docs/guides and docs/operating. */
 import { readFileSync } from 'node:fs'
 
-const docs = new URL('../../docs/', import.meta.url)
+const docs = new URL('../../../../docs/', import.meta.url)
 
 /** `mark` is what follows the language, as in ```js openid-client. */
 export type Block = { language: string; mark: string; text: string }

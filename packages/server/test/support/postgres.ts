@@ -8,6 +8,13 @@ import { createClusterDatabase } from '../citus/cluster.ts'
 import { addressOf, type PostgresDatabase } from './postgres-database.ts'
 import { connect } from './sql.ts'
 
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** `/postgres` returns the URL of the shared PostgreSQL, `/citus` a list with the URLs of the servers of the shared cluster */
+    postgresKeeper: string
+  }
+}
+
 export { addressOf, type PostgresDatabase } from './postgres-database.ts'
 
 /** Creates an empty database, or a copy of `template`, which must have no connections. */

@@ -1,6 +1,6 @@
 /**
  * The few instructions of the key check, on a chain whose accounts may have code that today's EVMs refuse to store: the codes of drafts.
- * `test/wallet/own-key.test.ts` compares the results with those of a complete EVM.
+ * `packages/server/test/wallet/own-key.test.ts` compares the results with those of a complete EVM.
  */
 import { digits } from './wallet-contracts.ts'
 

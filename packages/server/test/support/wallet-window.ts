@@ -1,6 +1,6 @@
 /**
  * The site of a smart wallet that opens in a window of its own: the side of keys.coinbase.com in the protocol of
- * `@coinbase/wallet-sdk` 4. `test/clients/wallet-window.test.ts` shows that the library itself works with this window.
+ * `@coinbase/wallet-sdk` 4. `packages/server/test/clients/wallet-window.test.ts` shows that the library itself works with this window.
  *
  * The window shows one request with the buttons `#allow` and `#refuse`, and closes after each of them, as the real one does.
  */

@@ -1,7 +1,7 @@
 /** A wallet app on another device: the real library of wallets, with a key of the tests, connected to the relay of the tests. */
 import { Core } from '@walletconnect/core'
 import { SignClient } from '@walletconnect/sign-client'
-import MemoryStorage from '../../scripts/walletconnect/memory-storage.ts'
+import MemoryStorage from '../../../walletconnect/src/memory-storage.ts'
 import { type TestWallet, testWallet } from './wallet.ts'
 import type { Relay } from './walletconnect-relay.ts'
 

@@ -47,9 +47,9 @@ async function stop({ running }: Service): Promise<{ code: number | null; ms: nu
   return running.ended()
 }
 
-const OPENTELEMETRY = ['opentelemetry', 'src/telemetry']
+const OPENTELEMETRY = ['opentelemetry', 'packages/server/src/telemetry']
 
-test('Without a collector, serve loads no file of OpenTelemetry and none of src/telemetry', async () => {
+test('Without a collector, serve loads no file of OpenTelemetry and none of packages/server/src/telemetry', async () => {
   const loaded = recordLoadedFiles(folder, OPENTELEMETRY)
   // `prom-client` itself loads `@opentelemetry/api`.
   const service = await serve({ ...loaded.env, GRANTOR_METRICS_LISTEN: '' })

@@ -87,7 +87,7 @@ describe('The short texts never change', () => {
 })
 
 test('The example in docs/guides/users.md is the composed text', () => {
-  const page = readFileSync(new URL('../../docs/guides/users.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../../docs/guides/users.md', import.meta.url), 'utf8')
   expect(page.match(/```\n([^]*?)\n```/)?.[1]).toBe(composeShort({ scopes: ['enhancement', 'openid'] }))
 })
 

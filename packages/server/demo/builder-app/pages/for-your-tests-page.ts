@@ -7,11 +7,11 @@ export function forYourTestsPage({ baseUrl }: { baseUrl: string }): string {
     title: 'For your tests · Demo builder app',
     tab: '/for-your-tests',
     content: html`<h1>Test your app without a wallet</h1>
-<p class="lead"><code>grantor/testing</code> runs a real Grantor in the process of a test: in memory, on free ports, with wallets whose keys it has. It is no mock:
+<p class="lead"><code>@grantor/testing</code> runs a real Grantor in the process of a test: in memory, on free ports, with wallets whose keys it has. It is no mock:
 it refuses the same requests as the real service.</p>
 <section aria-labelledby="token">
 <h2 id="token">A token, without a browser</h2>
-<pre class="code" tabindex="0">import { startTestGrantor } from 'grantor/testing'
+<pre class="code" tabindex="0">import { startTestGrantor } from '@grantor/testing'
 
 const grantor = await startTestGrantor({
   clients: [{ name: 'My app', redirect_uris: ['${baseUrl}/callback'] }],
@@ -20,7 +20,7 @@ const { access_token } = await grantor.tokenFor()</pre>
 </section>
 <section aria-labelledby="browser">
 <h2 id="browser">A sign-in in a browser, with Playwright</h2>
-<pre class="code" tabindex="0">import { installTestWallet } from 'grantor/testing'
+<pre class="code" tabindex="0">import { installTestWallet } from '@grantor/testing'
 
 await installTestWallet(page, { account: grantor.wallets[0], answer: 'sign' })
 await page.goto('${baseUrl}/')
@@ -43,7 +43,7 @@ await grantor.stop()</pre>
 <section aria-labelledby="others">
 <h2 id="others">Python, Go and other languages</h2>
 <p>The same as a command, with an endpoint for tokens, the clock and faults:</p>
-<pre class="code" tabindex="0">npx grantor test-issuer --port 4400 --client 'My app=${baseUrl}/callback'</pre>
+<pre class="code" tabindex="0">npx @grantor/testing --port 4400 --client 'My app=${baseUrl}/callback'</pre>
 <p>It refuses to run with <code>NODE_ENV=production</code> and on a public address. The guide is <code>docs/guides/testing.md</code>.</p>
 </section>`,
   })

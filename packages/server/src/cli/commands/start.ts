@@ -322,7 +322,7 @@ function mcpClientFacts({ mcpClient }: Demo, ports: Ports): [string, string][] {
  */
 function deviceCommand({ authUrl }: Settings<'start'>, { device }: Demo, ports: Ports): string {
   const extension = extname(import.meta.filename)
-  const program = join(import.meta.dirname, `../../../examples/cli-device/index${extension}`)
+  const program = join(import.meta.dirname, `../../../demo/cli-device/index${extension}`)
   const node = extension === '.ts' ? 'npx node' : 'node'
   return `${node} ${relative(process.cwd(), program)} ${authUrl} ${device.id} ${url(ports.api)}/me`
 }

@@ -118,8 +118,8 @@ async function putClient(
 /** The demo builder app and the demo resource API; they do not listen yet. */
 export async function createDemoApps(demo: Demo, addresses: DemoAddresses, logger: Logger, now: () => number) {
   const [{ createBuilderApp }, { createResourceApi }] = await Promise.all([
-    import('../../../examples/builder-app/index.ts'),
-    import('../../../examples/resource-api/index.ts'),
+    import('../../../demo/builder-app/index.ts'),
+    import('../../../demo/resource-api/index.ts'),
   ])
   const { authUrl: issuer, builderAppUrl: baseUrl, resourceApiUrl: apiUrl, resource: audience } = addresses
   const { builderApp, resourceApi } = demo
@@ -157,7 +157,7 @@ export async function createDemoMcpServer(
 ): Promise<{ kind: 'server'; server: Server } | { kind: 'missing'; packages: string[] }> {
   const packages = MCP_PACKAGES.filter((name) => !isInstalled(name))
   if (packages.length > 0) return { kind: 'missing', packages }
-  const { createNotesServer } = await import('../../../examples/mcp-server/index.ts')
+  const { createNotesServer } = await import('../../../demo/mcp-server/index.ts')
   const log = logger.child({ server: 'mcp' })
   const server = createNotesServer({
     issuer,

@@ -1,4 +1,4 @@
-/** Sends the probe of `src/ops/http/probe.ts` through the public URL of a server. */
+/** Sends the probe of `packages/server/src/ops/http/probe.ts` through the public URL of a server. */
 import { LONG_ANSWER, PROBE_PATH, type ProbeAnswer, probedHeaders, probeFor } from '../../ops/http/probe.ts'
 import { call, jsonOf, reasonOf } from './call.ts'
 import type { Probable, Probed, Site } from './check.ts'

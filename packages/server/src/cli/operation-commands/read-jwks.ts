@@ -1,6 +1,6 @@
 /** `--jwks`: a client's public keys, in a file or directly as JSON. */
 import { readFileSync } from 'node:fs'
-import type { JwkSet } from '../../keys/public-jwk.ts'
+import type { JwkSet } from '@grantor/protocol/public-jwk'
 import { UsageError } from '../terminal/command.ts'
 
 /** In characters; twenty RSA keys have about half. */

@@ -41,6 +41,8 @@ export type CommandEnvironment = {
 export type Command<Specs extends OptionSpecs = OptionSpecs> = {
   /** as typed after `grantor`, for example `clients create` */
   name: string
+  /** true for a program of its own, which is called without `grantor` */
+  isProgram?: true
   /** one line for the list of commands */
   words: string
   /** a further paragraph for the command's own help, or several */

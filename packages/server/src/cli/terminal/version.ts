@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 /** The version of the latest or the next release: that of package.json, of the packages and of the OpenAPI document. */
 export function releaseVersion(): string {
-  // src/cli/terminal is three folders deep in a checkout; dist/src/cli/terminal is four folders deep in a package.
+  // packages/server/src/cli/terminal is three folders deep in a checkout; dist/src/cli/terminal is four folders deep in a package.
   for (const path of ['../../../package.json', '../../../../package.json']) {
     const { name, version: number } = readJson(path)
     if (name === 'grantor' && number !== undefined) return number
@@ -18,7 +18,7 @@ export function version(): string {
   // `npm run build` writes the file to `dist`. A checkout has none.
   return (
     readJson('../../../build.json').version ??
-    versionOfTree(fileURLToPath(new URL('../../..', import.meta.url)), releaseVersion())
+    versionOfTree(fileURLToPath(new URL('../../../../..', import.meta.url)), releaseVersion())
   )
 }
 

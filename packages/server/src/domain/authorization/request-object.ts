@@ -1,5 +1,5 @@
 /** Request objects (RFC 9101): the client signs the authorization request as a JWT, so that the browser cannot change the request. */
-import { readClientJwt } from '../../keys/client-jwt.ts'
+import { readClientJwt } from '@grantor/protocol/client-jwt'
 import { encodeFormValue, type Form, type FormValue } from '../../oauth/form.ts'
 import { invalidRequestObject, requestNotSupported } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'

@@ -4,11 +4,12 @@
  * A client that is not registered cannot know the default resource or default scopes of the service. If such a client names no resource, the
  * scopes select the resource. If it names no scope, it requests the scopes of the resources.
  */
+
+import { parseScope } from '@grantor/protocol/scope'
 import { invalidRequest, invalidScope, invalidTarget, type OAuthError, scopeOfNoResource } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { requireScopes } from '../../oauth/require-scopes.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
-import { parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'

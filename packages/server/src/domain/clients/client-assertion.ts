@@ -3,7 +3,7 @@
  * Connect Core §9). Each assertion works once (RFC 6749 §2.3.2, RFC 9700 §2.5).
  */
 import { randomUUID } from 'node:crypto'
-import { type ClaimedJwt, readClientJwt } from '../../keys/client-jwt.ts'
+import { type ClaimedJwt, readClientJwt } from '@grantor/protocol/client-jwt'
 import { invalidClient } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'

@@ -1,10 +1,10 @@
 /** Checks the metadata of a client. Each fault is one line (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
-import { jwkSetFaults } from '../../keys/public-jwk.ts'
+import { jwkSetFaults } from '@grantor/protocol/public-jwk'
+import { isScopeName, isSubset } from '@grantor/protocol/scope'
 import { DEVICE_CODE_GRANT, grantTypes, hasTokensWithoutUser, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import { formOrigin, redirectUriFault } from '../../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
 import { isFormPost } from '../../oauth/response-mode.ts'
-import { isScopeName, isSubset } from '../../oauth/scope.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
 import { isSignableUri } from '../../wallet/message-grammar.ts'
 import type { Client } from '../model/records.ts'

@@ -5,8 +5,8 @@
  * registered, so their cache is bounded, and their fetches count towards the budgets of `unregistered-budgets.ts`. The number of registered
  * clients bounds the other cache: the keys of a registered client are never dropped for those of another client.
  */
-import type { ClaimedJwt } from '../../keys/client-jwt.ts'
-import { type KeyRules, type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
+import type { ClaimedJwt } from '@grantor/protocol/client-jwt'
+import { type KeyRules, type OpenJwkSet, openJwkSet } from '@grantor/protocol/public-jwk'
 import { isUnregistered } from '../../oauth/client-id-url.ts'
 import type { ClientKeyCheck, KeyVerdict } from '../model/clients.ts'
 import type { FetchFromClient } from '../model/deps.ts'

@@ -2,7 +2,7 @@
  * Reads a client's metadata document (Client ID Metadata Document §4, RFC 7591 §2). Another party wrote the document,
  * and the party need not be honest. A document with any fault is refused as a whole.
  */
-import { jwkSetFaults } from '../../keys/public-jwk.ts'
+import { jwkSetFaults } from '@grantor/protocol/public-jwk'
 import { DEVICE_CODE_GRANT, type GrantType } from '../../oauth/grant-types.ts'
 import { parseJson } from '../../oauth/parse-json.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'

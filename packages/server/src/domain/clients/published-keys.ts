@@ -5,8 +5,8 @@
  * more for a `kid` that the keys in memory do not have: a client may sign with a new key as soon as the key is published. Requests that arrive
  * meanwhile share the fetch.
  */
-import { type ClaimedJwt, clientJwtHolds } from '../../keys/client-jwt.ts'
-import { type KeyRules, type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
+import { type ClaimedJwt, clientJwtHolds } from '@grantor/protocol/client-jwt'
+import { type KeyRules, type OpenJwkSet, openJwkSet } from '@grantor/protocol/public-jwk'
 import { clientKeysUnavailable, OAuthError, tooManyClientCalls } from '../../oauth/oauth-error.ts'
 import { parseJson } from '../../oauth/parse-json.ts'
 import type { KeyVerdict } from '../model/clients.ts'

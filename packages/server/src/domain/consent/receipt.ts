@@ -1,8 +1,9 @@
 /** Receipts: the texts that wallets signed, stored sealed. */
+
+import { isSubset } from '@grantor/protocol/scope'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import { sealedFormat } from '../../keys/sealed.ts'
 import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
-import { isSubset } from '../../oauth/scope.ts'
 import { readConsent } from '../../wallet/read-consent.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'

@@ -6,7 +6,7 @@ import { parseJson } from '../../oauth/parse-json.ts'
 import { oauthErrors, type ReasonOf } from '../../oauth/reasons.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 
-/** The response to one call; `why` names a failure of the call (`src/outbound`). */
+/** The response to one call; `why` names a failure of the call (`packages/server/src/outbound`). */
 export type HookResponse =
   | { kind: 'answered'; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
   | { kind: 'unavailable'; why: string }

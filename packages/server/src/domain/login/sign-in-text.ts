@@ -3,7 +3,7 @@
  * arrives. So no text of the browser is parsed or trusted (ERC-4361). The text names the app, what the app may do, and until when
  * (RFC 6749 §10.2).
  */
-import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { isSubset, parseScope } from '@grantor/protocol/scope'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 import { showUserCode } from '../../oauth/user-code.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../../wallet/account-message.ts'

@@ -2,7 +2,7 @@
  * The clients and their public keys, as the rest of the domain uses them. A client is registered in the store, or its id is the URL of a
  * metadata document. The folder `clients` implements both.
  */
-import type { ClaimedJwt } from '../../keys/client-jwt.ts'
+import type { ClaimedJwt } from '@grantor/protocol/client-jwt'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import type { Changed } from './changes.ts'
 import type { Client } from './records.ts'

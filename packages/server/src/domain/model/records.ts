@@ -1,5 +1,5 @@
 /** The stored records: clients, grants, sessions and receipts. */
-import type { JwkSet } from '../../keys/public-jwk.ts'
+import type { JwkSet } from '@grantor/protocol/public-jwk'
 import type { SigningAlgorithm } from '../../keys/signing-key.ts'
 import type { GrantType } from '../../oauth/grant-types.ts'
 import type { ResponseMode } from '../../oauth/response-mode.ts'

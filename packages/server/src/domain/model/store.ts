@@ -1,4 +1,4 @@
-/** A store: what `openSqliteStore` and `openPostgresStore` return, and what the contract in test/store/contract tests. */
+/** A store: what `openSqliteStore` and `openPostgresStore` return, and what the contract in packages/server/test/store/contract tests. */
 import type { OperatorStore } from './operator-store.ts'
 import type { RequestStore } from './request-store.ts'
 

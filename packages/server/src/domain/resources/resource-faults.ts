@@ -1,6 +1,7 @@
 /** Checks a resource before it is registered or changed. Each fault is one line. */
+
+import { isScopeName } from '@grantor/protocol/scope'
 import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
-import { isScopeName } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
 import type { Resource } from '../model/records.ts'

@@ -5,10 +5,10 @@
  * The token's `sub` is the client id (RFC 9068 §2.2), which cannot be confused with a wallet address (RFC 9700 §4.15.1).
  */
 import { randomUUID } from 'node:crypto'
+import { parseScope } from '@grantor/protocol/scope'
 import { signAccessToken } from '../../keys/access-token.ts'
 import { invalidScope, invalidTarget, scopeOfNoResource, unauthorizedClient } from '../../oauth/oauth-error.ts'
 import { requireScopes } from '../../oauth/require-scopes.ts'
-import { parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'

@@ -5,9 +5,9 @@
  * nothing, and the proof of a refused request stays unused.
  */
 import { randomUUID } from 'node:crypto'
+import { type DpopProof as CheckedProof, checkDpopProof } from '@grantor/protocol/dpop-proof'
 import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { dpopNonceEndsAt, makeDpopNonce } from '../../keys/dpop-nonce.ts'
-import { type DpopProof as CheckedProof, checkDpopProof } from '../../keys/dpop-proof.ts'
 import type { TokenScheme } from '../../oauth/bearer-token.ts'
 import { invalidDpopProof, invalidGrant, invalidToken, wantsDpopNonce } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'

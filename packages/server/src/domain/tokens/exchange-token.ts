@@ -6,6 +6,7 @@
  * operator registered for the client. The exchange writes nothing.
  */
 import { randomUUID } from 'node:crypto'
+import { parseScope } from '@grantor/protocol/scope'
 import { openLiveAccessToken, signAccessToken } from '../../keys/access-token.ts'
 import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
 import { TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
@@ -19,7 +20,6 @@ import {
 } from '../../oauth/oauth-error.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import { requireScopes } from '../../oauth/require-scopes.ts'
-import { parseScope } from '../../oauth/scope.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

@@ -5,6 +5,7 @@
  * that lost the response can repeat the request. If an older token is presented, the grant ends.
  */
 import { randomUUID } from 'node:crypto'
+import { isSubset, parseScope } from '@grantor/protocol/scope'
 import {
   invalidDpopProof,
   invalidGrant,
@@ -14,7 +15,6 @@ import {
   unauthorizedClient,
 } from '../../oauth/oauth-error.ts'
 import { requireScopes } from '../../oauth/require-scopes.ts'
-import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import { checkReceipts } from '../consent/check-receipt.ts'
 import { refreshIdleLifetime } from '../model/client-lifetimes.ts'

@@ -1,4 +1,4 @@
-/** Options of the JavaScript engine that a running process can set. `bin/grantor.js` sets those that only a new process can. */
+/** Options of the JavaScript engine that a running process can set. `packages/server/bin/grantor.js` sets those that only a new process can. */
 import { setFlagsFromString } from 'node:v8'
 
 /**

@@ -1,10 +1,10 @@
 /**
- * An API in a process of its own, which checks the tokens of a run again and again with `grantor/resource`, and records what it did with each.
+ * An API in a process of its own, which checks the tokens of a run again and again with `@grantor/resource`, and records what it did with each.
  * The parent process sends `ToApi`, and gets `FromApi`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createTokenCheck, ResourceError } from 'grantor/resource'
+import { createTokenCheck, ResourceError } from '@grantor/resource'
 import type { Sighting } from './check-feed.ts'
 import { FeedTap } from './feed-tap.ts'
 

@@ -1,6 +1,6 @@
 /** What the users of a run know: their tokens, and what ended them when. */
 import { createHash } from 'node:crypto'
-import { wordsOf } from '../../../src/resource/feed/message.ts'
+import { wordsOf } from '../../../../resource/src/feed/message.ts'
 import type { Apis } from './apis.ts'
 import type { Ending, WatchedToken } from './check-feed.ts'
 import type { Acknowledged } from './follower.ts'

@@ -1,7 +1,7 @@
 /** The check of the promise "complete until": it finds an ending that the feed skips, and accepts a feed that is late. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type FeedMessage, wordsOf } from '../../../src/resource/feed/message.ts'
+import { type FeedMessage, wordsOf } from '../../../../resource/src/feed/message.ts'
 import { entryOf } from './book.ts'
 import { type Acknowledged, Promised } from './follower.ts'
 

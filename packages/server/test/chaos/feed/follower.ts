@@ -3,11 +3,11 @@
  * so far.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { Entries, WORDS } from '../../../../resource/src/feed/entries.ts'
+import { readEvents } from '../../../../resource/src/feed/event-stream.ts'
+import { type ExpectedMessage, type FeedMessage, readFeedMessage } from '../../../../resource/src/feed/message.ts'
 import type { EndingFeed } from '../../../src/domain/endings/feed.ts'
 import { readCursor } from '../../../src/domain/endings/feed-cursor.ts'
-import { Entries, WORDS } from '../../../src/resource/feed/entries.ts'
-import { readEvents } from '../../../src/resource/feed/event-stream.ts'
-import { type ExpectedMessage, type FeedMessage, readFeedMessage } from '../../../src/resource/feed/message.ts'
 
 /** Everything that ended at one time, in the order of `acknowledged`, which is in epoch milliseconds. */
 export type Acknowledged = { at: number; entries: Uint32Array }

@@ -1,6 +1,6 @@
 /**
  * The sequential specification of one grant: what each request does and gets if requests run one after the other. `npm run test:model`
- * compares the specification with the model in test/model/ledger.pml. Pure.
+ * compares the specification with the model in packages/server/test/model/ledger.pml. Pure.
  */
 
 /** `unused`: the code was issued. `ended`: the grant has ended, or its code is void. */

@@ -32,17 +32,18 @@ test.each(switches)('The login server with %s on does not start, or has no devel
   await server.close()
 })
 
-test('Apart from src/login-server, only the file of grantor start loads the development wallet', () => {
-  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-  const loading = files.filter((file) => /['"].*\/development-wallet\.ts['"]/.test(readFileSync(`src/${file}`, 'utf8')))
+test('Apart from packages/server/src/login-server, only the file of grantor start loads the development wallet', () => {
+  const files = readdirSync('packages/server/src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const loading = files.filter((file) =>
+    /['"].*\/development-wallet\.ts['"]/.test(readFileSync(`packages/server/src/${file}`, 'utf8')),
+  )
   expect(loading.filter((file) => !file.startsWith('login-server/'))).toEqual(['cli/commands/start.ts'])
 })
 
-test('Only the development wallet and the test issuer load the keys of the test accounts, and only the command test-issuer loads the test issuer', () => {
-  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-  const loading = (name: RegExp) => new Set(files.filter((file) => name.test(readFileSync(`src/${file}`, 'utf8'))))
-  expect(loading(/['"].*\/test-accounts\.ts['"]/)).toEqual(
-    new Set(['cli/development/development-wallet.ts', 'testing/wallets.ts']),
-  )
-  expect(loading(/['"].*\/testing\/[\w-]+\.ts['"]/)).toEqual(new Set(['cli/commands/test-issuer.ts']))
+test('Only the development wallet and what @grantor/testing takes load the keys of the test accounts, and no file of the server loads the test issuer', () => {
+  const files = readdirSync('packages/server/src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const loading = (name: RegExp) =>
+    new Set(files.filter((file) => name.test(readFileSync(`packages/server/src/${file}`, 'utf8'))))
+  expect(loading(/['"].*\/test-accounts\.ts['"]/)).toEqual(new Set(['cli/development/development-wallet.ts', 'private.ts']))
+  expect(loading(/['"].*\/private\.ts['"]|['"]@grantor\/testing/)).toEqual(new Set())
 })

@@ -140,7 +140,7 @@ describe('The command start', () => {
     expect(one.out()).toMatch(
       new RegExp(`A client for the demo MCP server[^]*resource +${mcp}\n +scope +notes.read notes.write\n`),
     )
-    const program = `npx node ${join('examples', 'cli-device', 'index.ts')} http://localhost:${port} `
+    const program = `npx node ${join('packages/server/demo/cli-device/index.ts')} http://localhost:${port} `
     expect(one.out()).toContain(program)
     expect(one.out()).toContain(`Open http://localhost:${port + 2} first`)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)

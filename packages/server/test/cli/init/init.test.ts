@@ -118,7 +118,7 @@ test('For Compose, init writes the files that the Compose file of the package na
     '--operator',
     '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
   ])
-  const compose = readFileSync(new URL('../../../ops/compose/compose.yaml', import.meta.url), 'utf8')
+  const compose = readFileSync(new URL('../../../../../ops/compose/compose.yaml', import.meta.url), 'utf8')
   for (const [, file = ''] of compose.matchAll(/file: \.\/(.*)$/gm)) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600)
   const env = readFileSync(join(dir, '.env'), 'utf8')
   for (const [, required = ''] of compose.matchAll(/\$\{(\w+):\?/g)) expect(env).toContain(`${required}=`)

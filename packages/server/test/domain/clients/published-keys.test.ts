@@ -1,9 +1,9 @@
 /** The key sets of clients that no operator registered: whose calls fetch them, and which of them stay in memory. */
 import { generateKeyPairSync, sign } from 'node:crypto'
+import { type ClaimedJwt, readClientJwt } from '@grantor/protocol/client-jwt'
 import { expect, test } from 'vitest'
 import { PublishedKeys } from '../../../src/domain/clients/published-keys.ts'
 import type { FetchFromClient } from '../../../src/domain/model/deps.ts'
-import { type ClaimedJwt, readClientJwt } from '../../../src/keys/client-jwt.ts'
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const KEY_SET = JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: '1', use: 'sig', alg: 'ES256' }] })

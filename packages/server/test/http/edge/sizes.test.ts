@@ -7,7 +7,7 @@ import { push } from '../../support/pushed.ts'
 import { parameterOf, requestOf } from '../../support/walk.ts'
 
 test('Codes, tokens, ids and secrets are no longer than docs/reference/protocol.md states (RFC 6749 §2.2, §4.1.2, §5.1)', async () => {
-  const documented = lengthsIn(readFileSync(new URL('../../../docs/reference/protocol.md', import.meta.url), 'utf8'))
+  const documented = lengthsIn(readFileSync(new URL('../../../../../docs/reference/protocol.md', import.meta.url), 'utf8'))
   expect(Object.keys(documented)).toEqual([
     'client_id',
     'client_secret',

@@ -1,4 +1,4 @@
-/** Delivery of notices to clients when the process stops. test/http/account/backchannel-logout tests delivery at other times. */
+/** Delivery of notices to clients when the process stops. packages/server/test/http/account/backchannel-logout tests delivery at other times. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

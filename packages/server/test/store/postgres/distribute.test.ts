@@ -1,4 +1,4 @@
-/** The steps that distribute tables, with a session that answers like Citus. `test/citus` distributes real tables. */
+/** The steps that distribute tables, with a session that answers like Citus. `packages/server/test/citus` distributes real tables. */
 import { expect, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { distribute } from '../../../src/store/postgres/cluster/distribute.ts'

@@ -1,5 +1,5 @@
 /**
- * Where each table lies on a Citus cluster. `test/citus` tests on a real cluster that `grantor migrate` distributes the tables
+ * Where each table lies on a Citus cluster. `packages/server/test/citus` tests on a real cluster that `grantor migrate` distributes the tables
  * so.
  */
 import { expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 /**
  * How many partitions each statement uses, on tables that are partitioned by the keys by which a distributed engine would
  * distribute them. A statement on a request's path uses one partition. This test writes docs/reference/statements.md: `npx
- * vitest run test/store/postgres/reach -u`.
+ * vitest run packages/server/test/store/postgres/reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DISTRIBUTED } from '../../../src/store/postgres/cluster/distribution.ts'
@@ -92,7 +92,7 @@ test("A statement on a request's path uses one partition, and each statement tha
     } else expect(spread(sql), `a name for ${sql}`).toBe(false)
   }
   expect(reached.filter(({ reach }) => reach === 'one').length).toBeGreaterThan(20)
-  await expect(pageOf(reached)).toMatchFileSnapshot('../../../docs/reference/statements.md')
+  await expect(pageOf(reached)).toMatchFileSnapshot('../../../../../docs/reference/statements.md')
 })
 
 test('Each call in the source that prepares a statement is behind a statement of docs/reference/statements.md', async () => {

@@ -1,5 +1,5 @@
 // Checks histories with porcupine, a general checker of linearizability. Reads one history per line from standard input:
-// test/chaos/order/porcupine.ts describes the format. Prints one result per line: Ok, Illegal, or Unknown after the time limit.
+// packages/server/test/chaos/order/porcupine.ts describes the format. Prints one result per line: Ok, Illegal, or Unknown after the time limit.
 package main
 
 import (
