@@ -18,7 +18,7 @@ import { layOut } from './package-home.ts'
 import { loadOf, runPart } from './parts.ts'
 import { rewrite } from './performance-page.ts'
 import { measureSoak } from './soak.ts'
-import { checksTable, measuredTable, serversTable } from './tables.ts'
+import { checksTable, measuredTable, serversText } from './tables.ts'
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
@@ -62,7 +62,7 @@ function print(measured: Figures[], { json }: Options): void {
     return
   }
   console.log(`\n${checksTable(measured.flatMap(checksOf))}`)
-  for (const part of measured) console.log(`\n## ${part.part}\n\n${measuredTable(part)}\n\n${serversTable(part)}`)
+  for (const part of measured) console.log(`\n## ${part.part}\n\n${measuredTable(part)}\n\n${serversText(part)}`)
 }
 
 main().catch((error: unknown) => {

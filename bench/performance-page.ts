@@ -8,7 +8,7 @@ import { ratioOf } from './hostile.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import { BASELINE } from './parts.ts'
 import { median } from './statistics.ts'
-import { checksTable, markdownTable, measuredTable, serversTable } from './tables.ts'
+import { checksTable, markdownTable, measuredTable, serversText } from './tables.ts'
 
 const TITLES = {
   peer: 'Six operations, one core',
@@ -71,14 +71,19 @@ function sectionsOf(all: Figures[]): Record<string, string> {
   const peer = all.find(({ part }) => part === 'peer')
   return {
     // The hostile scenes have a table of their own, with each ratio, and a chart with the aim.
-    aims: checksTable(all.filter(({ part }) => part !== 'hostile').flatMap(checksOf)),
+    aims: checksTable(
+      all
+        .filter(({ part }) => part !== 'hostile')
+        .flatMap(checksOf)
+        .filter(({ required }) => required !== ''),
+    ),
     measured: all
       .map((figures) => [
         `### ${TITLES[figures.part]}`,
         about(figures),
         figures.hostile ? `![${HOSTILE_TITLE}](bench/hostile.svg)` : '',
         measuredTable(figures),
-        serversTable(figures),
+        serversText(figures),
       ])
       .map((parts) => parts.filter(Boolean).join('\n\n'))
       .join('\n\n'),

@@ -10,35 +10,32 @@ import type { Slowest, Stalls } from './stalls.ts'
 import { median, spread, sum } from './statistics.ts'
 
 export function checksTable(checks: Check[]): string {
-  const rows = checks.map(({ what, ours, against, theirs, measured, required, reached }) => [
+  const rows = checks.map(({ what, against, measured, required, reached }) => [
     what,
-    ours,
-    against === '' ? '' : `${against}: ${theirs}`,
+    against,
     measured,
     required === '' ? '' : `${required}${reached ? '' : ' **not reached**'}`,
   ])
-  return markdownTable(['what', 'Grantor', 'against', 'measured', 'required'], rows)
+  return markdownTable(['what', 'against', 'measured', 'required'], rows)
 }
 
-/** Everything about throughput and latency, one row for each operation and server. */
+/** Throughput and latency, one row for each operation and server. The stored figures also have the latency at half of the server's own rate. */
 function resultsTable(part: PartResult): string {
   const hasLatency = part.results.some(({ latency }) => latency !== null)
-  const rows = part.results.map(({ operation, server, perSecond, processorMicroseconds, busy, latency }) => [
+  const rows = part.results.map(({ operation, server, perSecond, processorMicroseconds, latency }) => [
     OPERATIONS[operation].name,
     server,
     Math.round(median(perSecond)).toLocaleString('en'),
     `${Math.round(spread(perSecond) * 100)} %`,
     `${Math.round(median(processorMicroseconds))} µs`,
-    `${Math.round(median(busy) * 100)} %`,
-    ...(hasLatency ? [latency ? latencyText(latency.shared) : '', latency ? latencyText(latency.own) : ''] : []),
+    ...(hasLatency ? [latency ? latencyText(latency.shared) : ''] : []),
   ])
-  const head = ['operation', 'server', 'a second', 'spread', 'processor time each', 'core in use']
-  const latencyHead = hasLatency ? ['p50 / p99 at one rate for all', 'p50 / p99 at half its own'] : []
-  return markdownTable([...head, ...latencyHead], rows)
+  const head = ['operation', 'server', 'a second', 'spread', 'processor time each']
+  return markdownTable(hasLatency ? [...head, 'p50, p99 at one rate for all'] : head, rows)
 }
 
 function latencyText({ p50, p99, rate }: { p50: number; p99: number; rate: number }): string {
-  return `${ms(p50)} / ${ms(p99)} at ${Math.round(rate).toLocaleString('en')}/s`
+  return `${p50.toFixed(2)}, ${ms(p99)} at ${Math.round(rate).toLocaleString('en')}/s`
 }
 
 /** The part `stalls`, one row for each server. */
@@ -105,42 +102,33 @@ function aloneTable({ grantor, pgbench, pgbenchApart, floor, emptyPost }: AloneM
 function hostileTable(measured: HostileMeasured[]): string {
   const rows = measured.map((each) => {
     const { scene, server, rate, nothing, beside, memory } = each
-    const cost = costOf(each)
+    const cost = costOf(each).server
     return [
       scene,
       `${server}, ${rate.toLocaleString('en')}/s`,
-      `${ms(median(nothing.p99))} / ${ms(median(beside.p99))}`,
+      `${median(nothing.p99).toFixed(2)}, ${ms(median(beside.p99))}`,
       `${ratioOf(each).toFixed(2)} ×`,
-      `${sum(nothing.errors)} / ${sum(beside.errors)}`,
-      percentsOf(nothing.busy, beside.busy),
-      `${roundsWithCollection(nothing)} / ${roundsWithCollection(beside)}`,
-      `${delaysOf(nothing)} / ${delaysOf(beside)}`,
+      String(sum(beside.errors)),
+      `${roundsWithCollection(nothing)}, ${roundsWithCollection(beside)} of ${beside.p99.length}`,
       `${Math.round(memory)} MiB`,
-      Number.isNaN(cost.server) ? '' : `${Math.round(cost.server)} + ${Math.round(cost.database)} µs`,
+      Number.isNaN(cost) ? '' : `${Math.round(cost)} µs`,
     ]
   })
   const head = [
     'beside',
     'server, refreshes a second',
-    'p99 beside nothing / beside it',
+    'p99 beside nothing, beside it',
     'ratio',
     'failed refreshes',
-    'core in use',
-    'rounds with a collection of the old generation',
-    'longest delay of the event loop, server + load',
+    'rounds with a collection',
     'memory at its highest',
-    'each other request, server + database',
+    'each other request',
   ]
   return markdownTable(head, rows)
 }
 
-const percentsOf = (...sides: number[][]): string => sides.map((busy) => `${Math.round(median(busy) * 100)} %`).join(' / ')
-
-const roundsWithCollection = ({ p99, collections }: HostileMeasured['beside']): string =>
-  collections ? `${collections.filter((count) => count > 0).length} of ${p99.length}` : ''
-
-const delaysOf = ({ delay, delayOfLoad }: HostileMeasured['beside']): string =>
-  delay && delayOfLoad ? `${Math.round(median(delay))} + ${Math.round(median(delayOfLoad))} ms` : ''
+const roundsWithCollection = ({ collections = [] }: HostileMeasured['beside']): number =>
+  collections.filter((count) => count > 0).length
 
 /** The part `memory`, one row for each server. */
 function memoryTable(measured: MemoryMeasured[]): string {
@@ -162,15 +150,13 @@ export function measuredTable(part: PartResult): string {
   return part.stalls ? stallsTable(part.stalls) : resultsTable(part)
 }
 
-/** Empty for the parts whose own table has the memory. */
-export function serversTable(part: PartResult): string {
+/** The start and the memory of each server, as one sentence. Empty for the parts whose own table has the memory. */
+export function serversText(part: PartResult): string {
   if (part.memory || part.hostile) return ''
-  const rows = part.servers.map(({ name, readyAfter, peakMemory }) => [
-    name,
-    `${Math.round(median(readyAfter))} ms`,
-    `${Math.round(peakMemory)} MiB`,
-  ])
-  return markdownTable(['server', 'start to ready', 'memory at its highest'], rows)
+  const texts = part.servers.map(
+    ({ name, readyAfter, peakMemory }) => `${name} ${Math.round(median(readyAfter))} ms, ${Math.round(peakMemory)} MiB`,
+  )
+  return texts.length === 0 ? '' : `Start to ready, and memory at its highest: ${texts.join('; ')}.`
 }
 
 const ms = (value: number): string => `${value.toFixed(2)} ms`

@@ -8,14 +8,10 @@ const END = '<!-- end of the derived table -->\n'
 export function withTable(page: string): string {
   const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)]
   if (from < 0 || to < from) throw new Error('docs/reference/architecture.md has lost the lines around its table')
-  const rows = ['| folder | owns | may import |', '|---|---|---|', ...importRules.map(row)]
+  const rows = ['| folder of `packages/server` | owns |', '|---|---|', ...importRules.map(row)]
   return `${page.slice(0, from + BEGIN.length)}\n${rows.join('\n')}\n\n${page.slice(to)}`
 }
 
-function row({ folder, owns, mayImport }: ImportRule): string {
-  return `| [\`${folder}\`](../../packages/server/${folder}) | ${owns} | ${mayImport.map(nameOf).join(', ') || 'nothing of ours'} |`
-}
-
-function nameOf(folder: string): string {
-  return `\`${folder.replace(/^src\//, '')}\``
+function row({ folder, owns }: ImportRule): string {
+  return `| [\`${folder}\`](../../packages/server/${folder}) | ${owns} |`
 }
