@@ -3,9 +3,9 @@
  * `pgbench` shows what the database and the disk allow. It runs once on the core of the database, and once on the core of the service: a message
  * between two cores takes longer. `servers/alone-process.ts` shows what remains if a Node server sends the same statement for each HTTP request.
  */
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -164,12 +164,19 @@ async function startFloor({ databaseUrl, text, values }: Prepared, cores: string
   return { port, stop: running.stop }
 }
 
-/** The statement of a refresh, with the variables of `pgbench`, as docs/reference/statements.md has it. */
+/** The statement of a refresh, with the variables of `pgbench`, as `grantor migrate --statements` prints it. */
 function refreshStatement(): string {
-  const page = readFileSync(join(CHECKOUT, 'docs/reference/statements.md'), 'utf8')
-  const [, text] = /\*\*Refresh\*\* \(move\):\n\n```sql\n([^]*?)\n```/.exec(page) ?? []
-  if (text === undefined) throw new Error('docs/reference/statements.md lacks the statement of a refresh')
+  const printed = execFileSync(process.execPath, [
+    join(CHECKOUT, 'packages/server/bin/grantor.js'),
+    'migrate',
+    '--statements',
+    '--json',
+  ])
+  const statements = JSON.parse(printed.toString()) as { name: string; sql: string }[]
+  const text = statements.find(({ name }) => name === 'refresh')?.sql
+  if (text === undefined) throw new Error('grantor migrate --statements lacks the statement of a refresh')
   return text
+    .trim()
     .replaceAll(/:at\b/g, 'floor(extract(epoch FROM statement_timestamp()))::bigint')
     .replaceAll(':dpopJkt::text', 'NULL::text')
 }

@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import pg from 'pg'
 
 type Statement = {
-  /** with `:names`, as in docs/reference/statements.md */
+  /** with `:names`, as `grantor migrate --statements` prints them */
   text: string
   values: Record<string, string | number | boolean>
   /** the grants `idPrefix + 0` to `idPrefix + (rows - 1)` are refreshed in turn */

@@ -1,9 +1,10 @@
-/** Each statement of docs/reference/statements.md runs on Citus, from the coordinator and from a worker. */
+/** Each statement that `grantor migrate --statements` prints runs on Citus, from the coordinator and from a worker. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { everyStatement } from '../../src/store/postgres/every-statement.ts'
 import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { NOW } from '../store/contract/subject.ts'
-import { everyStatement, MORE_VALUES, VALUES } from '../store/postgres/every-statement.ts'
+import { MORE_VALUES, VALUES } from '../store/postgres/every-statement.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
@@ -21,7 +22,7 @@ test.for(['coordinator', 'worker'] as const)(
   async (machine) => {
     const server = machine === 'coordinator' ? cluster.coordinator : cluster.workers[0]
     const address = addressOf(server?.urlOf(database.name) ?? '')
-    const { statements } = await everyStatement(address)
+    const statements = await everyStatement()
     const failures: string[] = []
     for (const clock of ['database', 'given'] as const) {
       const connection = new Connection(address, clock)

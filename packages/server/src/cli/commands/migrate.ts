@@ -7,6 +7,7 @@ import {
   isThere,
   migrateDatabase,
   placeOf,
+  readStatements,
   tablesToDistribute,
 } from '../compose/database.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
@@ -32,6 +33,10 @@ export const migrate = defineCommand({
       words:
         'With --restored: the log of all servers since before the restored state, such as /dev/stdin. Then only what this log says ended is ended again. Keys stay. The command lists what operators must repeat.',
     },
+    statements: {
+      words:
+        'Changes nothing and opens no database; prints every statement that the service sends to PostgreSQL, and how many partitions it uses on Citus.',
+    },
     check: { words: 'With --log: changes nothing; the exit code is 1 if the database lacks something that the log has.' },
     yes: { words: 'With --restored: confirms without asking.' },
     data: dataOption,
@@ -41,10 +46,12 @@ export const migrate = defineCommand({
     'grantor migrate',
     'grantor migrate --status --json',
     'grantor migrate --restored',
+    'grantor migrate --statements',
     'grantor migrate --restored --log grantor.log --check',
   ],
   program: 'migrate',
   async run({ options }, environment) {
+    if (options.statements) return printStatements(options, environment)
     if (options.yes && !options.restored) throw new UsageError('--yes can only be used with --restored')
     if (options.log !== undefined && !options.restored) throw new UsageError('--log can only be used with --restored')
     if (options.check && options.log === undefined) throw new UsageError('--check can only be used with --log')
@@ -67,6 +74,26 @@ export const migrate = defineCommand({
     }
   },
 })
+
+type StatementOptions = {
+  json: boolean
+  status: boolean
+  restored: boolean
+  yes: boolean
+  check: boolean
+  log: string | undefined
+}
+
+async function printStatements(
+  { json, log, ...others }: StatementOptions,
+  { print }: Pick<CommandEnvironment, 'print'>,
+): Promise<number> {
+  if (log !== undefined || others.status || others.restored || others.yes || others.check)
+    throw new UsageError('--statements can only be used with --json')
+  const { page, list } = await readStatements()
+  print(json ? JSON.stringify(list) : page.trimEnd())
+  return EXIT.done
+}
 
 /** A server of another version keeps its connections while the schema changes. Warns only if steps are pending, or tables will be distributed. */
 async function warnOfOtherVersions(

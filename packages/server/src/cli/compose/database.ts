@@ -88,6 +88,12 @@ export async function countWaitingAuditLines(url: PostgresUrl) {
   return (await postgres()).countWaitingAuditLines(url)
 }
 
+/** The statements that reach PostgreSQL, as a page in Markdown and as a list. Opens no database. */
+export async function readStatements() {
+  const { listStatements, statementsPage } = await import('../../store/postgres/statements-page.ts')
+  return { page: await statementsPage(), list: await listStatements() }
+}
+
 /** Whether a database exists that may have been restored from a backup. */
 export function isThere(url: DatabaseUrl): boolean {
   return url.kind === 'postgres' || fileExists(url.path)

@@ -39,6 +39,32 @@ test('The command migrate --status exits with 1 if steps are pending and creates
   })
 })
 
+test('The command migrate --statements prints each statement that reaches PostgreSQL, and needs neither a database nor settings', async () => {
+  const { exit, out, err } = await run(['migrate', '--statements'])
+  expect([exit, err]).toEqual([0, ''])
+  expect(out).toMatch(/^# Statements on PostgreSQL\n/)
+  expect(out).toContain('**Refresh** (move):\n\n```sql\nUPDATE grants\nSET generation')
+})
+
+test('The command migrate --statements --json prints the name, the kind, the reach and the text of each statement', async () => {
+  const { exit, out } = await run(['migrate', '--statements', '--json'])
+  expect(exit).toBe(0)
+  const statements = JSON.parse(out) as { name: string }[]
+  expect(statements.length).toBeGreaterThan(100)
+  expect(statements.find(({ name }) => name === 'read a grant')).toEqual({
+    name: 'read a grant',
+    kind: 'read',
+    reach: 'one',
+    sql: expect.stringMatching(/^\s*SELECT grants\.id[^]* FROM grants WHERE id = :id/) as string,
+  })
+})
+
+test.for(['status', 'restored', 'yes', 'check'])('The option --statements cannot be used with --%s', async (option) => {
+  const { exit, err } = await run(['migrate', '--statements', `--${option}`], env)
+  expect([exit, existsSync(path)]).toEqual([2, false])
+  expect(err).toContain('--statements can only be used with --json')
+})
+
 test('A database of a newer version is refused by migrate and clients list, with one error line', async () => {
   await run(['migrate'], env)
   const database = new DatabaseSync(path)

@@ -2,59 +2,32 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
-import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { everyStatement } from '../../../src/store/postgres/every-statement.ts'
+import type { Ask, Batched } from '../../../src/store/postgres/statements/connection.ts'
+import { Recorder } from '../../../src/store/postgres/statements/recorder.ts'
 import type { Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
-import { someWallet } from '../contract/subject.ts'
-
-export type Statement = { kind: Kind; sql: string; place: Place | undefined }
 
 const SOURCE = fileURLToPath(new URL('../../../src/store/postgres/', import.meta.url))
 
-/**
- * The statements that a store sends to a database whose rows lie on several machines. Most are prepared when the store is opened, those for
- * lists at their first use. `callSites`: the calls that prepared them, as `file:line`.
- */
-export async function everyStatement(address: PostgresAddress): Promise<{ statements: Statement[]; callSites: Set<string> }> {
-  const statements: Statement[] = []
+/** The calls that prepare the statements of `everyStatement`, as `file:line`. */
+export async function preparingCalls(): Promise<ReadonlySet<string>> {
   const callSites = new Set<string>()
-  class Recording extends Connection {
-    override prepare<Row>(kind: Kind, sql: string, place?: Place) {
+  class Noting extends Recorder {
+    override prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
       callSites.add(callSite())
-      if (!statements.some((each) => each.sql === sql)) statements.push({ kind, sql, place })
       return super.prepare<Row>(kind, sql, place)
     }
-    /** Statements over many rows are not used if rows lie on several machines. */
-    override prepareBatched<Row>({ kind, one, place }: Batched) {
-      return this.prepare<Row>(kind, one, place)
-    }
-    override prepareTogether<Row>(_: Batched, apart: Ask<Row>) {
+    override prepareTogether<Row>(batched: Batched, apart: Ask<Row>): Ask<Row> {
       callSites.add(callSite())
-      return apart
+      return super.prepareTogether<Row>(batched, apart)
     }
     override prepareForMany() {
       callSites.add(callSite())
-      return () => Promise.resolve([])
+      return super.prepareForMany()
     }
   }
-  const store = storeOn(new Recording(address, 'given'))
-  const [wallet, clientId] = [someWallet(), 'c']
-  for (const order of ['newest', 'oldest'] as const)
-    for (const of of [{ wallet }, { clientId }, {}]) await store.grants.listGrants({ ...of, order, limit: 1 })
-  for (const of of [{ wallet }, { clientId }]) await store.grants.countUnendedGrants(of, 1)
-  await store.grants.countGrants(0)
-  for (const order of ['newest', 'oldest'] as const) await store.sessions.listAllSessions({ order, at: 1, limit: 1 })
-  await store.sessions.countSessions(1, 1)
-  for (const of of [{}, { clientId }]) {
-    await store.grants.listUnendedGrants({ wallet, ...of, limit: 1 })
-    await store.receipts.listReceipts(wallet, { ...of, limit: 1 })
-    await store.receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 1 })
-  }
-  await store.wallets.findWallets({ prefix: '0x0123', limit: 1, after: '' })
-  const conditions = { wallet, clientId, grantId: 'g1', operator: 'o', reason: 'r', event: 'e', since: 1, until: 2 }
-  for (const filter of [{}, conditions]) await store.audit.searchLines(filter, { limit: 1 })
-  await store.close()
-  return { statements, callSites }
+  await everyStatement(new Noting())
+  return callSites
 }
 
 /** The line of the store's source that called `prepare`. */

@@ -1,21 +1,21 @@
 /**
- * Generates docs/reference/statements.md from the prepared statements: the purpose of each, the partitions that it uses, and
- * its text.
+ * The statements of the store as a page, for `grantor migrate --statements` and docs/reference/statements.md: the purpose of each, the partitions
+ * that it uses, and its text. A test counts the partitions.
  */
-
-import { FIND_COORDINATOR } from '../../src/store/postgres/cluster/coordinator.ts'
-import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
-import { askEveryMachine, FIND_FORGETFUL } from '../../src/store/postgres/cluster/every-machine.ts'
-import { READ_SHARDS } from '../../src/store/postgres/cluster/machines.ts'
-import { LOOK_AS_JSON } from '../../src/store/postgres/endings.ts'
-import type { Kind } from '../../src/store/postgres/statements/statement.ts'
+import { FIND_COORDINATOR } from './cluster/coordinator.ts'
+import { DISTRIBUTED } from './cluster/distribution.ts'
+import { askEveryMachine, FIND_FORGETFUL } from './cluster/every-machine.ts'
+import { READ_SHARDS } from './cluster/machines.ts'
+import { LOOK_AS_JSON } from './endings.ts'
+import { everyStatement } from './every-statement.ts'
+import type { Kind } from './statements/statement.ts'
 
 /**
  * - `one`: one partition, if the distribution key has one value
  * - `every`: all partitions, because the statement does not name the distribution key
  * - `coordinator`: a table that is on the coordinator only
  */
-export type Reach = 'one' | 'some' | 'every' | 'coordinator'
+export type Reach = 'one' | 'every' | 'coordinator'
 
 type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
 
@@ -75,6 +75,7 @@ export const NAMED: readonly Named[] = [
   { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; also in the background after a code exchange, to enforce the limit of grants' },
   { name: 'count a wallet’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE wallet = :wallet AND coalesce/, reach: 'every', why: 'the same, for the console' },
   { name: 'count a client’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND ended_at IS NULL/, reach: 'every', why: 'before an operator deletes a client' },
+  { name: 'count a client’s grants that have not ended, up to a bound', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND \(CASE/, reach: 'every', why: 'a page of the console' },
   { name: 'count all grants, up to a bound', is: /FROM \(SELECT 1 FROM grants LIMIT :mostRows\)/, reach: 'every', why: 'the overview of the console, once a minute' },
   { name: 'list the sessions of all wallets', is: /FROM sessions\s+WHERE coalesce[^]* DESC/, reach: 'every', why: 'a page of the console' },
   { name: 'list the sessions of all wallets, the oldest first', is: /FROM sessions\s+WHERE coalesce[^]* ASC/, reach: 'every', why: 'the same' },
@@ -118,21 +119,24 @@ export const NAMED: readonly Named[] = [
   { name: 'read the receipts of a restored database', is: /jsonb_build_object\('wallet', wallet/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
 
-export function nameOf(sql: string): string {
-  return NAMED.find(({ is }) => is.test(sql))?.name ?? ''
+export type ListedStatement = { name: string; kind: Kind; reach: Reach; sql: string }
+
+export const reachOf = (sql: string): Reach => NAMED.find(({ is }) => is.test(sql))?.reach ?? 'coordinator'
+export const nameOf = (sql: string): string => NAMED.find(({ is }) => is.test(sql))?.name ?? ''
+
+export async function listStatements(): Promise<ListedStatement[]> {
+  return (await everyStatement()).map(({ kind, sql }) => ({ name: nameOf(sql), kind, reach: reachOf(sql), sql }))
 }
 
-export function pageOf(statements: readonly { kind: Kind; sql: string; reach: Reach }[]): string {
-  const named = statements.map((statement) => ({ ...statement, as: NAMED.find(({ is }) => is.test(statement.sql)) }))
-  const one = named.filter(({ reach }) => reach === 'one')
-  const every = named.filter(({ reach }) => reach === 'every' || reach === 'some')
-  const local = named.filter(({ reach }) => reach === 'coordinator')
+export async function statementsPage(): Promise<string> {
+  const described = await listStatements()
+  const one = described.filter(({ reach }) => reach === 'one')
+  const every = described.filter(({ reach }) => reach === 'every')
+  const local = described.filter(({ reach }) => reach === 'coordinator')
   return `# Statements on PostgreSQL
 
 For engineers who change a statement, and for operators who ask what reaches their database. This page lists every statement of the service
 with the number of partitions that it uses. [scaling.md](../operating/scaling.md) explains why that number matters.
-
-<!-- Written by \`npx vitest run packages/server/test/store/postgres/reach -u\`; edit the statements or packages/server/test/store/statements-page.ts, not this page. -->
 
 A test collects the statements from the program, runs each of them on tables that are partitioned by the keys below, and counts the partitions
 ([reach.test.ts](../../packages/server/test/store/postgres/reach.test.ts)).
@@ -154,29 +158,29 @@ On a distributed engine each statement is a transaction of its own. There are th
 
 ## One partition
 
-${one.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n')}
+${one.map(section).join('\n')}
 ## Every partition
 
 | statement | why |
 |---|---|
-${every.map(({ as }) => `| ${as?.name ?? ''} | ${as?.why ?? ''} |`).join('\n')}
+${every.map(({ name, sql }) => `| ${name} | ${NAMED.find(({ is }) => is.test(sql))?.why ?? ''} |`).join('\n')}
 
-${every.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n')}
+${every.map(section).join('\n')}
 ## On the coordinator
 
 Clients, keys and the tables that have one row for the whole service.
 
-${local.map(({ kind, sql }) => section('', kind, sql)).join('\n')}
+${local.map(section).join('\n')}
 ## Sent by each node on Citus
 
 A node reads the machine of each shard every five seconds. At the start and every ten seconds, a node checks the settings of every machine. A node
 that appends audit lines reads the address of the coordinator, at most every five seconds. A node that reads endings reads the transactions of
 every machine.
 
-${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR, askEveryMachine(LOOK_AS_JSON)].map((sql) => section('', 'read', sql)).join('\n')}`
+${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR, askEveryMachine(LOOK_AS_JSON)].map((sql) => section({ name: '', kind: 'read', sql })).join('\n')}`
 }
 
-function section(name: string, kind: Kind, sql: string): string {
+function section({ name, kind, sql }: Omit<ListedStatement, 'reach'>): string {
   const lines = sql.split('\n')
   const depth = Math.min(
     ...lines

@@ -1,0 +1,42 @@
+/** A connection that keeps the statements which the store prepares, and reaches no database. Each statement returns no row. */
+import { type Ask, type Batched, Connection } from './connection.ts'
+import type { Kind, Place } from './statement.ts'
+
+export type RecordedStatement = { kind: Kind; sql: string; place: Place | undefined }
+
+const NOWHERE = {
+  servers: [],
+  database: '',
+  tls: null,
+  target: 'any',
+  poolSize: 1,
+  connectTimeoutMs: 1,
+  statementTimeoutMs: 1,
+  applicationName: 'grantor',
+} as const
+
+/** The statements are those for a database whose rows lie on several machines: none is for many rows. */
+export class Recorder extends Connection {
+  readonly statements: RecordedStatement[] = []
+
+  constructor() {
+    super(NOWHERE, 'given')
+  }
+
+  override prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
+    if (!this.statements.some((each) => each.sql === sql)) this.statements.push({ kind, sql, place })
+    return () => Promise.resolve([])
+  }
+
+  override prepareBatched<Row>({ kind, one, place }: Batched): Ask<Row> {
+    return this.prepare<Row>(kind, one, place)
+  }
+
+  override prepareTogether<Row>(_: Batched, apart: Ask<Row>): Ask<Row> {
+    return apart
+  }
+
+  override prepareForMany() {
+    return () => Promise.resolve([])
+  }
+}
