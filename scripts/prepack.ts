@@ -3,10 +3,11 @@
  * repository. `--remove` removes the copies afterwards. npm calls it before and after packing (`prepack`, `postpack`).
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { versionOfTree } from '../packages/server/src/cli/terminal/version.ts'
+import { completePage, generatePage } from './docs/generated-pages.ts'
 import { type Lock, shrinkwrapOf } from './shrinkwrap.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -20,8 +21,12 @@ const { values } = parseArgs({ options: { remove: { type: 'boolean', default: fa
 remove()
 if (!values.remove) {
   if (existsSync(join(folder, 'tsconfig.json'))) compile()
-  for (const name of copies) cpSync(join(root, name), join(folder, name), { recursive: true })
-  if (isServer) completeServer()
+  const filter = (path: string) => path !== join(root, 'docs/site')
+  for (const name of copies) cpSync(join(root, name), join(folder, name), { recursive: true, filter })
+  if (isServer) {
+    completeServer()
+    await completeDocuments()
+  }
 }
 
 function remove(): void {
@@ -42,6 +47,15 @@ function completeServer(): void {
   writeFileSync(join(folder, 'dist/build.json'), `${JSON.stringify({ version: versionOfTree(root, version) })}\n`)
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock
   writeFileSync(join(folder, 'npm-shrinkwrap.json'), `${JSON.stringify(shrinkwrapOf(lock, 'packages/server'), null, 2)}\n`)
+}
+
+/** The package has no source from which a reader could generate a page. */
+async function completeDocuments(): Promise<void> {
+  for (const page of globSync('docs/**/*.md', { cwd: folder })) {
+    const path = join(folder, page)
+    writeFileSync(path, await completePage(readFileSync(path, 'utf8')))
+  }
+  writeFileSync(join(folder, 'docs/reference/admin-openapi.json'), await generatePage('openapi.json'))
 }
 
 /** All that is neither compiled nor written for readers of the source. */

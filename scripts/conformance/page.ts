@@ -1,4 +1,4 @@
-/** Writes docs/evidence/conformance.md from the tables. */
+/** The page of conformance, from the tables. */
 import { readFileSync } from 'node:fs'
 import { lineOfCitation } from './citations.ts'
 import type { Requirement, Standard } from './requirement.ts'
@@ -23,9 +23,8 @@ export function conformancePage(standards: readonly Standard[]): string {
     'Three kinds of requirements are left out: requirements for clients, requirements for resource servers other than Grantor’s',
     'own, and requirements for features that Grantor does not have (the implicit grant, the password grant, encrypted tokens).',
     '',
-    '`npm run conformance` generates this page from the tables in `scripts/conformance/tables`. The command fails if a file, its',
-    'comment or a test is missing. With the report of a test run, the command also fails if a test did not pass. Line numbers are',
-    'those of the last run of the command.',
+    'This page is generated from the tables in `scripts/conformance/tables`. `npm run conformance` fails if a file, its comment or a',
+    'test is missing. With the report of a test run, the command also fails if a test did not pass.',
     '',
     `The page has ${rows.length} requirements of ${standards.length} standards. Grantor meets ${rows.length - notHeld.length}. It deviates from ${notHeld.length} on purpose; each of these rows gives the reason.`,
     '',
@@ -35,11 +34,6 @@ export function conformancePage(standards: readonly Standard[]): string {
     '',
     ...standards.flatMap(chapter),
   ].join('\n')
-}
-
-/** A source file that gains a line would otherwise make the committed page outdated. */
-export function withoutLineNumbers(page: string): string {
-  return page.replaceAll(/#L\d+\)/g, ')')
 }
 
 function summary({ name, title, sections, requirements }: Standard): string {

@@ -19,10 +19,6 @@ export const places: readonly { file: string; pattern: RegExp }[] = [
   { file: 'docs/operating/install.md', pattern: new RegExp(`\\bgrantor[-:]${NUMBER}`, 'g') },
   { file: 'docs/guides/testing.md', pattern: new RegExp(`\\bgrantor:${NUMBER}`, 'g') },
   { file: 'docs/operating/walletconnect.md', pattern: new RegExp(`@grantor/walletconnect@${NUMBER}`, 'g') },
-  {
-    file: 'docs/reference/admin-openapi.json',
-    pattern: new RegExp(`"title": "Grantor admin API",\\s+"version": "${NUMBER}"`, 'g'),
-  },
 ]
 
 /** The versions in a file, in their order. */

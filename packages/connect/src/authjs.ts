@@ -1,4 +1,7 @@
-/** `@grantor/connect/authjs`: the provider for Auth.js 5 and for NextAuth.js 4. */
+/**
+ * The provider for Auth.js 5 and for NextAuth.js 4.
+ * @module @grantor/connect/authjs
+ */
 import { requireIssuer } from './issuer.ts'
 
 export type AuthjsOptions = {

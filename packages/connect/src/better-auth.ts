@@ -1,4 +1,7 @@
-/** `@grantor/connect/better-auth`: the configuration for the plugin `genericOAuth` of Better Auth. */
+/**
+ * The configuration for the plugin `genericOAuth` of Better Auth.
+ * @module @grantor/connect/better-auth
+ */
 import { requireIssuer } from './issuer.ts'
 
 export type BetterAuthOptions = {

@@ -1,4 +1,7 @@
-/** `@grantor/connect`: signs users in from a page, with a public client and the standard code flow. */
+/**
+ * Signs users in from a page, with a public client and the standard code flow.
+ * @module @grantor/connect
+ */
 import { readMetadata, send } from './metadata.ts'
 import { SignInError } from './sign-in-error.ts'
 import { beginSignIn, type Connection, type PendingSignIn, requestUrl } from './sign-in-request.ts'

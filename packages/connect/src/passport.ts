@@ -1,4 +1,7 @@
-/** `@grantor/connect/passport`: a strategy over `passport-oauth2`, with state, PKCE, the check of `iss`, and the address of the wallet. */
+/**
+ * A strategy over `passport-oauth2`, with state, PKCE, the check of `iss`, and the address of the wallet.
+ * @module @grantor/connect/passport
+ */
 import { requireIssuer } from './issuer.ts'
 
 export type PassportOptions = {

@@ -1,6 +1,10 @@
+/**
+ * A button, and a hook over `signInWithPopup`.
+ * @module @grantor/connect/react
+ */
+
 'use client'
 
-/** `@grantor/connect/react`: a button, and a hook over `signInWithPopup`. */
 import { type CSSProperties, createElement, type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { type Connection, type SignedIn, type SignInError, signInSilently, signInWithPopup, signOut } from './index.ts'
 import { requireIssuer } from './issuer.ts'

@@ -1,4 +1,7 @@
-/** `@grantor/resource/express`: middleware for Express, and for every framework that calls `(request, response, next)`. */
+/**
+ * Middleware for Express, and for every framework that calls `(request, response, next)`.
+ * @module @grantor/resource/express
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { keepAccessToken } from './checked-tokens.ts'
 import type { Answer, ProtectedResource } from './protected-resource.ts'

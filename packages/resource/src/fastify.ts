@@ -1,4 +1,7 @@
-/** `@grantor/resource/fastify`: a plugin and a hook for Fastify. */
+/**
+ * A plugin and a hook for Fastify.
+ * @module @grantor/resource/fastify
+ */
 import { keepAccessToken } from './checked-tokens.ts'
 import type { PresentedRequest } from './presented-token.ts'
 import type { Answer, ProtectedResource } from './protected-resource.ts'

@@ -1,4 +1,7 @@
-/** `@grantor/resource/hono`: middleware for Hono. */
+/**
+ * Middleware for Hono.
+ * @module @grantor/resource/hono
+ */
 import { keepAccessToken } from './checked-tokens.ts'
 import { toResponse } from './fetch-answer.ts'
 import type { ProtectedResource } from './protected-resource.ts'

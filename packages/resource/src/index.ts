@@ -1,4 +1,7 @@
-/** `@grantor/resource`: what a resource API imports to check an access token, and to publish its metadata. */
+/**
+ * What a resource API imports to check an access token, and to publish its metadata.
+ * @module @grantor/resource
+ */
 
 export type { AccessToken } from './access-token.ts'
 export type { FeedProblem } from './feed/problem.ts'

@@ -1,4 +1,7 @@
-/** `@grantor/resource/mcp`: protects a server of the official MCP SDK, `@modelcontextprotocol/server` 2.x or `/sdk` 1.x. */
+/**
+ * Protects a server of the official MCP SDK, `@modelcontextprotocol/server` 2.x or `/sdk` 1.x.
+ * @module @grantor/resource/mcp
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { send } from './express.ts'
 import { toResponse } from './fetch-answer.ts'

@@ -1,4 +1,7 @@
-/** `@grantor/resource/next`: route handlers for Next.js, and for every framework whose handlers take a `Request`. */
+/**
+ * Route handlers for Next.js, and for every framework whose handlers take a `Request`.
+ * @module @grantor/resource/next
+ */
 import type { AccessToken } from './access-token.ts'
 import { toResponse } from './fetch-answer.ts'
 import type { ProtectedResource } from './protected-resource.ts'

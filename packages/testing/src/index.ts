@@ -1,4 +1,7 @@
-/** `@grantor/testing`: a real Grantor for the tests of an app, and a wallet for its browser. */
+/**
+ * A real Grantor for the tests of an app, and a wallet for its browser.
+ * @module @grantor/testing
+ */
 
 export type { TestClock } from './clock.ts'
 export type { Faults, FaultyEndpoint } from './faults.ts'

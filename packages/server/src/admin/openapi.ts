@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the operations. docs/reference/admin-openapi.json is a copy; a test compares both. */
+/** The OpenAPI 3.1 document, made from the operations. scripts/docs/openapi-page.ts makes a page from it. */
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { adminScopes } from '../domain/operators/roles.ts'

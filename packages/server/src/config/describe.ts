@@ -15,7 +15,7 @@ export function describeSettings(program: Program): { name: string; words: strin
     }))
 }
 
-/** The whole of docs/reference/settings.md. */
+/** The page of settings, for docs/reference/settings.md. */
 export function settingsPage(): string {
   return [INTRODUCTION, ...Object.entries(sections).map(([title, settings]) => section(title, settings))]
     .join('\n\n')
@@ -23,8 +23,6 @@ export function settingsPage(): string {
 }
 
 const INTRODUCTION = `# Settings
-
-<!-- Written from packages/server/src/config/table.ts by \`npx vitest run packages/server/test/config -u\`; edit the table, not this page. -->
 
 Every program reads its settings from the environment, under names that begin with \`GRANTOR_\`. A program reports all
 faults at once and starts only if there are none:

@@ -2,7 +2,7 @@
  * Every refusal of the service: the `error` that a client reads, and the reasons that only the log names.
  *
  * These tables are the single source. The types of errors and reasons are derived from them, so a reason without a row
- * does not compile. docs/reference/errors.md is generated from them: `npx vitest run packages/server/test/docs/errors-page -u`. A new reason is
+ * does not compile. docs/reference/errors.md is generated from them. A new reason is
  * one line.
  */
 import { listOfGrantTypes } from './grant-types.ts'

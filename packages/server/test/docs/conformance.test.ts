@@ -1,9 +1,8 @@
-/** docs/evidence/conformance.md lists for each sentence of a standard the file that implements it and the test that shows it. */
-import { readFileSync } from 'node:fs'
+/** The generated page of conformance lists for each sentence of a standard the file that implements it and the test that shows it. */
 import { describe, expect, test } from 'vitest'
 import { citationsIn, lineOfCitation } from '../../../../scripts/conformance/citations.ts'
 import { faultsOf } from '../../../../scripts/conformance/faults.ts'
-import { conformancePage, withoutLineNumbers } from '../../../../scripts/conformance/page.ts'
+import { conformancePage } from '../../../../scripts/conformance/page.ts'
 import type { Held, Requirement, Standard } from '../../../../scripts/conformance/requirement.ts'
 import { readTable, readTables } from '../../../../scripts/conformance/tables.ts'
 import { hasPassed, type Report, titlesIn } from '../../../../scripts/conformance/titles.ts'
@@ -15,9 +14,11 @@ test('Each requirement names a file with a comment that cites its section, and o
   expect(faultsOf(readTables())).toEqual([])
 })
 
-test('The page docs/evidence/conformance.md is up to date with its tables; otherwise run: npm run conformance', () => {
-  const page = readFileSync(new URL('../../../../docs/evidence/conformance.md', import.meta.url), 'utf8')
-  expect(withoutLineNumbers(page)).toBe(withoutLineNumbers(conformancePage(readTables())))
+test('The generated page of conformance has a row for each requirement, with the line of the comment that cites the section', () => {
+  const standards = readTables()
+  const rows = conformancePage(standards).match(/^\| \[§[^]*?\) \|$/gm) ?? []
+  expect(rows).toHaveLength(standards.reduce((sum, { requirements }) => sum + requirements.length, 0))
+  expect(rows.filter((row) => /\.ts\)/.test(row.split(' | ').at(-2) ?? ''))).toEqual([])
 })
 
 test('The tables contain each standard that the service implements, with at least four requirements', () => {

@@ -1,12 +1,12 @@
-/** docs/reference/events.md names every event of the audit log. */
+/** The generated page of audit events names every event of the audit log. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { eventsPage } from '../../../../scripts/events-page.ts'
+import { eventsPage } from '../../../../scripts/docs/events-page.ts'
 import { auditEvents } from '../../src/domain/model/audit-events.ts'
 
-// After a change of the table, this command writes the page: npx vitest run packages/server/test/docs/events-page -u
-test('The page docs/reference/events.md equals the page that the table of audit events generates', async () => {
-  await expect(eventsPage()).toMatchFileSnapshot('../../../../docs/reference/events.md')
+test('The generated page of audit events has a row for each event', () => {
+  const page = eventsPage()
+  for (const name of Object.keys(auditEvents)) expect(page).toContain(`\n| \`${name}\` |`)
 })
 
 test('Every meaning in the table of audit events starts as a sentence and ends with a full stop', () => {

@@ -1,8 +1,8 @@
-/** The whole of docs/reference/errors.md, from the tables of reasons. */
+/** The page of errors and reasons, from the tables of reasons. */
 
-import { resourceReasons } from '../packages/resource/src/resource-reasons.ts'
-import { endReasons } from '../packages/server/src/domain/model/records.ts'
-import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../packages/server/src/oauth/reasons.ts'
+import { resourceReasons } from '../../packages/resource/src/resource-reasons.ts'
+import { endReasons } from '../../packages/server/src/domain/model/records.ts'
+import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../../packages/server/src/oauth/reasons.ts'
 
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
 type ErrorRow = { status: number; definedIn: string; description: string; act: string; reasons: Readonly<Record<string, Row>> }
@@ -35,8 +35,6 @@ export function errorsPage(): string {
 }
 
 const INTRODUCTION = `# Errors and reasons
-
-<!-- Written from packages/server/src/oauth/reasons.ts by \`npx vitest run packages/server/test/docs/errors-page -u\`; edit the tables, not this page. -->
 
 For builders whose request was refused, and for operators who look up why.
 

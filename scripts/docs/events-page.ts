@@ -1,5 +1,5 @@
-/** The whole of docs/reference/events.md, from the table of audit events. */
-import { auditEvents } from '../packages/server/src/domain/model/audit-events.ts'
+/** The page of audit events, from the table of audit events. */
+import { auditEvents } from '../../packages/server/src/domain/model/audit-events.ts'
 import { table } from './errors-page.ts'
 
 export function eventsPage(): string {
@@ -26,8 +26,6 @@ export function eventsPage(): string {
 }
 
 const INTRODUCTION = `# Audit events
-
-<!-- Written from packages/server/src/domain/model/audit-events.ts by \`npx vitest run packages/server/test/docs/events-page -u\`; edit the table, not this page. -->
 
 For operators and auditors who read the log or the [audit trail](../operating/audit.md), and for developers of webhook receivers.
 
