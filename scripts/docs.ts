@@ -20,6 +20,7 @@ else {
   if (!existsSync(join(SITE, 'node_modules'))) run('npm', ['ci'])
   await writeSitePages()
   cpSync(join(SITE, 'node_modules/mermaid/dist/mermaid.min.js'), join(SITE, '.pages/public/mermaid.js'))
+  cpSync(join(ROOT, 'packages/server/src/pages/browser/icon.svg'), join(SITE, '.pages/public/icon.svg'))
   run('node_modules/.bin/typedoc', [])
   if (command === 'serve') {
     watch(join(ROOT, 'docs'), { recursive: true }, (_, file) => void rewrite(`docs/${file}`))

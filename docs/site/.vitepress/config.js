@@ -1,9 +1,11 @@
 /** The site of the documents. scripts/docs.ts writes its pages to .pages before each build. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
+import { parseArgs } from 'node:util'
 import { defineConfig } from 'vitepress'
 
 const PAGES = join(import.meta.dirname, '../.pages')
+const { base = '/' } = parseArgs({ options: { base: { type: 'string' } }, strict: false }).values
 
 /** Each reader's pages, in the order in which the reader needs them. */
 const READERS = {
@@ -39,14 +41,19 @@ const slugify = (title) =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
-/** Shows a link to a file of the source as text, unless DOCS_SOURCE names a code host. */
-function showSources({ tokens }) {
+/** Shows a link to a file of the source as text, unless DOCS_SOURCE names a code host, and the title of a page in place of its file name. */
+function adaptLinks({ tokens, env }) {
   for (const { children } of tokens)
     for (const [index, token] of (children ?? []).entries()) {
-      const href = token.type === 'link_open' ? token.attrGet('href') : ''
-      if (!href.startsWith('source:')) continue
-      Object.assign(token, { tag: 'span', attrs: [['title', href.slice('source:/'.length)]] })
-      children.slice(index).find(({ type }) => type === 'link_close').tag = 'span'
+      if (token.type !== 'link_open') continue
+      const href = token.attrGet('href')
+      const words = children[index + 1]
+      if (href.startsWith('source:')) {
+        Object.assign(token, { tag: 'span', attrs: [['title', href.slice('source:/'.length)]] })
+        children.slice(index).find(({ type }) => type === 'link_close').tag = 'span'
+      } else if (/^[\w./-]+\.md$/.test(words.content)) {
+        words.content = titleOf(posix.join(posix.dirname(env.relativePath), href.replace(/\.md(#.*)?$/, '')))
+      }
     }
 }
 
@@ -56,7 +63,9 @@ export default defineConfig({
   srcDir: '.pages',
   outDir: 'dist',
   cacheDir: 'node_modules/.cache/vitepress',
+  head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
   themeConfig: {
+    logo: '/icon.svg',
     sidebar,
     outline: [2, 3],
     search: {
@@ -69,8 +78,9 @@ export default defineConfig({
   },
   markdown: {
     anchor: { slugify },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(md) {
-      md.core.ruler.push('sources', showSources)
+      md.core.ruler.push('links', adaptLinks)
       const fence = md.renderer.rules.fence
       md.renderer.rules.fence = (tokens, index, ...rest) =>
         tokens[index].info.trim() === 'mermaid'

@@ -22,7 +22,11 @@ export default {
     const svg = ref('')
     const draw = async () => {
       const mermaid = await load()
-      mermaid.initialize({ startOnLoad: false, theme: isDark.value ? 'dark' : 'neutral' })
+      mermaid.initialize({
+        startOnLoad: false,
+        theme: isDark.value ? 'dark' : 'neutral',
+        themeVariables: { edgeLabelBackground: isDark.value ? '#0b120f' : '#ffffff' },
+      })
       svg.value = (await mermaid.render(`diagram-${(number += 1)}`, decodeURIComponent(code))).svg
     }
     onMounted(draw)
