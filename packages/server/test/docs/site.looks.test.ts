@@ -1,5 +1,4 @@
-/** The built site of the documents in a browser. `npm run docs:build` builds it; TEST_DOCS=1 makes the test build it. */
-import { execFileSync } from 'node:child_process'
+/** The site of the documents in a browser, as `npm run docs:build` built it. */
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,10 +7,10 @@ import { expect } from 'vitest'
 import { newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
 import { test as base, FILE } from '../support/fixtures.ts'
 
-const ROOT = join(import.meta.dirname, '../../../..')
-const SITE = join(ROOT, 'docs/site/dist')
+const SITE = join(import.meta.dirname, '../../../../docs/site/dist')
 const isAsked = process.env.TEST_DOCS === '1'
-if (!isAsked) console.log('skipped: the site of the documents; TEST_DOCS=1 builds it, see docs/contributing/site.md')
+if (!isAsked)
+  console.log('skipped: the site of the documents; TEST_DOCS=1 after npm run docs:build, see docs/contributing/site.md')
 const TYPES: Record<string, string> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -21,7 +20,6 @@ const TYPES: Record<string, string> = {
 
 /** The origin of the built site, on a server that only reads files. */
 const test = base.extend('site', FILE, async ({}, { onCleanup }) => {
-  execFileSync('npm', ['run', 'docs:build'], { cwd: ROOT, stdio: 'ignore' })
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     const file = join(SITE, decodeURIComponent(pathname.endsWith('/') ? `${pathname}index.html` : pathname))
