@@ -29,7 +29,7 @@ const test = base.extend('site', FILE, async ({}, { onCleanup }) => {
       .end(readFileSync(file))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onCleanup(() => server.close())
+  onCleanup(() => void server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 
