@@ -21,8 +21,9 @@ export async function openBuiltStore(url: string, home = CHECKOUT): Promise<Buil
     return openSqliteStore(url.slice('sqlite:'.length))
   }
   const { openPostgresStore } = (await importBuilt('store/postgres/index.js', home)) as {
-    openPostgresStore(address: unknown): Promise<BuiltStore>
+    openPostgresStore(address: unknown, options: { loadPlacement: () => Promise<unknown> }): Promise<BuiltStore>
   }
   const { databaseUrl } = (await importBuilt('config/database-url.js', home)) as { databaseUrl(text: string): { value: unknown } }
-  return openPostgresStore(databaseUrl(url).value)
+  const loadPlacement = async () => ((await importBuilt('store/citus/index.js', home)) as { citus: unknown }).citus
+  return openPostgresStore(databaseUrl(url).value, { loadPlacement })
 }

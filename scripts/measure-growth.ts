@@ -8,8 +8,8 @@
  * room. With a million grants it takes about five minutes and 8 GB.
  */
 import { parseArgs } from 'node:util'
-import { migratePostgres } from '../packages/server/src/store/postgres/index.ts'
 import { startCluster, startMachine } from '../packages/server/test/citus/cluster.ts'
+import { migratePostgres } from '../packages/server/test/support/postgres-store.ts'
 import { connect, type Sql } from '../packages/server/test/support/sql.ts'
 import { fill, NOW } from './postgres-rows/fill.ts'
 

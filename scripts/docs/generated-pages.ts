@@ -3,7 +3,7 @@
  * links to it lead somewhere on a code host too. The site and the package `grantor` have the whole page in its place.
  */
 import { settingsPage } from '../../packages/server/src/config/describe.ts'
-import { statementsPage } from '../../packages/server/src/store/postgres/statements-page.ts'
+import { statementsPage } from '../../packages/server/src/store/citus/statements-page.ts'
 import { conformancePage } from '../conformance/page.ts'
 import { readTables } from '../conformance/tables.ts'
 import { errorsPage } from './errors-page.ts'

@@ -113,6 +113,10 @@ export const importRules: readonly ImportRule[] = [
     ours: 'store domain/model',
     others: 'pg node:crypto node:fs node:net node:os node:tls node:util',
   }),
+  rule('src/store/citus', 'the placement of rows on the machines of a Citus cluster; plain PostgreSQL never loads it', {
+    ours: 'store/postgres domain/model',
+    others: 'pg node:crypto',
+  }),
   rule('src/pages', 'what all pages share: the frame, the pieces, the headers, notices', {
     ours: 'locales oauth look wallet',
     others: 'node:crypto node:fs node:zlib',
@@ -202,7 +206,7 @@ export const importRules: readonly ImportRule[] = [
     ours: `
       cli/terminal config ops/http ops/log ops/metrics ops/process wallet chain outbound keys domain/consent
       domain/hook domain/model domain/clients domain/resources domain/account domain/endings domain/audit domain/maintenance
-      domain/activity domain/operators operations store/sqlite store/postgres http admin console login-server telemetry pages
+      domain/activity domain/operators operations store store/sqlite store/postgres store/citus http admin console login-server telemetry pages
     `,
     others: 'any',
   }),
@@ -229,7 +233,7 @@ export const importRules: readonly ImportRule[] = [
     ours: `
       cli/terminal cli/operation-commands cli/configuration cli/compose cli/serve cli/doctor cli/init cli/development
       config ops/log ops/metrics ops/process wallet chain keys domain/model domain/audit
-      domain/maintenance domain/operators operations login-server
+      domain/maintenance domain/operators operations store login-server
     `,
     others: 'any',
   }),

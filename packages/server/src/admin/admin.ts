@@ -40,6 +40,8 @@ export type Admin = {
   /** sends a test to a webhook */
   testWebhook: Service['testWebhook']
   isCallable: Service['isCallable']
+  /** the host and port of each machine of the database that does not respond at the moment */
+  machinesAway(): readonly string[]
   /** what the console's overview shows of the auth service of this process */
   live: LiveState
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */

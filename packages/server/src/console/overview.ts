@@ -191,8 +191,8 @@ function clientCell(client: string): Html | string {
   return client === 'unregistered' ? 'not registered' : link(pathTo('clients', client), html`<code>${client}</code>`)
 }
 
-function nodeFacts({ store, endings }: Admin, isReachable: boolean, oldestKey: Html | string): Html {
-  const away = store.machinesAway?.() ?? []
+function nodeFacts({ machinesAway, endings }: Admin, isReachable: boolean, oldestKey: Html | string): Html {
+  const away = machinesAway()
   return facts([
     ['Machine', html`<code>${hostname()}</code>, process <code>${process.pid}</code>`],
     ['Runtime', `Node.js ${process.version}`],

@@ -74,6 +74,8 @@ export type Service = {
   logger: FastifyBaseLogger
   /** counts the requests that fail because of the store, in place of a line for each */
   storeOutage: Pick<OutageLog, 'failed'>
+  /** Throws unless rows can be read and changed while the machine of the keys and clients is unavailable. On one machine, always throws. */
+  checkRows(): Promise<void>
   /** the bytes of the logo of a client; null without one */
   readClientLogo(clientId: string): Promise<Uint8Array | null>
   /** of the pages; if absent, that of Grantor */

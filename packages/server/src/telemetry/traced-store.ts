@@ -22,4 +22,4 @@ export function traceStore<Store extends object>(store: Store, tracing: Tracing,
 }
 
 /** These methods do not call the database. */
-const NOT_TRACED: readonly string[] = ['close', 'machinesAway', 'directProblems', 'coordinatorProblem', 'waitingBatches']
+const NOT_TRACED: readonly string[] = ['close', 'placement']

@@ -2,13 +2,16 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { loadPlacement } from '../../src/cli/compose/database.ts'
 import { ChainWriter } from '../../src/domain/audit/chain.ts'
 import { newEntry } from '../../src/domain/audit/entry.ts'
 import { verifyStore } from '../../src/domain/audit/verify-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
-import { coordinatorProblem, migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
+import type { OpenedStore } from '../../src/store/cluster-health.ts'
+import { inspectPlacement, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { NOW } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster
@@ -49,7 +52,7 @@ afterAll(async () => {
 /** A transaction of several messages that a worker begins at the coordinator, with or without a two-phase commit at its end. */
 const TRANSACTION_OF_A_WORKER = /assign_distributed_transaction_id|PREPARE TRANSACTION/
 
-async function openOnWorker(): Promise<Store> {
+async function openOnWorker(): Promise<OpenedStore> {
   const store = await openPostgresStore(worker)
   onTestFinished(async () => {
     leadsTo = 'coordinator'
@@ -57,6 +60,8 @@ async function openOnWorker(): Promise<Store> {
   })
   return store
 }
+
+const findCoordinatorProblem = () => inspectPlacement(worker, loadPlacement, (placement) => placement.findCoordinatorProblem())
 
 const append = (store: Store, writer = new ChainWriter(store.audit, () => NOW)) =>
   writer.append([newEntry({ at: NOW, event: 'session_started' })])
@@ -67,8 +72,8 @@ test('A node that is connected to a worker appends to the audit trail in one mes
   for (let count = 0; count < 5; count++) await append(store)
   expect(cluster.log()).toContain('append_audit_lines')
   expect(cluster.log()).not.toMatch(TRANSACTION_OF_A_WORKER)
-  expect(store.coordinatorProblem?.()).toBeNull()
-  expect(await coordinatorProblem(worker)).toBeNull()
+  expect(store.placement().coordinatorProblem).toBeNull()
+  expect(await findCoordinatorProblem()).toBeNull()
   expect(await verifyStore(store.audit, { findKey: () => undefined })).toMatchObject({ fault: null, lines: 5 })
 })
 
@@ -83,12 +88,12 @@ test.for(['nowhere', 'another machine'] as const)(
     for (let count = 0; count < 3; count++) await append(store, writer)
     expect(cluster.log(), 'what the second connection avoids').toMatch(TRANSACTION_OF_A_WORKER)
     expect((await store.audit.readHead()).seq).toBe(seq + 3)
-    expect(store.coordinatorProblem?.()).toMatch(/^127\.0\.0\.1:\d+/)
-    expect(await coordinatorProblem(worker)).toMatch(/^127\.0\.0\.1:\d+/)
+    expect(store.placement().coordinatorProblem).toMatch(/^127\.0\.0\.1:\d+/)
+    expect(await findCoordinatorProblem()).toMatch(/^127\.0\.0\.1:\d+/)
     leadsTo = 'coordinator'
     const problem = async () => {
       await append(store, writer)
-      return store.coordinatorProblem?.()
+      return store.placement().coordinatorProblem
     }
     await expect.poll(problem, { timeout: 20_000, interval: 500 }).toBeNull()
     expect(await verifyStore(store.audit, { findKey: () => undefined })).toMatchObject({ fault: null })

@@ -1,11 +1,11 @@
 /** The coordinator of the cluster is away: what needs only the rows of grants goes on, at every node that has started before. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { type App, startApp } from '../support/app.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
+import { migratePostgres } from '../support/postgres-store.ts'
 import { send } from '../support/send.ts'
 import { endEverything, outcomeOf } from '../support/signed-app.ts'
 import { requestOf, Walk } from '../support/walk.ts'

@@ -7,7 +7,7 @@ import type { Cluster } from './cluster.ts'
 export async function untilDirect({ freshTokens, grantor }: App): Promise<void> {
   const check = async () => {
     await freshTokens()
-    await grantor.store.checkRows?.()
+    await grantor.store.placement().checkRows()
     return 'connected'
   }
   await expect.poll(() => check().catch(String), { timeout: 20_000 }).toBe('connected')

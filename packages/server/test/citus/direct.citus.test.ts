@@ -4,16 +4,17 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { loadPlacement } from '../../src/cli/compose/database.ts'
 import type { NewGrant } from '../../src/domain/model/request-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
-import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
-import { CHECK } from '../../src/store/postgres/cluster/shard-statements.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
+import { CHECK } from '../../src/store/citus/shard-statements.ts'
 import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 
 let cluster: Cluster
@@ -407,7 +408,7 @@ test('What was found in a row is not confirmed after the server of its machine w
   timeout: 60_000,
 }, async () => {
   await untilDirect(1)
-  const connection = new Connection(database.address, 'given')
+  const connection = new Connection(database.address, { clock: 'given', loadPlacement })
   onTestFinished(() => connection.close())
   const confirm = connection.prepareConfirmation('grants WHERE id = :id', { table: 'grants', key: 'id' })
   const { id } = await grantOn(1)

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { loadPlacement } from '../../src/cli/compose/database.ts'
 import { ChainWriter } from '../../src/domain/audit/chain.ts'
 import { newEntry } from '../../src/domain/audit/entry.ts'
 import { endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
@@ -9,13 +10,13 @@ import { endMatching } from '../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
 import { seeded } from '../chaos/random.ts'
 import { keyOf, readerOf } from '../store/contract/ending-order.ts'
 import { livingGrant, NOW, rotationOf, someClient, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster
@@ -185,7 +186,7 @@ test('The endings cannot be read while a machine of the cluster does not respond
 })
 
 test('The settings of a connection hold on its machine, and not on the machines to which Citus forwards a statement', async () => {
-  const connection = new Connection(database.address, 'given')
+  const connection = new Connection(database.address, { clock: 'given', loadPlacement })
   onTestFinished(() => connection.close())
   expect(await connection.prepare('read', 'SHOW enable_seqscan')()).toEqual([{ enable_seqscan: 'off' }])
   const { ids } = await grantsOf()

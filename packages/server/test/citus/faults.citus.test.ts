@@ -5,15 +5,16 @@ import type { NewGrant } from '../../src/domain/model/request-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { createMachineWatch } from '../../src/ops/log/machine-watch.ts'
 import { createMetrics } from '../../src/ops/metrics/metrics.ts'
-import { Machines, READ_SHARDS, type Shard } from '../../src/store/postgres/cluster/machines.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { Machines, READ_SHARDS, type Shard } from '../../src/store/citus/machines.ts'
+import type { OpenedStore } from '../../src/store/cluster-health.ts'
 import { livingGrant, NOW, rotationOf } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster
 let database: PostgresDatabase
-let store: Store
+let store: OpenedStore
 beforeAll(async () => {
   cluster = await startCluster()
   database = await cluster.newDatabase()
@@ -124,18 +125,18 @@ test.for<[string, Change, Change]>([
     const [lost, after, afterUndisturbed] = await during(MEASURED_MS, ...loads)
     await expect(store.checkWritable()).resolves.toBeUndefined()
     const name = `127.0.0.1:${cluster.workers[0]?.port}`
-    expect(store.machinesAway?.()).toEqual([name])
+    expect(store.placement().machinesAway).toEqual([name])
     const lines: unknown[] = []
     const logger = { warn: (...line: unknown[]) => void lines.push(line), info: (...line: unknown[]) => void lines.push(line) }
     const metrics = createMetrics()
-    const watch = createMachineWatch({ store, logger: logger as never, metrics })
+    const watch = createMachineWatch({ machines: store.placement, logger: logger as never, metrics })
     await watch()
     await watch()
     expect(lines).toEqual([[{ machine: name }, 'a machine of the database does not answer']])
     expect(await metrics.render()).toContain(`grantor_database_machines_away{machine="${name}"} 1`)
     await repairOnce()
     await expect.poll(async () => (await during(500, [store, there]))[0]?.answered).toBeGreaterThan(0)
-    await expect.poll(() => store.machinesAway?.()).toEqual([])
+    await expect.poll(() => store.placement().machinesAway).toEqual([])
     await watch()
     expect(lines.slice(1)).toEqual([[{ machine: name }, 'a machine of the database answers again']])
     expect(await metrics.render()).not.toContain('grantor_database_machines_away{')

@@ -3,14 +3,14 @@
  * it is not set, and longer if the growth needs more time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
 import { prove } from '../chaos/prove.ts'
 import type { Fault, Scene } from '../chaos/run.ts'
 import { run } from '../cli/run.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { TEST_SECRET } from '../support/start.ts'
 import { type Cluster, startCluster, startMachine, using } from './cluster.ts'
 

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createMachineWatch } from '../../src/ops/log/machine-watch.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { runDoctor } from '../cli/doctor/installation.ts'
 import { livingGrant, NOW } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster
@@ -47,7 +47,7 @@ test('The log and grantor doctor name a machine that a node does not reach direc
   onTestFinished(() => store.close())
   const lines: unknown[][] = []
   const note = (...line: unknown[]) => void lines.push(line)
-  const watch = createMachineWatch({ store, logger: { warn: note, info: note } as never, metrics: undefined })
+  const watch = createMachineWatch({ machines: store.placement, logger: { warn: note, info: note } as never, metrics: undefined })
   /** Uses rows of both workers, and then watches. */
   const logged = async () => {
     for (let count = 0; count < 16; count++) await livingGrant(store)

@@ -1,14 +1,15 @@
 /** Migration of databases on Citus, with and without distributed tables. */
 import { expect, onTestFinished } from 'vitest'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
-import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/cluster/distribution.ts'
-import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
+import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/citus/distribution.ts'
+import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
 import { run } from '../cli/run.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { connect } from '../support/sql.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 

@@ -1,11 +1,11 @@
 /** The settings of every machine of a cluster: one that acknowledges before it has stored loses acknowledged changes in a crash. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { runDoctor } from '../cli/doctor/installation.ts'
 import { run } from '../cli/run.ts'
 import { NOW, someWallet } from '../store/contract/subject.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 
 let cluster: Cluster

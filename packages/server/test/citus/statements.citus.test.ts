@@ -1,11 +1,12 @@
 /** Each statement that `grantor migrate --statements` prints runs on Citus, from the coordinator and from a worker. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { everyStatement } from '../../src/store/postgres/every-statement.ts'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { loadPlacement } from '../../src/cli/compose/database.ts'
+import { everyStatement } from '../../src/store/citus/every-statement.ts'
 import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { MORE_VALUES, VALUES } from '../store/postgres/every-statement.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres } from '../support/postgres-store.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster
@@ -25,7 +26,7 @@ test.for(['coordinator', 'worker'] as const)(
     const statements = await everyStatement()
     const failures: string[] = []
     for (const clock of ['database', 'given'] as const) {
-      const connection = new Connection(address, clock)
+      const connection = new Connection(address, { clock, loadPlacement })
       for (const { kind, sql, place } of statements)
         await connection
           .prepare(

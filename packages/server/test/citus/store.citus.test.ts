@@ -1,10 +1,10 @@
 /** The contract of the store on a Citus cluster of three workers. */
 import { afterAll, beforeAll } from 'vitest'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { postgresUnderTest } from '../store/postgres/under-test.ts'
 import { storeContract } from '../store/store-contract.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres } from '../support/postgres-store.ts'
 import { connect, type Sql } from '../support/sql.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 

@@ -5,12 +5,13 @@ import { verifyStore } from '../../src/domain/audit/verify-store.ts'
 import { WaitingBatches } from '../../src/domain/audit/waiting-batches.ts'
 import type { WaitingBatchStore } from '../../src/domain/model/audit-store.ts'
 import type { Store } from '../../src/domain/model/store.ts'
-import { BESIDE, DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { BESIDE, DISTRIBUTED } from '../../src/store/citus/distribution.ts'
+import type { OpenedStore } from '../../src/store/cluster-health.ts'
 import { run } from '../cli/run.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { type App, startApp } from '../support/app.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { endEverything, signedClient } from '../support/signed-app.ts'
 import { TEST_SECRET } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
@@ -32,7 +33,7 @@ afterAll(async () => {
   await cluster.close()
 })
 
-const waitingOf = (store: Store) => store.waitingBatches() as WaitingBatchStore
+const waitingOf = (store: OpenedStore) => store.placement().waitingBatches as WaitingBatchStore
 
 /** The ids of the audit lines that the log names, since an earlier number of events. */
 const loggedIds = (since: number, { grantor } = app) => grantor.events.slice(since).flatMap(({ audit_id: id }) => id ?? [])
@@ -129,7 +130,7 @@ test('A node that started before the database was distributed has a place for li
   const grown = await startApp({ postgres: addressOf(plain.url) })
   onTestFinished(() => grown.close())
   const { grantor } = grown
-  expect(grantor.store.waitingBatches()).toBeNull()
+  expect(grantor.store.placement().waitingBatches).toBeNull()
   await cluster.join(plain.name)
   // `grantor migrate` would need some seconds for each table (`growth.test.ts`).
   for (const [table, column] of Object.entries(DISTRIBUTED)) {

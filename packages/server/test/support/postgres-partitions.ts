@@ -1,5 +1,5 @@
 /** Partitions the tables of a database by hash, as on several machines, with the same columns, keys and indexes. */
-import { DISTRIBUTED } from '../../src/store/postgres/cluster/distribution.ts'
+import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
 import type { PostgresDatabase } from './postgres.ts'
 
 export const PARTS = 8

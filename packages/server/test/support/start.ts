@@ -22,7 +22,6 @@ import type { Bounds } from '../../src/domain/maintenance/bounds.ts'
 import { type AuditEvent, auditEvents } from '../../src/domain/model/audit-events.ts'
 import type { Deps, Lifetimes, ServiceSettings } from '../../src/domain/model/deps.ts'
 import type { Client } from '../../src/domain/model/records.ts'
-import type { Store } from '../../src/domain/model/store.ts'
 import type { Limited } from '../../src/http/service.ts'
 import { createLoginServer, type DevelopmentWallet, type WalletConnectOptions } from '../../src/login-server/server.ts'
 import { createRateLimit } from '../../src/ops/http/rate-limit.ts'
@@ -31,11 +30,13 @@ import { createLogger, type Logger } from '../../src/ops/log/logger.ts'
 import type { Metrics } from '../../src/ops/metrics/metrics.ts'
 import type { Tracing } from '../../src/ops/metrics/tracing.ts'
 import { defineLook, type LookValues } from '../../src/pages/look.ts'
-import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
+import type { OpenedStore } from '../../src/store/cluster-health.ts'
+import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { traceStore } from '../../src/telemetry/traced-store.ts'
 import { freePorts } from './free-ports.ts'
 import { createPostgresDatabase } from './postgres.ts'
+import { migratePostgres, openPostgresStore } from './postgres-store.ts'
 import { allRows, type Rows } from './rows.ts'
 import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
@@ -118,7 +119,7 @@ export type Grantor = {
   workOnEndings(stopping?: AbortSignal): Promise<void>
   authServer: FastifyInstance
   loginServer: FastifyInstance
-  store: Store
+  store: OpenedStore
   deps: Deps
   clock: TestClock
   databasePath: string
@@ -152,7 +153,7 @@ export type Grantor = {
 }
 
 type OpenDatabase = {
-  store: Store
+  store: OpenedStore
   /** empty if the rows are not in a SQLite file */
   databasePath: string
   remove(): Promise<void>

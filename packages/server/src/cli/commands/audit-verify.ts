@@ -5,9 +5,9 @@ import { type ChainedLine, type ChainFault, type ChainReport, verifyChain } from
 import { verifyStore } from '../../domain/audit/verify-store.ts'
 import { readKeyRing } from '../../domain/maintenance/keep-keys.ts'
 import type { AuditHead } from '../../domain/model/audit-store.ts'
-import type { Store } from '../../domain/model/store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { type FindKey, keysOfJwkSet } from '../../keys/audit-head.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
 import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -69,9 +69,9 @@ async function verifyDatabase(
 }
 
 /** The lines wait on the other machines of a cluster, and the chain can be checked while one of these is away. */
-async function countWaiting(store: Store): Promise<number | null> {
+async function countWaiting(store: OpenedStore): Promise<number | null> {
   try {
-    return (await store.waitingBatches()?.countLines()) ?? 0
+    return (await store.placement().waitingBatches?.countLines()) ?? 0
   } catch (error) {
     if (error instanceof StoreUnavailable) return null
     throw error

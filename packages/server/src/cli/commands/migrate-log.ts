@@ -13,6 +13,7 @@ import {
 } from '../../domain/maintenance/end-again.ts'
 import type { Restoration } from '../../domain/model/operator-store.ts'
 import type { Store } from '../../domain/model/store.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { type CommandEnvironment, CommandError, EXIT } from '../terminal/command.ts'
 import { formatCount, time } from '../terminal/print.ts'
@@ -48,10 +49,10 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
 type Comparing = { environment: CommandEnvironment; now: () => number; ends: boolean; confirming: Confirming }
 
 /** The exit code is 1 if the database lacks something and `ends` is false, or if acts of operators are missing and were not confirmed. */
-export async function compareRestored(store: Store, log: Log, comparing: Comparing): Promise<number> {
+export async function compareRestored(store: OpenedStore, log: Log, comparing: Comparing): Promise<number> {
   await refuseLateLog(store, log)
   const { environment, now, ends, confirming } = comparing
-  const parts = { store, now }
+  const parts = { store, waiting: store.placement().waitingBatches, now }
   const found = await compareWithLog(parts, log, { ends: false })
   const isComplete = !lacks(found)
   // The service stays unready from before the first change until an operator has repeated what is missing.

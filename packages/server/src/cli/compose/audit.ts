@@ -25,6 +25,7 @@ import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import { currentNetwork, currentRequestId, noteClient } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 import { shortenAddress } from '../../wallet/address.ts'
 import { hasOwnLine } from './line-limits.ts'
 import { type ReceiverParts, receiverCheck, webhookCalls, webhookTests } from './webhook-calls.ts'
@@ -43,7 +44,7 @@ const MOVING_LEASE = 5
 const REPORTED_EVERY = 60
 
 type AuditParts = {
-  store: Pick<Store, 'audit' | 'waitingBatches' | 'cleaning'>
+  store: Pick<OpenedStore, 'audit' | 'placement' | 'cleaning'>
   now: () => number
   /** one line of the log */
   log: (event: LoggedEvent<AuditEventName>) => void
@@ -127,7 +128,7 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
   const reportMoved = reportingMoved(now, log)
   let batches: WaitingBatches | null = null
   function findBatches(): WaitingBatches | null {
-    const waiting = store.waitingBatches()
+    const waiting = store.placement().waitingBatches
     if (waiting) batches ??= new WaitingBatches(waiting)
     return batches
   }
@@ -136,7 +137,7 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
   let lookedAt = Number.NEGATIVE_INFINITY
   let failedAt = Number.NEGATIVE_INFINITY
   async function moveWaiting(stopping?: AbortSignal): Promise<void> {
-    const waiting = store.waitingBatches()
+    const waiting = store.placement().waitingBatches
     if (!waiting) return
     reportMoved(0)
     const lines = batches?.lines ?? 0

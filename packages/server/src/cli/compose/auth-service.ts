@@ -39,6 +39,7 @@ import type { RefusedSignIn } from '../../ops/metrics/refused-sign-ins.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
 import { createDeliveries } from '../../ops/process/deliveries.ts'
 import type { Look } from '../../pages/look.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 import { parseAddress } from '../../wallet/address.ts'
 import { version } from '../terminal/version.ts'
 import { composeAccountNames, type Names } from './account-names.ts'
@@ -73,7 +74,7 @@ export type AuthServiceSettings = {
 }
 
 export type AuthServiceRuntime = {
-  store: Store
+  store: OpenedStore
   /** epoch seconds */
   now: () => number
   /** the same with a fraction; `now` if absent */
@@ -216,23 +217,16 @@ async function composeServers(
   const { loginSecrets, trustedProxies, adminUrl, inForce } = settings
   const { store, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
   const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
-  const parts = { deps, loginSecrets, logger, storeOutage, look, tracing, trustedProxies, tls }
-  if (adminUrl === null || live === null)
-    return { server: createAuthServer({ ...parts, endings, readClientLogo, limits, metrics, isStopping }), admin: null }
+  const parts = { deps, endings, loginSecrets, logger, storeOutage, look, tracing, trustedProxies, tls }
+  const checkRows = () => store.placement().checkRows()
+  const ofService = { ...parts, readClientLogo, checkRows, limits, isStopping }
+  if (adminUrl === null || live === null) return { server: createAuthServer({ ...ofService, metrics }), admin: null }
   return {
-    server: createAuthServer({
-      ...parts,
-      endings,
-      readClientLogo,
-      limits,
-      metrics: live.observe(metrics),
-      isStopping,
-      refusedSignIns: countWallets(live),
-    }),
+    server: createAuthServer({ ...ofService, metrics: live.observe(metrics), refusedSignIns: countWallets(live) }),
     admin: await composeAdmin({
       ...parts,
-      endings,
       store,
+      machinesAway: () => store.placement().machinesAway,
       keyKeeping,
       adminUrl,
       metrics,

@@ -8,16 +8,16 @@ import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
 import type { Lifetimes } from '../../domain/model/deps.ts'
 import type { SweptKind } from '../../domain/model/operator-store.ts'
-import type { Store } from '../../domain/model/store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { messagesOf, type OutageLog } from '../../ops/http/outage-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import { createMachineWatch } from '../../ops/log/machine-watch.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import { type Background, repeatEvery } from '../../ops/process/background.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 
 type BackgroundParts = {
-  store: Store
+  store: OpenedStore
   lifetimes: Lifetimes
   now: () => number
   upkeep: Upkeep
@@ -84,7 +84,7 @@ export function startBackground({
     repeat(60, 'keeping the audit trail', keepTrail),
     repeat(1, 'moving waiting audit lines', moveWaiting),
     repeat(60, 'counting activity', () => activity.store()),
-    repeat(1, 'noticing machines', createMachineWatch({ store, logger, metrics })),
+    repeat(1, 'noticing machines', createMachineWatch({ machines: store.placement, logger, metrics })),
   ]
 }
 
@@ -126,13 +126,10 @@ const WAITING_EVERY = 600
  * While audit lines wait outside of the chain, the rows of the writers stay: without its row, a batch that the chain has already would be stored a
  * second time.
  */
-function keepingWriters(
-  { waitingBatches }: Pick<Store, 'waitingBatches'>,
-  now: () => number,
-): (kind: SweptKind) => Promise<boolean> {
+function keepingWriters({ placement }: Pick<OpenedStore, 'placement'>, now: () => number): (kind: SweptKind) => Promise<boolean> {
   let [lines, lookedAt] = [0, Number.NEGATIVE_INFINITY]
   return async (kind) => {
-    const waiting = kind === 'audit_writers' ? waitingBatches() : null
+    const waiting = kind === 'audit_writers' ? placement().waitingBatches : null
     if (!waiting) return false
     if (Math.abs(now() - lookedAt) >= WAITING_EVERY) [lines, lookedAt] = [await waiting.countLines(), now()]
     return lines > 0

@@ -4,7 +4,6 @@
  */
 import type { Settings } from '../../config/settings.ts'
 import { auditEvents } from '../../domain/model/audit-events.ts'
-import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/service.ts'
 import type { DevelopmentWallet } from '../../login-server/server.ts'
 import { messagesOf } from '../../ops/http/outage-log.ts'
@@ -14,6 +13,7 @@ import type { Logger } from '../../ops/log/logger.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
 import { createDrain } from '../../ops/process/drain.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 import { CommandError } from '../terminal/command.ts'
 import { connectNames } from './account-names.ts'
 import type { composeOnStore } from './auth-service.ts'
@@ -57,7 +57,7 @@ export async function composeAuthService(settings: Settings<'serve' | 'start'>, 
 }
 
 type OnStore = AuthServiceOptions & {
-  store: Store
+  store: OpenedStore
   limits: RateLimit<Limited>
   tracing: Tracing | undefined
   composeOnStore: typeof composeOnStore
@@ -111,7 +111,11 @@ async function composeWith(
   return { server, adminServer: admin?.server, store, noticeChanges: upkeep.noticeChanges, close, drain }
 }
 
-async function loadTracedStore(store: Store, { databaseUrl }: Settings<'serve' | 'start'>, tracing: Tracing): Promise<Store> {
+async function loadTracedStore(
+  store: OpenedStore,
+  { databaseUrl }: Settings<'serve' | 'start'>,
+  tracing: Tracing,
+): Promise<OpenedStore> {
   const { traceStore } = await import('../../telemetry/traced-store.ts')
   return traceStore(store, tracing, databaseUrl.kind === 'sqlite' ? 'sqlite' : 'postgresql')
 }

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs'
 import type { Settings } from '../../config/settings.ts'
 import type { SchemaStep, TakenStep } from '../../domain/model/schema-steps.ts'
-import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 import { CommandError } from '../terminal/command.ts'
 import { version } from '../terminal/version.ts'
 
@@ -14,13 +14,15 @@ export type DatabaseStatus = { applied: TakenStep[]; pending: SchemaStep[] }
 // An engine is imported only if it is used.
 const sqlite = () => import('../../store/sqlite/index.ts')
 const postgres = () => import('../../store/postgres/index.ts')
+/** The store on PostgreSQL calls it when a connection finds the extension Citus. */
+export const loadPlacement = async () => (await import('../../store/citus/index.ts')).citus
 
 /**
  * Opens the database without changing it. A database with its own clock reports it to `storeClock`. `failureOf` handles
  * the errors.
  */
-export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): Promise<Store> {
-  if (url.kind === 'postgres') return (await postgres()).openPostgresStore(withVersion(url), { storeClock })
+export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): Promise<OpenedStore> {
+  if (url.kind === 'postgres') return (await postgres()).openPostgresStore(withVersion(url), { storeClock, loadPlacement })
   // Opening would create the file, and a mistyped path would then look like an empty database.
   if (!fileExists(url.path)) throw new CommandError(`there is no database at ${url.path}; grantor migrate creates one`)
   return (await sqlite()).openSqliteStore(url.path, storeClock && { now: storeClock.now })
@@ -32,7 +34,7 @@ export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): P
  */
 export async function migrateDatabase(url: DatabaseUrl, at: number, report?: (line: string) => void): Promise<Step[]> {
   return url.kind === 'postgres'
-    ? (await postgres()).migratePostgres(withVersion(url), at, report)
+    ? (await postgres()).migratePostgres(withVersion(url), at, { report, loadPlacement })
     : (await sqlite()).migrateSqlite(url.path, at)
 }
 
@@ -44,7 +46,7 @@ export async function databaseStatus(url: DatabaseUrl): Promise<DatabaseStatus |
 
 /** The number of tables that `grantor migrate` would distribute on Citus. */
 export async function tablesToDistribute(url: DatabaseUrl): Promise<number> {
-  return url.kind === 'postgres' ? (await postgres()).tablesToDistribute(withVersion(url)) : 0
+  return url.kind === 'postgres' ? (await postgres()).tablesToDistribute(withVersion(url), loadPlacement) : 0
 }
 
 /**
@@ -65,17 +67,17 @@ function withVersion(url: PostgresUrl): PostgresUrl {
 
 /** What each PostgreSQL server of the settings reports about itself, also if the store would refuse it. */
 export async function inspectServers(url: PostgresUrl) {
-  return (await postgres()).inspectPostgres(url)
+  return (await postgres()).inspectPostgres(url, loadPlacement)
 }
 
 /** Why a node cannot use the coordinator of its Citus cluster directly; null if it can, and without Citus. */
 export async function findCoordinatorProblem(url: PostgresUrl) {
-  return (await postgres()).coordinatorProblem(url)
+  return (await postgres()).inspectPlacement(url, loadPlacement, (placement) => placement.findCoordinatorProblem())
 }
 
 /** The machines of a Citus cluster that are not reached directly from here, each with the reason; none without Citus. */
 export async function findDirectProblems(url: PostgresUrl) {
-  return (await postgres()).directProblems(url)
+  return (await postgres()).inspectPlacement(url, loadPlacement, (placement) => placement.findDirectProblems())
 }
 
 /** The tables that the role of the settings may not read or change. */
@@ -85,12 +87,16 @@ export async function findTablesWithoutRights(url: PostgresUrl) {
 
 /** The number of audit lines that wait for the coordinator of a Citus cluster; 0 without Citus. */
 export async function countWaitingAuditLines(url: PostgresUrl) {
-  return (await postgres()).countWaitingAuditLines(url)
+  return (await postgres()).inspectPlacement(
+    url,
+    loadPlacement,
+    async ({ waitingBatches }) => (await waitingBatches?.countLines()) ?? 0,
+  )
 }
 
 /** The statements that reach PostgreSQL, as a page in Markdown and as a list. Opens no database. */
 export async function readStatements() {
-  const { listStatements, statementsPage } = await import('../../store/postgres/statements-page.ts')
+  const { listStatements, statementsPage } = await import('../../store/citus/statements-page.ts')
   return { page: await statementsPage(), list: await listStatements() }
 }
 

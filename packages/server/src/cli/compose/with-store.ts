@@ -4,6 +4,7 @@ import { type KeyKeeping, WrongKeyEncryptionKey } from '../../domain/maintenance
 import type { Store } from '../../domain/model/store.ts'
 import { createStoreClock, type StoreClock } from '../../domain/model/store-clock.ts'
 import { SchemaMismatch, StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { OpenedStore } from '../../store/cluster-health.ts'
 import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
 import { openDatabase } from './database.ts'
 import { keySettings } from './service-settings.ts'
@@ -14,7 +15,7 @@ type DatabaseSettings = Pick<Settings<'migrate'>, 'databaseUrl'>
 export async function openStore(
   { databaseUrl }: DatabaseSettings,
   own: () => number,
-): Promise<{ store: Store; now: () => number; clock: () => number }> {
+): Promise<{ store: OpenedStore; now: () => number; clock: () => number }> {
   const clock: StoreClock = createStoreClock(own, () => performance.now() / 1000)
   try {
     const store = await openDatabase(databaseUrl, clock)
@@ -35,7 +36,7 @@ function withFraction(seconds: number): number {
 export async function withStore<Result>(
   settings: DatabaseSettings,
   environment: Pick<CommandEnvironment, 'now'>,
-  use: (store: Store, now: () => number) => Promise<Result>,
+  use: (store: OpenedStore, now: () => number) => Promise<Result>,
 ): Promise<Result> {
   const { store, now } = await openStore(settings, () => environment.now())
   try {

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
-import type { WaitingBatch } from '../model/audit-store.ts'
+import type { WaitingBatch, WaitingBatchStore } from '../model/audit-store.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
 import { PAGE, pagesOf, selected } from '../model/pages.ts'
 import type { Grant, Receipt, Session } from '../model/records.ts'
@@ -44,10 +44,9 @@ export type Comparison = {
 }
 
 export type ComparisonParts = {
-  store: Pick<
-    Store,
-    'grants' | 'sessions' | 'receipts' | 'wallets' | 'spent' | 'audit' | 'waitingBatches' | 'restorations' | 'startReading'
-  >
+  store: Pick<Store, 'grants' | 'sessions' | 'receipts' | 'wallets' | 'spent' | 'audit' | 'restorations' | 'startReading'>
+  /** the audit lines that wait outside of the chain; null if the database is one machine */
+  waiting: Pick<WaitingBatchStore, 'read'> | null
   now: () => number
 }
 
@@ -82,7 +81,7 @@ export async function readLog(texts: AsyncIterable<string>, parseTime: ParseTime
 export async function compareWithLog(parts: ComparisonParts, log: Log, { ends }: { ends: boolean }): Promise<Comparison> {
   const { store } = parts
   const confirm = await store.startReading()
-  const stored = await findLines(store, log)
+  const stored = await findLines(parts, log)
   const comparing = new Comparing({ ...parts, ends })
   const acts: string[] = []
   for (const line of log.effects) {
@@ -103,7 +102,7 @@ type InTrail = { at: number; wallet: Address | null; clientId: string | null }
 
 /** The lines of the log that are in the audit trail, or wait outside of the chain; null for a line without an effect. */
 async function findLines(
-  { audit, waitingBatches }: ComparisonParts['store'],
+  { store: { audit }, waiting }: ComparisonParts,
   { ids, from, effects }: Log,
 ): Promise<Map<string, InTrail | null>> {
   const found = new Map<string, InTrail | null>()
@@ -118,9 +117,8 @@ async function findLines(
     audit.searchLines({ since }, { limit, before: after }),
   )
   for await (const page of trail) for (const line of page) note(line.line, line)
-  const batches = waitingBatches()
-  const waiting = pagesOf<WaitingBatch>(async ({ limit, after = FIRST_BATCH }) => (await batches?.read({ after, limit })) ?? [])
-  for await (const page of waiting)
+  const batches = pagesOf<WaitingBatch>(async ({ limit, after = FIRST_BATCH }) => (await waiting?.read({ after, limit })) ?? [])
+  for await (const page of batches)
     for (const { at, lines } of page)
       for (const [line] of lines.matchAll(ID_WITHIN)) note(line.replaceAll('\\', ''), { at, wallet: null, clientId: null })
   return found

@@ -5,7 +5,7 @@
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ActivityStore } from './activity-store.ts'
-import type { AuditStore, WaitingBatchStore } from './audit-store.ts'
+import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
 import type { DraftStore } from './draft-store.ts'
 import type { AllSessionsPage, GrantFilter, GrantOwner } from './pages.ts'
@@ -152,17 +152,9 @@ export interface OperatorStore {
   readonly lists: ListStore
   readonly restorations: RestorationStore
   readonly audit: AuditStore
-  /** null on one machine. A database can become a cluster while the process runs. */
-  waitingBatches(): WaitingBatchStore | null
   readonly webhooks: WebhookStore
   readonly drafts: DraftStore
   readonly activity: ActivityStore
   /** What changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
-  /** For a store on several machines: the host and port of each machine that does not respond now. */
-  machinesAway?(): string[]
-  /** For a store on several machines: the host and port of each machine that this node does not reach directly, and the reason. */
-  directProblems?(): ReadonlyMap<string, string>
-  /** For a store on several machines: why appends to the audit trail do not go to the coordinator directly, with its address; otherwise null. */
-  coordinatorProblem?(): string | null
 }

@@ -263,8 +263,4 @@ export interface RequestStore {
   checkWritable(): Promise<void>
   /** Throws if a sign-in could not be stored now. */
   checkSignIn(): Promise<void>
-  /**
-   * For a store on several machines: throws unless grants, sessions and used proofs can be read and changed, whether or not `checkWritable` throws.
-   */
-  checkRows?(): Promise<void>
 }

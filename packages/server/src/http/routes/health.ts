@@ -14,7 +14,7 @@ const WORKS_WITHOUT_COORDINATOR = ['sign_ins', 'tokens', 'endings']
 /** Seconds for which the readiness result is cached, so that probes cannot keep the disk busy. */
 const KEPT_FOR = 1
 
-export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Service): void {
+export function healthRoutes(server: FastifyInstance, { deps, isStopping, checkRows }: Service): void {
   let checked = { at: Number.NEGATIVE_INFINITY, problem: Promise.resolve<string | null>(null) }
 
   async function problem(): Promise<string | null> {
@@ -38,8 +38,8 @@ export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Serv
 
   async function canServeRows(): Promise<boolean> {
     try {
-      await deps.store.checkRows?.()
-      return deps.store.checkRows !== undefined
+      await checkRows()
+      return true
     } catch {
       return false
     }

@@ -7,25 +7,28 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Logger } from './logger.ts'
 
 type Watched = {
-  store: { machinesAway?(): string[]; directProblems?(): ReadonlyMap<string, string>; coordinatorProblem?(): string | null }
+  machines: () => {
+    machinesAway: readonly string[]
+    directProblems: ReadonlyMap<string, string>
+    coordinatorProblem: string | null
+  }
   logger: Pick<Logger, 'warn' | 'info'>
   metrics: Pick<Metrics, 'setMachinesAway'> | undefined
 }
 
 /** Returns a task that compares the machines that are away with those at its last run. */
-export function createMachineWatch({ store, logger, metrics }: Watched): () => Promise<void> {
+export function createMachineWatch({ machines, logger, metrics }: Watched): () => Promise<void> {
   let before: readonly string[] = []
   let problemBefore: string | null = null
   const reportIndirect = reportingIndirect(logger)
   return () => {
-    const away = store.machinesAway?.() ?? []
+    const { machinesAway: away, directProblems, coordinatorProblem: problem } = machines()
     for (const machine of away)
       if (!before.includes(machine)) logger.warn({ machine }, 'a machine of the database does not answer')
     for (const machine of before) if (!away.includes(machine)) logger.info({ machine }, 'a machine of the database answers again')
     if (away.length + before.length > 0) metrics?.setMachinesAway(away)
     before = away
-    reportIndirect(store.directProblems?.() ?? new Map(), away)
-    const problem = store.coordinatorProblem?.() ?? null
+    reportIndirect(directProblems, away)
     if (problem !== null && problemBefore === null)
       logger.warn({ problem }, 'the coordinator of the database is not used directly, so a lost connection can hold up sign-ins')
     if (problem === null && problemBefore !== null) logger.info('the coordinator of the database is used directly again')

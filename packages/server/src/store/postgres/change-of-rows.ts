@@ -1,8 +1,8 @@
 /** A change of several rows of one table. */
 
 import { PATIENCE_MS } from './connection/server-group.ts'
-import type { Ask, Connection } from './statements/connection.ts'
-import type { ColumnType, ForMany, Named } from './statements/statement.ts'
+import type { Connection } from './statements/connection.ts'
+import type { Ask, ColumnType, ForMany, Named } from './statements/statement.ts'
 
 /** The number of rows that are changed at a time if a change concerns several rows on several machines. */
 const ROWS_AT_ONCE = 8
@@ -60,7 +60,7 @@ export function prepareForEach<Row>(connection: Connection, change: ForMany): (r
   const askAlone = connection.prepare<Row>(change.kind, change.one, change.place)
   const askForMany = connection.prepareForMany<Row & { skipped: number | null }>(change)
   return async (rows) => {
-    if (connection.isDistributed) return askForEach(rows, askAlone, ROWS_AT_ONCE)
+    if (!connection.placement.mayCombine('rows')) return askForEach(rows, askAlone, ROWS_AT_ONCE)
     const deadline = performance.now() + PATIENCE_MS
     const changed: Row[] = []
     for (let left = rows; left.length > 0; ) {

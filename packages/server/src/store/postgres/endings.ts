@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { readRevokedToken } from '../revoked-token.ts'
-import type { Reply } from './cluster/cluster.ts'
-import { BEGUN_BEFORE, beginOfScan, type History, knownAfter, type Look, withLook } from './ending-history.ts'
+import { beginOfScan, type History, knownAfter, type Look, withLook } from './ending-history.ts'
+import type { Reply } from './placement.ts'
 import type { Connection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
 
@@ -25,8 +25,6 @@ export const LOOK_AS_JSON = `SELECT row_to_json(look) FROM (${LOOK}) AS look`
 
 type LookRow = { snapshot: string; ahead: number; clock: number; started: string; in_recovery: boolean }
 
-/** How far back endings are committed on Citus: a statement can wait in a connection between two machines, with an earlier time. */
-const BEGUN_BEFORE_ON_CITUS = 3 * BEGUN_BEFORE
 /** An ending may be later than the clock that was read, by the seconds by which the clock was set back since. */
 const LATER_BY_AT_MOST = 60
 
@@ -59,8 +57,8 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
   async function look(given: number): Promise<Looks> {
     const [here] = await lookHere({ at: given })
     if (!here) throw new StoreUnavailable('PostgreSQL did not report its transactions')
-    const { cluster } = connection
-    const machines = cluster ? (await cluster.askEveryMachine(LOOK_AS_JSON)).map(lookOf) : [{ name: '', row: here }]
+    const replies = await connection.placement.askEveryMachine(LOOK_AS_JSON)
+    const machines = replies.length > 0 ? replies.map(lookOf) : [{ name: '', row: here }]
     if (machines.some(({ row }) => row.in_recovery)) throw new StoreUnavailable('a standby does not have the order of commits')
     // The time of an ending is that of the machine that a node is connected to. So it is at least that of the slowest clock.
     const clocks = machines.map(({ row }) => here.at + row.clock - here.clock)
@@ -70,7 +68,7 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
       instance: hashOf(machines.map(({ name, row }) => `${name} ${row.started}`)),
       earliest: at,
       latest: Math.max(here.at, ...clocks),
-      begunBefore: cluster ? BEGUN_BEFORE_ON_CITUS : BEGUN_BEFORE,
+      begunBefore: connection.placement.begunBefore,
       machines: machines.map(({ name, row }) => [name, transactionsOf(row, at)]),
     }
   }

@@ -40,10 +40,6 @@ const ESTIMATE = `
          EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus
   FROM pg_class WHERE relkind <> 'p' AND (oid = to_regclass(:table)
     OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass(:table)))`
-const ESTIMATE_ON_CITUS = `
-  SELECT coalesce(sum(result::bigint), 0)::bigint AS number
-  FROM run_command_on_shards(:table::regclass, 'SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = ''%s''::regclass')
-  WHERE success`
 
 const listUnended = (place: string) => `
   SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_UNENDED} AND ${place}
@@ -88,13 +84,10 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
     },
     async countGrants(atMost) {
       const countAll = connection.prepare<{ number: number }>('read', COUNT_ALL, GRANTS)
-      const estimateHere = connection.prepare<{ number: number; citus: boolean }>('read', ESTIMATE)
-      const estimateOnCitus = connection.prepare<{ number: number }>('read', ESTIMATE_ON_CITUS)
+      const estimateHere = connection.prepare<{ number: number }>('read', ESTIMATE)
       const number = (await countAll({ mostRows: atMost + 1 }))[0]?.number ?? 0
       if (number <= atMost) return { number, kind: 'exact' }
-      const [here] = await estimateHere(GRANTS)
-      const [found] = here?.citus ? await estimateOnCitus(GRANTS) : [here]
-      const estimate = found?.number ?? 0
+      const estimate = (await connection.placement.estimateRows(GRANTS.table)) ?? (await estimateHere(GRANTS))[0]?.number ?? 0
       // The estimate of a table that was never analysed is 0.
       return estimate > atMost ? { number: estimate, kind: 'estimate' } : { number: atMost, kind: 'at_least' }
     },

@@ -1,18 +1,18 @@
 /** The store on PostgreSQL: one database, any number of machines. */
 import { changesAfter } from '../../domain/model/changes.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
-import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
-import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { OpenedStore } from '../cluster-health.ts'
 import { createRecordStores } from '../record-stores.ts'
-import type { PostgresAddress, Purpose } from './address.ts'
+import type { PostgresAddress } from './address.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { toStoreError } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
-import { appliedMigrations, countTablesToDistribute, MIGRATIONS, type Migrating, type Migration, migrate } from './migrations.ts'
+import { appliedMigrations, MIGRATIONS, type Migrating, type Migration, migrate } from './migrations.ts'
+import type { LoadPlacement, Placement } from './placement.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
 import { createRecords } from './records.ts'
@@ -20,21 +20,13 @@ import { createRestorationStore } from './restorations.ts'
 import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore, endingClients } from './spent.ts'
-import { Connection } from './statements/connection.ts'
+import { Connection, type ConnectionOptions } from './statements/connection.ts'
 import type { Clock } from './statements/statement.ts'
-import { createWaitingBatchStore } from './waiting-batches.ts'
 import { createWalletStore } from './wallets.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './address.ts'
-export {
-  coordinatorProblem,
-  countWaitingAuditLines,
-  directProblems,
-  inspectPostgres,
-  type PostgresFacts,
-  tablesWithoutRights,
-} from './inspect.ts'
+export { inspectPlacement, inspectPostgres, type PostgresFacts, tablesWithoutRights } from './inspect.ts'
 
 /**
  * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the
@@ -42,9 +34,9 @@ export {
  */
 export async function openPostgresStore(
   address: PostgresAddress,
-  { clock = 'database', ...clocks }: { clock?: Clock } & Clocks = {},
-): Promise<Store> {
-  const connection = new Connection(address, clock)
+  { clock = 'database', loadPlacement, ...clocks }: { clock?: Clock; loadPlacement?: LoadPlacement } & Clocks = {},
+): Promise<OpenedStore> {
+  const connection = new Connection(address, { clock, loadPlacement })
   try {
     requireWorkable(MIGRATIONS, await connection.use(appliedMigrations))
     return storeOn(connection, clocks)
@@ -58,7 +50,7 @@ export async function openPostgresStore(
 type Clocks = { storeClock?: StoreClock | undefined; now?: () => number }
 
 /** The store over one connection, which `close` closes. Prepares the statements and sends none. */
-export function storeOn(connection: Connection, { storeClock, now = () => 0 }: Clocks = {}): Store {
+export function storeOn(connection: Connection, { storeClock, now = () => 0 }: Clocks = {}): OpenedStore {
   const revision = connection.prepare<{ number: number; now: number; replicated: boolean; hasShards: boolean }>(
     'read',
     READ_REVISION,
@@ -66,7 +58,6 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
   const endClient = endingClients(connection)
-  const waitingBatches = createWaitingBatchStore(connection)
   return {
     grants: createGrantStore(connection),
     wallets: createWalletStore(connection),
@@ -79,14 +70,13 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
-    waitingBatches: () => (connection.cluster ? waitingBatches : null),
+    placement: () => connection.placement,
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()
       if (!row) return 0
       storeClock?.correct(row.now, sentAt)
-      connection.noteReplication(row.replicated)
-      if (row.hasShards && !connection.cluster) await connection.noteExtension()
+      await connection.noteState({ isReplicated: row.replicated, hasShards: row.hasShards })
       return row.number
     },
     async readChanges(seen) {
@@ -98,8 +88,7 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
         await revision()
       } catch (error) {
         // A sign-in changes rows of the other machines only, and its audit lines can wait there.
-        if (!connection.cluster) throw error
-        await connection.cluster.checkRows()
+        await connection.placement.checkRows(error)
       }
     },
     checkWritable: async () => void (await probe()),
@@ -107,42 +96,43 @@ export function storeOn(connection: Connection, { storeClock, now = () => 0 }: C
       const instance = await connection.readInstance()
       return () => connection.confirm(instance)
     },
-    async checkRows() {
-      if (!connection.cluster) throw new StoreUnavailable('the database is one machine')
-      await connection.cluster.checkRows()
-    },
-    machinesAway: () => connection.cluster?.machinesAway ?? [],
-    directProblems: () => connection.cluster?.directProblems ?? new Map(),
-    coordinatorProblem: () => connection.cluster?.coordinatorProblem ?? null,
     close: () => connection.close(),
   }
 }
 
 /**
- * Brings a database to the schema of this program, and distributes the tables on Citus. Returns the steps taken. `report` receives lines for the
- * operator while rows are distributed.
+ * Brings a database to the schema of this program, and distributes the tables if the placement has several machines. Returns the steps taken.
  */
-export function migratePostgres(address: PostgresAddress, at: number, report?: (line: string) => void): Promise<Migration[]> {
-  const useAnother: Migrating['useAnother'] = (task) => useServer(address, 'migration', task)
-  return useServer(address, 'migration', (session) => migrate(session, { at, report, useAnother }))
+export function migratePostgres(
+  address: PostgresAddress,
+  at: number,
+  { report, loadPlacement }: MigrateOptions = {},
+): Promise<Migration[]> {
+  const useAnother: Migrating['useAnother'] = (task) => useServer(address, { purpose: 'migration', loadPlacement }, task)
+  return useServer(address, { purpose: 'migration', loadPlacement }, (session, placement) =>
+    migrate(session, { at, report, useAnother, placement }),
+  )
 }
+
+/** `report` receives lines for the operator while rows are distributed. */
+type MigrateOptions = { report?: ((line: string) => void) | undefined; loadPlacement?: LoadPlacement }
 
 export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
 
 export async function postgresMigrationStatus(address: PostgresAddress): Promise<MigrationStatus> {
-  const applied = await useServer(address, 'store', appliedMigrations)
+  const applied = await useServer(address, {}, appliedMigrations)
   return { applied, pending: pendingSteps(MIGRATIONS, applied) }
 }
 
-/** The number of tables that a migration would distribute; 0 without Citus. */
-export const tablesToDistribute = (address: PostgresAddress): Promise<number> =>
-  useServer(address, 'store', countTablesToDistribute)
+/** The number of tables that a migration would distribute; 0 on one machine. */
+export const tablesToDistribute = (address: PostgresAddress, loadPlacement: LoadPlacement): Promise<number> =>
+  useServer(address, { loadPlacement }, (session, placement) => placement.countUndistributed(session))
 
 const OTHERS_AT_MOST = 20
 
 /** The other names of this program in the connections to the database, each with the address of its machine. */
 export async function otherVersionsOnPostgres(address: PostgresAddress): Promise<string[]> {
-  const rows = await useServer(address, 'store', (session) =>
+  const rows = await useServer(address, {}, (session) =>
     session.query<{ other: string }>(
       `SELECT DISTINCT application_name || ' at ' || coalesce(host(client_addr), 'a local socket') AS other
        FROM pg_stat_activity
@@ -157,12 +147,12 @@ export async function otherVersionsOnPostgres(address: PostgresAddress): Promise
 /** Uses a server without the retries of a running service, so that an operator sees an error at once. */
 async function useServer<Result>(
   address: PostgresAddress,
-  purpose: Purpose,
-  use: (session: Session) => Promise<Result>,
+  options: Pick<ConnectionOptions, 'purpose' | 'loadPlacement'>,
+  use: (session: Session, placement: Placement) => Promise<Result>,
 ): Promise<Result> {
-  const connection = new Connection(address, 'database', purpose)
+  const connection = new Connection(address, { clock: 'database', ...options })
   try {
-    return await connection.use(use)
+    return await connection.use((session) => use(session, connection.placement))
   } catch (error) {
     throw toStoreError(error)
   } finally {

@@ -1,15 +1,14 @@
 /** What `grantor doctor` reads about each server of the settings, and about each machine of their Citus cluster. The store refuses some of these servers; this file describes them. */
 
+import type { ClusterHealth } from '../cluster-health.ts'
 import type { PostgresAddress } from './address.ts'
 import { clientOptions } from './address.ts'
-import type { Reply } from './cluster/cluster.ts'
 import { CheckedClient } from './connection/client.ts'
 import { toStoreError } from './connection/errors.ts'
-import { loadCluster } from './connection/load-cluster.ts'
 import { sharesConnections } from './connection/pooler.ts'
 import { MIGRATIONS } from './migrations.ts'
+import type { LoadPlacement, Reply } from './placement.ts'
 import { Connection } from './statements/connection.ts'
-import { createWaitingBatchStore } from './waiting-batches.ts'
 
 export type PostgresFacts = {
   /** 170004 is 17.4 */
@@ -51,8 +50,8 @@ const INSPECT = `
 export type Inspected = { host: string; port: number; ofCluster: boolean } & ({ facts: PostgresFacts } | { problem: string })
 
 /** Each server of the address, in its order, and after them the other machines if the database is on a Citus cluster. */
-export async function inspectPostgres(address: PostgresAddress): Promise<Inspected[]> {
-  const found = await Promise.all(address.servers.map((at) => inspectServer(address, at)))
+export async function inspectPostgres(address: PostgresAddress, loadPlacement: LoadPlacement): Promise<Inspected[]> {
+  const found = await Promise.all(address.servers.map((at) => inspectServer(address, at, loadPlacement)))
   const servers = found.map(({ server }) => server)
   const machines = found.find((each) => each.machines.length > 0)?.machines ?? []
   const isNamed = ({ host, port }: Inspected) => servers.some((server) => server.host === host && server.port === port)
@@ -63,10 +62,11 @@ export async function inspectPostgres(address: PostgresAddress): Promise<Inspect
 async function inspectServer(
   address: PostgresAddress,
   at: { host: string; port: number },
+  loadPlacement: LoadPlacement,
 ): Promise<{ server: Inspected; machines: Inspected[] }> {
   try {
     const [row = {}] = await queryUnchecked(address, at, INSPECT)
-    const machines = row.citus ? await inspectMachines(address, at) : []
+    const machines = row.citus ? await inspectMachines(address, at, loadPlacement) : []
     const isShared = await sharesConnections({ ...address, ...at, purpose: 'store' })
     return { server: { ...at, ofCluster: false, facts: { ...factsOf(row), isShared } }, machines }
   } catch (error) {
@@ -77,8 +77,12 @@ async function inspectServer(
 }
 
 /** The machines of the cluster, without the one at `at`. */
-async function inspectMachines(address: PostgresAddress, at: { host: string; port: number }): Promise<Inspected[]> {
-  const { askEveryMachine } = await loadCluster()
+async function inspectMachines(
+  address: PostgresAddress,
+  at: { host: string; port: number },
+  loadPlacement: LoadPlacement,
+): Promise<Inspected[]> {
+  const { askEveryMachine } = await loadPlacement()
   const text = askEveryMachine(`SELECT row_to_json(facts) FROM (${INSPECT}) AS facts`)
   const replies = (await queryUnchecked(address, at, text)) as Reply[]
   return replies.filter(({ is_here }) => !is_here).map(machineOf)
@@ -106,26 +110,16 @@ function factsOf(row: Record<string, unknown>): PostgresFacts {
   }
 }
 
-/** Why a node cannot use the coordinator of its Citus cluster directly, with the address; null if it can, and without Citus. */
-export async function coordinatorProblem(address: PostgresAddress): Promise<string | null> {
-  const connection = new Connection(address, 'database')
+/** Passes what is known about the machines of the database to `inspect`, as a node here would find it. */
+export async function inspectPlacement<Result>(
+  address: PostgresAddress,
+  loadPlacement: LoadPlacement,
+  inspect: (placement: ClusterHealth) => Promise<Result>,
+): Promise<Result> {
+  const connection = new Connection(address, { clock: 'database', loadPlacement })
   try {
-    // A connection shows whether the database is on Citus.
-    await connection.query('SELECT')
-    await connection.cluster?.checkCoordinator()
-    return connection.cluster?.coordinatorProblem ?? null
-  } finally {
-    await connection.close()
-  }
-}
-
-/** The machines of a Citus cluster that hold rows and that are not reached directly from here, each with the reason; none without Citus. */
-export async function directProblems(address: PostgresAddress): Promise<ReadonlyMap<string, string>> {
-  const connection = new Connection(address, 'database')
-  try {
-    await connection.query('SELECT')
-    await connection.cluster?.checkDirect()
-    return connection.cluster?.directProblems ?? new Map()
+    await connection.placement.settle()
+    return await inspect(connection.placement)
   } finally {
     await connection.close()
   }
@@ -136,7 +130,7 @@ const FULL_RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `has
 
 /** The tables that the role of the address may not read or change. */
 export async function tablesWithoutRights(address: PostgresAddress): Promise<string[]> {
-  const connection = new Connection(address, 'database')
+  const connection = new Connection(address, { clock: 'database' })
   try {
     const rows = await connection.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class
@@ -144,17 +138,6 @@ export async function tablesWithoutRights(address: PostgresAddress): Promise<str
          AND NOT (${FULL_RIGHTS}) ORDER BY relname`,
     )
     return rows.map(({ name }) => name)
-  } finally {
-    await connection.close()
-  }
-}
-
-/** The number of audit lines that wait for the coordinator of a Citus cluster; 0 without Citus. */
-export async function countWaitingAuditLines(address: PostgresAddress): Promise<number> {
-  const connection = new Connection(address, 'database')
-  try {
-    await connection.query('SELECT')
-    return connection.cluster ? await createWaitingBatchStore(connection).countLines() : 0
   } finally {
     await connection.close()
   }

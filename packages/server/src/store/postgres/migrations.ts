@@ -7,8 +7,8 @@ import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '..
 import { APPEND_AUDIT_LINES } from './append-audit-lines.ts'
 import { buildIndex, type IndexToBuild } from './build-index.ts'
 import { codeOf } from './connection/errors.ts'
-import { loadCluster } from './connection/load-cluster.ts'
 import type { Session } from './connection/server.ts'
+import type { Placement } from './placement.ts'
 
 /** `index`: built while servers change the table. A step with an index is taken alone, and has no statements. */
 export type Migration = SchemaStep & { sql: string; index?: IndexToBuild }
@@ -319,18 +319,21 @@ export type Migrating = {
   report?: ((line: string) => void) | undefined
   /** Runs a task over another connection. */
   useAnother: (task: (session: Session) => Promise<void>) => Promise<void>
+  placement: Pick<Placement, 'configureSteps' | 'distribute'>
 }
 
 /**
- * Applies the pending steps in one transaction, and returns them. A step that builds an index has a transaction of its own. On Citus, then distributes the tables that are not distributed yet. If several
+ * Applies the pending steps in one transaction, and returns them. A step that builds an index has a transaction of its own. Then the placement distributes the tables. If several
  * programs migrate at the same time, one of them applies the steps. The others wait for its lock on the table `migrations` and find nothing to do.
  */
-export async function migrate(session: Session, { at, report = () => undefined, useAnother }: Migrating): Promise<Migration[]> {
-  const cluster = (await hasCitus(session)) ? await loadCluster() : null
+export async function migrate(
+  session: Session,
+  { at, report = () => undefined, useAnother, placement }: Migrating,
+): Promise<Migration[]> {
   const taken: Migration[] = []
   for (let hasMore = true; hasMore; ) {
     const { steps, isLast } = await runLocking(session, async () => {
-      await cluster?.configureSteps(session, { lockAtMost: LOCK_AT_MOST })
+      await placement.configureSteps(session, { lockAtMost: LOCK_AT_MOST })
       const next = await takeSteps(session, { at, useAnother })
       await restoreFunction(session)
       return next
@@ -338,7 +341,7 @@ export async function migrate(session: Session, { at, report = () => undefined, 
     taken.push(...steps)
     hasMore = !isLast
   }
-  await cluster?.distribute(session, { report, useAnother, runLocking: (task) => runLocking(session, task) })
+  await placement.distribute(session, { report, useAnother, runLocking: (task) => runLocking(session, task) })
   return taken
 }
 
@@ -368,15 +371,6 @@ async function runLocking<Result>(session: Session, task: () => Promise<Result>)
       if (code === LOCKED) await new Promise((resolve) => setTimeout(resolve, LOCK_AT_MOST * (1 + Math.random())))
     }
   }
-}
-
-/** The number of tables that a migration would distribute; 0 without Citus. */
-export async function countTablesToDistribute(session: Session): Promise<number> {
-  return (await hasCitus(session)) ? (await loadCluster()).countUndistributed(session) : 0
-}
-
-async function hasCitus(session: Session): Promise<boolean> {
-  return (await session.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).length > 0
 }
 
 async function inTransaction<Result>(session: Session, steps: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,6 @@
 /** Reads one row by its key. */
-import type { Ask, Connection } from './statements/connection.ts'
-import type { Place } from './statements/statement.ts'
+import type { Connection } from './statements/connection.ts'
+import type { Ask, Place } from './statements/statement.ts'
 
 /**
  * Prepares the read of one row. Reads that arrive together are one statement, so the reads that any caller can cause, by a cookie or by the name

@@ -8,8 +8,9 @@
 import { combineCalls } from '../../domain/model/combine-calls.ts'
 import { type RecordTable, type Row, rowInSql, statementsOf } from '../record-tables.ts'
 import { withRaisedRevisionForEach } from './revision.ts'
-import type { Ask, Connection } from './statements/connection.ts'
+import type { Connection } from './statements/connection.ts'
 import { Queue } from './statements/queue.ts'
+import type { Ask } from './statements/statement.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -67,7 +68,7 @@ type WriteMany = (rows: readonly Row[]) => Promise<{ key: string }[]>
 
 function writingTogether<Item>(connection: Connection, { key }: RecordTable<Item>, alone: Write, many: WriteMany): Write {
   return combineCalls(nextTurn, async (rows) => {
-    if (rows.length === 1 || connection.cluster) return Promise.all(rows.map(alone))
+    if (rows.length === 1 || !connection.placement.mayCombine('records')) return Promise.all(rows.map(alone))
     // Of several rows with one key, the first one is written.
     const first = new Map(rows.toReversed().map((row) => [row[key], row]))
     const written = new Set<unknown>((await many([...first.values()])).map((row) => row.key))

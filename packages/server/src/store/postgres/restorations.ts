@@ -103,7 +103,7 @@ function findingLosses(connection: Connection): Pick<RestorationStore, 'findShor
     },
     async readReplayEnd() {
       const [here] = await connection.query<{ at: number | null }>(REPLAY_END)
-      const replies = (await connection.cluster?.askEveryMachine(REPLAY_END)) ?? []
+      const replies = await connection.placement.askEveryMachine(REPLAY_END)
       const times = [here?.at, ...replies.map(({ success, result }) => (success && result ? Number(result) : null))]
       const known = times.filter((at) => typeof at === 'number')
       return known.length === 0 ? null : Math.min(...known)

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
-import type { Store } from '../../domain/model/store.ts'
+import { ONE_MACHINE, type OpenedStore } from '../cluster-health.ts'
 import { createRecordStores } from '../record-stores.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
@@ -25,7 +25,7 @@ export { SchemaMismatch } from '../../domain/model/store-errors.ts'
  * Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` if the file cannot be opened. `now` is the time of
  * changes whose callers give none; without it, the machine's clock.
  */
-export function openSqliteStore(path: string, { now = () => null }: { now?: () => number | null } = {}): Store {
+export function openSqliteStore(path: string, { now = () => null }: { now?: () => number | null } = {}): OpenedStore {
   const connection = new Connection(path)
   try {
     requireWorkable(MIGRATIONS, appliedMigrations(connection))
@@ -48,7 +48,7 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
-    waitingBatches: () => null,
+    placement: () => ONE_MACHINE,
     ...revision,
     checkSignIn: async () => void (await revision.readRevision()),
     checkWritable: () => connection.write(() => void probe.run()),

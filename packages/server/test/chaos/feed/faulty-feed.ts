@@ -11,7 +11,7 @@ import { atLatestRead } from '../../support/without-rule.ts'
 import { type Acknowledged, type Expected, followFeed } from './follower.ts'
 
 export async function followFaultyFeed(databaseUrl: string, expected: Expected, ledger: readonly Acknowledged[]) {
-  const connection = new Connection(addressOf(databaseUrl), 'database')
+  const connection = new Connection(addressOf(databaseUrl), { clock: 'database' })
   const store = storeOn(connection)
   const keys = await loadRing(keepingOn(store, new TestClock()))
   const feed = new EndingFeed({

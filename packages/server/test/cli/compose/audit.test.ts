@@ -4,6 +4,7 @@ import { composeAudit } from '../../../src/cli/compose/audit.ts'
 import type { WaitingBatchStore } from '../../../src/domain/model/audit-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { ONE_MACHINE } from '../../../src/store/cluster-health.ts'
 
 const NOW = 1_800_000_000
 
@@ -15,7 +16,7 @@ test('A process searches for the waiting lines of others once a minute on a clus
   const onCluster = { read: async () => (calls.push('read'), []) } as unknown as WaitingBatchStore
   let lease: 'taken' | 'held' = 'taken'
   const cleaning = { takeLease: async () => lease } as unknown as Store['cleaning']
-  const store = { audit, cleaning, waitingBatches: () => waiting }
+  const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: waiting }) }
   const limits = { count: () => ({ allowed: true }) as const }
   const { moveWaiting } = composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
   const moveAt = async (time: number) => {
@@ -47,7 +48,7 @@ test('The log has the moved lines at once, and then once a minute at most, with 
   const log = ({ event, lines }: { event: string; [member: string]: string | undefined }) =>
     void (event === 'audit_trail_moved' && logged.push([at - NOW, lines]))
   const limits = { count: () => ({ allowed: true }) as const }
-  const store = { audit, cleaning, waitingBatches: () => onCluster }
+  const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: onCluster }) }
   const { moveWaiting } = composeAudit({ store, now: () => at, log, metrics: undefined, limits })
   for (const [time, sizes] of [
     [0, [2]],
@@ -95,7 +96,7 @@ test('A process that cannot read the waiting lines does not renew its lease, so 
       return []
     }
     const waiting = { read, store: async () => undefined, countLines: async () => 1 } as unknown as WaitingBatchStore
-    const store = { audit, cleaning, waitingBatches: () => waiting }
+    const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: waiting }) }
     return composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
   }
   const [failing, working] = [nodeOf('failing', true), nodeOf('working', false)]

@@ -36,7 +36,7 @@ test('If the log does not have the id of the app that a user ended, all grants o
   ]
   const log = await logOf({ event: 'app_ended', client_id: selfRegistered, wallet: shortenAddress(wallet) })
   expect(log.effects).toMatchObject([{ clientId: undefined }])
-  const parts = { store, now: () => NOW }
+  const parts = { store, waiting: null, now: () => NOW }
   expect(await compareWithLog(parts, log, { ends: true })).toMatchObject({ revived: { grants: 2 }, acts: [] })
   const ended = await Promise.all(grants.map(async ({ id }) => (await store.grants.readGrant(id))?.endReason))
   expect(ended).toEqual(['restored', 'restored', null])
@@ -45,7 +45,7 @@ test('If the log does not have the id of the app that a user ended, all grants o
 test('If the log does not have the client of a revoked token without a grant, an operator must act', async () => {
   const [store] = await openTwoNodes()
   const log = await logOf({ event: 'client_token_revoked', client_id: `grd.${'x'.repeat(60)}`, jti: 'j' })
-  expect((await compareWithLog({ store, now: () => NOW }, log, { ends: true })).acts).toHaveLength(1)
+  expect((await compareWithLog({ store, waiting: null, now: () => NOW }, log, { ends: true })).acts).toHaveLength(1)
 })
 
 test('If the trail has the line, only the wallet of the event is compared, and not one that is shortened alike', async () => {
@@ -55,7 +55,7 @@ test('If the trail has the line, only the wallet of the event is compared, and n
   const grant = await livingGrant(store, { wallet: victim })
   const entry = newEntry({ at: NOW, event: 'everything_ended', wallet: attacker })
   const log = await logOf({ event: 'everything_ended', wallet: shortenAddress(attacker), audit_id: entry.id })
-  const parts = { store, now: () => NOW }
+  const parts = { store, waiting: null, now: () => NOW }
   expect((await compareWithLog(parts, log, { ends: false })).revived, 'without the line').toMatchObject({ grants: 1 })
   await appendEntries(store.audit, [entry])
   expect((await compareWithLog(parts, log, { ends: true })).revived).toMatchObject({ grants: 0 })
@@ -71,7 +71,9 @@ test('If the trail has the line of an app that registered itself, only the grant
   const entry = newEntry({ at: NOW, event: 'app_ended', wallet, clientId })
   await appendEntries(store.audit, [entry])
   const log = await logOf({ event: 'app_ended', client_id: clientId, wallet: shortenAddress(wallet), audit_id: entry.id })
-  expect((await compareWithLog({ store, now: () => NOW }, log, { ends: true })).revived).toMatchObject({ grants: 1 })
+  expect((await compareWithLog({ store, waiting: null, now: () => NOW }, log, { ends: true })).revived).toMatchObject({
+    grants: 1,
+  })
 })
 
 const LINE = `{"level":"info","time":"2026-11-26T18:59:26.123Z","log":"audit","event":"grant_ended","grant_id":"${randomUUID()}"}`
@@ -104,7 +106,9 @@ test('A wallet whose ellipsis a collector changed is compared', async () => {
   const [store] = await openTwoNodes()
   const { wallet } = await livingGrant(store, { wallet: someWallet() })
   const log = await logOf({ event: 'everything_ended', wallet: shortenAddress(wallet).replace('…', '\u00e2\u20ac\u00a6') })
-  expect((await compareWithLog({ store, now: () => NOW }, log, { ends: false })).revived).toMatchObject({ grants: 1 })
+  expect((await compareWithLog({ store, waiting: null, now: () => NOW }, log, { ends: false })).revived).toMatchObject({
+    grants: 1,
+  })
 })
 
 test.each([{ event: 'everything_ended' }, { event: 'grant_ended' }])(
@@ -112,7 +116,7 @@ test.each([{ event: 'everything_ended' }, { event: 'grant_ended' }])(
   async ({ event }) => {
     const [store] = await openTwoNodes()
     const log = await logOf({ event })
-    const { acts } = await compareWithLog({ store, now: () => NOW }, log, { ends: false })
+    const { acts } = await compareWithLog({ store, waiting: null, now: () => NOW }, log, { ends: false })
     expect(acts).toEqual([expect.stringContaining(event)])
   },
 )
@@ -126,7 +130,9 @@ test('Many lines of one wallet are compared with its rows once', async () => {
     Array.from({ length: 100 }, (_, index) => line(index % 2 === 0 ? 'everything_ended' : 'session_ended')),
   )
   const reads = vi.spyOn(store.sessions, 'listSessions')
-  expect(await compareWithLog({ store, now: () => NOW }, log, { ends: true })).toMatchObject({ revived: { grants: 1 } })
+  expect(await compareWithLog({ store, waiting: null, now: () => NOW }, log, { ends: true })).toMatchObject({
+    revived: { grants: 1 },
+  })
   expect(reads).toHaveBeenCalledTimes(2)
 })
 
@@ -142,7 +148,7 @@ test('If an operator ended the grants of a wallet and only its receipt is valid,
     wallet: shortenAddress(receipt.wallet),
     audit_id: entry.id,
   })
-  expect((await compareWithLog({ store, now: () => NOW }, log, { ends: false })).acts).toHaveLength(1)
+  expect((await compareWithLog({ store, waiting: null, now: () => NOW }, log, { ends: false })).acts).toHaveLength(1)
   await store.receipts.withdrawReceipt(receipt.wallet, receipt.id, NOW)
-  expect((await compareWithLog({ store, now: () => NOW }, log, { ends: false })).acts).toEqual([])
+  expect((await compareWithLog({ store, waiting: null, now: () => NOW }, log, { ends: false })).acts).toEqual([])
 })

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { createMachineWatch } from '../../../src/ops/log/machine-watch.ts'
+import { ONE_MACHINE } from '../../../src/store/cluster-health.ts'
 
 test('The log reports once that the coordinator of a cluster is not used directly, and once that it is used again', async () => {
   const lines: unknown[][] = []
   const note = (...line: unknown[]) => void lines.push(line)
   const problem = 'db0.example.com:5432: no connection in time'
   const problems = [null, problem, problem, null, null]
-  const store = { coordinatorProblem: () => problems.shift() ?? null }
-  const watch = createMachineWatch({ store, logger: { warn: note, info: note } as never, metrics: undefined })
+  const machines = () => ({ ...ONE_MACHINE, coordinatorProblem: problems.shift() ?? null })
+  const watch = createMachineWatch({ machines, logger: { warn: note, info: note } as never, metrics: undefined })
   for (let count = 0; count < 5; count++) await watch()
   expect(lines).toEqual([
     [{ problem }, 'the coordinator of the database is not used directly, so a lost connection can hold up sign-ins'],
@@ -19,8 +20,8 @@ test('The log reports a machine that is not reached directly at two checks in a 
   const lines: unknown[][] = []
   const note = (...line: unknown[]) => void lines.push(line)
   const state = { away: [] as string[], problems: new Map<string, string>() }
-  const store = { machinesAway: () => state.away, directProblems: () => state.problems }
-  const watch = createMachineWatch({ store, logger: { warn: note, info: note } as never, metrics: undefined })
+  const machines = () => ({ ...ONE_MACHINE, machinesAway: state.away, directProblems: state.problems })
+  const watch = createMachineWatch({ machines, logger: { warn: note, info: note } as never, metrics: undefined })
   const check = async (problems: Record<string, string>, away: string[] = []) => {
     lines.length = 0
     Object.assign(state, { away, problems: new Map(Object.entries(problems)) })

@@ -7,7 +7,6 @@ const batchesThat = (run: (inputs: string[]) => Promise<string[]>, atOnce: numbe
     atOnce: () => atOnce,
     runAlone: async (input) => (await run([input]))[0],
     runTogether: run,
-    retriesMissing: () => false,
     isRolledBack: () => true,
   })
 

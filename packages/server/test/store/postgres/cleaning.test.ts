@@ -55,7 +55,7 @@ class RecordingConnection extends Connection {
 
 test('On PostgreSQL, each sweep finds expired rows by an index, without a table scan or a sort, by either clock', async () => {
   for (const clock of ['database', 'given'] as const) {
-    const connection = new RecordingConnection(database.address, clock)
+    const connection = new RecordingConnection(database.address, { clock })
     createCleaning(connection)
     const sweeps = connection.sql.filter((sql) => !sql.includes('leases'))
     expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 7 }, () => ['SELECT', 'WITH']).flat())

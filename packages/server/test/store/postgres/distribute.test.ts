@@ -1,8 +1,8 @@
 /** The steps that distribute tables, with a session that answers like Citus. `packages/server/test/citus` distributes real tables. */
 import { expect, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { distribute } from '../../../src/store/postgres/cluster/distribute.ts'
-import { DISTRIBUTED } from '../../../src/store/postgres/cluster/distribution.ts'
+import { distribute } from '../../../src/store/citus/distribute.ts'
+import { DISTRIBUTED } from '../../../src/store/citus/distribution.ts'
 import type { Session } from '../../../src/store/postgres/connection/server.ts'
 
 /** All tables have rows. Records which tables are distributed. `before` is called before each of them. */

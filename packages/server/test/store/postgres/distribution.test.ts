@@ -3,7 +3,7 @@
  * so.
  */
 import { expect, test } from 'vitest'
-import { DISTRIBUTED, ON_COORDINATOR } from '../../../src/store/postgres/cluster/distribution.ts'
+import { DISTRIBUTED, ON_COORDINATOR } from '../../../src/store/citus/distribution.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { NOW } from '../contract/subject.ts'

@@ -2,12 +2,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { everyStatement } from '../../../src/store/postgres/every-statement.ts'
-import type { Ask, Batched } from '../../../src/store/postgres/statements/connection.ts'
+import { everyStatement } from '../../../src/store/citus/every-statement.ts'
 import { Recorder } from '../../../src/store/postgres/statements/recorder.ts'
-import type { Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
+import type { Ask, Batched, Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
 
-const SOURCE = fileURLToPath(new URL('../../../src/store/postgres/', import.meta.url))
+const SOURCE = fileURLToPath(new URL('../../../src/store/', import.meta.url))
 
 /** The calls that prepare the statements of `everyStatement`, as `file:line`. */
 export async function preparingCalls(): Promise<ReadonlySet<string>> {
@@ -30,16 +29,16 @@ export async function preparingCalls(): Promise<ReadonlySet<string>> {
   return callSites
 }
 
-/** The line of the store's source that called `prepare`. */
+/** The line of the stores' source that called `prepare`. */
 function callSite(): string {
   const frames = (new Error('for its stack').stack ?? '').split('\n')
-  const found = frames.map((frame) => /src\/store\/postgres\/([\w-]+\.ts:\d+)/.exec(frame)?.[1])
+  const found = frames.map((frame) => /src\/store\/((?:postgres|citus)\/[\w-]+\.ts:\d+)/.exec(frame)?.[1])
   return found.find((each) => each !== undefined) ?? 'unknown'
 }
 
-/** Every line of the store's source, outside of `connection`, that calls a method which prepares a statement. */
+/** Every line of the stores' source, outside of `connection`, that calls a method which prepares a statement. */
 export function callSitesInSource(): string[] {
-  const lines = globSync('*.ts', { cwd: SOURCE }).flatMap((file) =>
+  const lines = globSync('{postgres,citus}/*.ts', { cwd: SOURCE }).flatMap((file) =>
     readFileSync(join(SOURCE, file), 'utf8')
       .split('\n')
       .map((line, index) => ({ line, at: `${file}:${index + 1}` })),

@@ -36,7 +36,7 @@ async function openStore(): Promise<Store> {
 
 /** Readers by the store's rule, on two nodes, and a reader by the other rule. */
 async function openReaders() {
-  const connections = [0, 1, 2].map(() => new Connection(addressOf(url), 'given'))
+  const connections = [0, 1, 2].map(() => new Connection(addressOf(url), { clock: 'given' }))
   onTestFinished(async () => void (await Promise.all(connections.map((connection) => connection.close()))))
   const [one, two, three] = connections as [Connection, Connection, Connection]
   const reads = {

@@ -80,7 +80,7 @@ test.for(SILENCES)(
 
 test('Ten slow reads on five connections for reads all succeed, close no connection, and do not make an unrelated refresh fail', async () => {
   const database = await newMigratedDatabase()
-  const connection = new Connection(database.address, 'given')
+  const connection = new Connection(database.address, { clock: 'given' })
   const store = storeOn(connection)
   onTestFinished(() => store.close())
   const slow = connection.prepare<{ pid: number }>('read', 'SELECT pg_backend_pid() AS pid, pg_sleep(0.9)')

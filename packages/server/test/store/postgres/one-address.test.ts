@@ -27,7 +27,7 @@ beforeEach(async () => {
 /** A node at the virtual address, with at most two connections for changes. */
 function openNode() {
   const url = primary.urlOf('postgres').replace(`:${primary.port}/`, `:${virtual.port}/`)
-  const connection = new Connection(addressOf(`${url}?pool_size=4`), 'given')
+  const connection = new Connection(addressOf(`${url}?pool_size=4`), { clock: 'given' })
   onTestFinished(() => connection.close())
   const wait = connection.prepare<{ instance: string }>(
     'move',

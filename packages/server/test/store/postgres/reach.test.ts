@@ -3,13 +3,13 @@
  * distribute them. A statement on a request's path uses one partition.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DISTRIBUTED } from '../../../src/store/postgres/cluster/distribution.ts'
-import { everyStatement } from '../../../src/store/postgres/every-statement.ts'
+import { DISTRIBUTED } from '../../../src/store/citus/distribution.ts'
+import { everyStatement } from '../../../src/store/citus/every-statement.ts'
+import { NAMED, nameOf, type Reach, reachOf } from '../../../src/store/citus/statements-page.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import type { RecordedStatement as Statement } from '../../../src/store/postgres/statements/recorder.ts'
 import { compile } from '../../../src/store/postgres/statements/statement.ts'
 import { written } from '../../../src/store/postgres/statements/values.ts'
-import { NAMED, nameOf, type Reach, reachOf } from '../../../src/store/postgres/statements-page.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { PARTS, partitionTables } from '../../support/postgres-partitions.ts'
 import { NOW } from '../contract/subject.ts'

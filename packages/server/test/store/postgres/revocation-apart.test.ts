@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
-import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
-import type { Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
+import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import type { Ask, Batched, Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { readerOf } from '../contract/ending-order.ts'
 import { DAY, livingGrant, NOW } from '../contract/subject.ts'
@@ -24,7 +24,7 @@ class Apart extends Connection {
 test('On several machines, a revoked token is noted before its grant changes, and a repeated revocation writes nothing', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
-  const connection = new Apart(address, 'given')
+  const connection = new Apart(address, { clock: 'given' })
   const store = storeOn(connection)
   onTestFinished(() => store.close())
   const { id: grantId, clientId, resources } = await livingGrant(store)

@@ -11,7 +11,8 @@ import { createRecords } from '../../../src/store/postgres/records.ts'
 import { createRestorationStore } from '../../../src/store/postgres/restorations.ts'
 import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
-import { type Ask, type Batched, Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import type { Ask, Batched } from '../../../src/store/postgres/statements/statement.ts'
 import {
   type Clock,
   compile,
@@ -51,7 +52,7 @@ class RecordingConnection extends Connection {
 
 /** A connection that is closed when the test has finished. */
 function record({ address }: PostgresDatabase, clock: Clock): RecordingConnection {
-  const recording = new RecordingConnection(address, clock)
+  const recording = new RecordingConnection(address, { clock })
   onTestFinished(() => recording.close())
   return recording
 }
@@ -78,7 +79,7 @@ beforeAll(async () => {
   database = await createPostgresDatabase()
   await migratePostgres(database.address, NOW)
   // One connection, so that all transactions are counted in one place.
-  connection = new RecordingConnection({ ...database.address, poolSize: 1 }, 'given')
+  connection = new RecordingConnection({ ...database.address, poolSize: 1 }, { clock: 'given' })
   stores = storesOn(connection)
   await database.sql.unsafe(`${fillOf(20_000)}; ANALYZE`)
 })

@@ -4,6 +4,8 @@
  * the statement for one row is sent, in the same iteration.
  */
 
+import type { Batched, Named, Query } from './statement.ts'
+
 /** After this many milliseconds, a running batch no longer counts towards `atOnce`. */
 const SLOW_MS = 20
 /**
@@ -12,6 +14,17 @@ const SLOW_MS = 20
  */
 const ROWS = { first: 8, least: 2, most: 64, step: 4 } as const
 const TOO_LONG_MS = 250
+
+/** What a batch contains in place of a row that another transaction has locked. */
+export const SKIPPED = Symbol('skipped')
+
+/** A statement that is sent in batches. `together`: the statement for many rows. */
+export type Batchable = Pick<Batched, 'kind' | 'place' | 'column' | 'skipsLocked'> & {
+  alone: (named: Named) => Query
+  together: (inputs: readonly BatchInput[]) => Query
+}
+/** The statement for one row of a batch. */
+export type BatchInput = { statement: Batchable; named: Named; values: readonly (string | null)[]; deadline: number }
 
 export type Item<Input, Row> = {
   input: Input
@@ -23,10 +36,11 @@ export type BatchOptions<Input, Row> = {
   /** The number of batches that run at a time. With more of them, each batch would have fewer rows. */
   atOnce: () => number
   runAlone: (input: Input) => Promise<Row | undefined>
-  /** Returns the rows in the order of the inputs, and undefined for an input that has no row. */
-  runTogether: (inputs: Input[], first: Input) => Promise<(Row | undefined)[]>
-  /** Whether the statement for one row is run for an input without a row, because the batch skips rows that are locked. */
-  retriesMissing: () => boolean
+  /**
+   * Returns the rows in the order of the inputs, and undefined for an input that has no row. `SKIPPED`: the row may be locked, and the statement for
+   * one row is run.
+   */
+  runTogether: (inputs: Input[], first: Input) => Promise<(Row | undefined | typeof SKIPPED)[]>
   /** Whether a failed batch was rolled back. The statement for one row is then run for each input. */
   isRolledBack: (error: unknown) => boolean
 }
@@ -86,15 +100,16 @@ export class Batches<Input, Row> {
   }
 
   async #runTogether(items: Item<Input, Row>[], first: Input): Promise<void> {
-    const { runTogether, retriesMissing, isRolledBack } = this.#options
+    const { runTogether, isRolledBack } = this.#options
     try {
       const rows = await runTogether(
         items.map(({ input }) => input),
         first,
       )
       for (const [index, item] of items.entries()) {
-        if (rows[index] === undefined && retriesMissing()) void this.#runAlone(item)
-        else item.resolve(rows[index])
+        const row = rows[index]
+        if (row === SKIPPED) void this.#runAlone(item)
+        else item.resolve(row)
       }
     } catch (error) {
       for (const item of items) {

@@ -5,17 +5,24 @@
 import { createHash } from 'node:crypto'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { PostgresAddress, Purpose } from '../address.ts'
-import { failureOf } from '../connection/errors.ts'
+import type { ServerState } from '../connection/client.ts'
+import { failureOf, toStoreError } from '../connection/errors.ts'
 import { Runner } from '../connection/runner.ts'
-import { Batches } from './batches.ts'
-import { SharedRuns } from './shared-runs.ts'
+import type { Server, Session } from '../connection/server.ts'
+import { ServerGroup } from '../connection/server-group.ts'
+import { onePrimary } from '../one-primary.ts'
+import { type LoadPlacement, loadNoPlacement, type Placement } from '../placement.ts'
+import { type Batchable, Batches, type BatchInput } from './batches.ts'
 import {
+  type Ask,
+  type Batched,
   type Clock,
   COMMIT,
   compile,
   compileForMany,
   type ForMany,
   type Kind,
+  keyOf,
   type Named,
   type Place,
   type Query,
@@ -23,50 +30,68 @@ import {
 } from './statement.ts'
 import { written } from './values.ts'
 
-/** The shortest time between two commits that only confirm earlier commits, whatever the rate of repeated requests is. */
-const CONFIRM_EVERY_MS = 20
-/**
- * The number of batches of one statement that run at a time. On a cluster, each machine gets only a part of the rows, so one batch of reads runs at a
- * time on each machine: reads wait for no commit. Twice as many rows in a batch cost the workers a third less for each row (decision 0018).
- */
-const AT_ONCE = { usual: 2, readsOfMachine: 1 } as const
+export type ConnectionOptions = { clock: Clock; purpose?: Purpose; loadPlacement?: LoadPlacement | undefined }
 
-/**
- * `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `instance` is the start time of a server: the statement fails on every
- * other server.
- */
-export type Ask<Row> = (named?: Named, deadline?: number, instance?: string) => Promise<Row[]>
-
-export type Batched = ForMany & {
-  /** the column that returns the key of the row */
-  column: string
-  /** whether `forMany` skips rows that another transaction has locked. `one` is then run for each skipped row, and waits for the lock */
-  skipsLocked: boolean
-}
-
-/** A statement that is sent in batches. `together`: the statement for many rows. */
-type Batchable = Pick<Batched, 'kind' | 'place' | 'column'> & {
-  alone: (named: Named) => Query
-  together: (inputs: readonly Input[]) => Query
-}
-type Input = { statement: Batchable; named: Named; values: readonly (string | null)[]; deadline: number }
-
-export class Connection extends Runner {
+export class Connection {
+  /** Where the rows are. Another placement replaces the first one when a search, or a read of the revision, finds its extension. */
+  placement: Placement
+  readonly #address: PostgresAddress
   readonly #clock: Clock
-  readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
-  /** on a cluster: the batches of reads for each machine */
-  readonly #reads = new Map<string, Batches<Input, unknown>>()
+  readonly #loadPlacement: LoadPlacement
+  readonly #group: ServerGroup
+  readonly #runner: Runner
+  readonly #onePrimary: Placement
+  /** the batches that different statements share */
+  readonly #shared = new Map<string, Batches<BatchInput, unknown>>()
+  #closing: Promise<void> | null = null
 
   /** Sends nothing. The first statement searches for a server. */
-  constructor(address: PostgresAddress, clock: Clock, purpose: Purpose = 'store') {
-    super(address, purpose)
+  constructor(address: PostgresAddress, { clock, purpose = 'store', loadPlacement = loadNoPlacement }: ConnectionOptions) {
+    this.#address = address
     this.#clock = clock
+    this.#loadPlacement = loadPlacement
+    this.#group = new ServerGroup(address, { purpose, accept: (server) => this.#accept(server) })
+    this.#runner = new Runner((attempt) => this.placement.routeOf(attempt))
+    this.#onePrimary = onePrimary({ group: this.#group, connection: this })
+    this.placement = this.#onePrimary
   }
 
-  /** Whether the rows of a table can be on several machines. true before the first search for a server. */
-  get isDistributed(): boolean {
-    // A connection that was checked before the extension existed can report its state later.
-    return this.cluster !== null || (this.server?.state?.isDistributed ?? true)
+  async findServer(): Promise<Server> {
+    return this.#group.find().catch((error: unknown) => {
+      throw toStoreError(error)
+    })
+  }
+
+  /** Chooses the placement for the server that a search found. */
+  async #accept(server: Server): Promise<void> {
+    if (!server.state?.hasShards) return
+    const folder = await this.#loadPlacement()
+    await folder.checkMachines(server)
+    if (this.placement === this.#onePrimary)
+      this.placement = folder.open({ address: this.#address, group: this.#group, connection: this })
+  }
+
+  /**
+   * What an administrator can change while the server runs: whether commits wait for standbys, and whether the extension of another placement
+   * exists.
+   */
+  async noteState({ isReplicated, hasShards }: Pick<ServerState, 'isReplicated' | 'hasShards'>): Promise<void> {
+    const { server } = this.#group
+    if (!server?.state) return
+    server.state.isReplicated = isReplicated
+    if (!hasShards || this.placement !== this.#onePrimary) return
+    server.state.hasShards = true
+    await this.#accept(server)
+  }
+
+  /** Runs statements over one connection, without the deadline and the retries of `run`. */
+  async use<Result>(task: (session: Session) => Promise<Result>): Promise<Result> {
+    return (await this.findServer()).use(task)
+  }
+
+  /** `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `via` replaces the route of the statement. */
+  run<Row>(statement: Statement, deadline?: number, via?: ServerGroup): Promise<Row[]> {
+    return this.#runner.admit(statement, (usual) => this.#runner.execute<Row>(statement, deadline ?? usual, via))
   }
 
   /** Reads with a statement that has no values and is not prepared. */
@@ -86,12 +111,11 @@ export class Connection extends Runner {
   }
 
   /**
-   * Prepares a statement that changes rows of several tables. If the tables are distributed, these rows are on several machines, and `apart` is
-   * called instead.
+   * Prepares a statement that changes rows of several tables. If these rows can be on several machines, `apart` is called instead.
    */
   prepareTogether<Row>(batched: Batched, apart: Ask<Row>): Ask<Row> {
     const ask = this.prepareBatched<Row>(batched)
-    return (named) => (this.isDistributed ? apart(named) : ask(named))
+    return (named) => (this.placement.mayCombine('rows') ? ask(named) : apart(named))
   }
 
   /** Prepares `forMany`, which runs once for all rows. */
@@ -107,71 +131,45 @@ export class Connection extends Runner {
       this.run<Row>({ kind, query: { name, text, values: valuesOf(rows.map(rowValues)) }, place }, deadline)
   }
 
-  /** Prepares a statement for at most one row. Calls are sent as batches, on a cluster those for rows of one machine. */
+  /** Prepares a statement for at most one row. Calls are sent as batches. */
   prepareBatched<Row>(batched: Batched): Ask<Row> {
     const { kind, one, forMany, parameters, place, column, skipsLocked } = batched
     const askAlone = this.prepare<Row>(kind, one, place)
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
-    const together = (inputs: readonly Input[]) => ({ name, text, values: valuesOf(inputs.map(({ values }) => values)) })
-    const statement: Batchable = { kind, place, column, alone: this.#compile(one), together }
-    // On a cluster, one entry for each address that a machine has had since the start of the process.
-    const own = new Map<string, Batches<Input, unknown>>()
+    const together = (inputs: readonly BatchInput[]) => ({ name, text, values: valuesOf(inputs.map(({ values }) => values)) })
+    const statement: Batchable = { kind, place, column, skipsLocked, alone: this.#compile(one), together }
+    // One entry for each key that the placement has given since the start of the process.
+    const own = new Map<string, Batches<BatchInput, unknown>>()
     return async (named = {}) => {
       const key = keyOf(place, named)
-      const batchKey = this.#batchKeyOf(batched, key)
-      if (batchKey === undefined) return askAlone(named)
-      // A machine of a cluster checks each batch, so all reads of the machine share batches.
-      const batchesByKey = this.cluster && kind === 'read' ? this.#reads : own
-      const batches = batchesByKey.get(batchKey) ?? this.#createBatches(kind, skipsLocked)
-      batchesByKey.set(batchKey, batches)
+      const batch = this.placement.batchOf(kind, place.table, key)
+      if (batch === undefined) return askAlone(named)
+      const batchesByKey = batch.isShared ? this.#shared : own
+      const batches = batchesByKey.get(batch.key) ?? this.#createBatches(kind)
+      batchesByKey.set(batch.key, batches)
       const values = rowValues(named)
-      return this.admit({ kind, key }, async (deadline) => {
+      return this.#runner.admit({ kind, key }, async (deadline) => {
         const found = await batches.add({ statement, named, values, deadline })
         return found === undefined ? [] : [found as Row]
       })
     }
   }
 
-  #createBatches(kind: Kind, skipsLocked: boolean): Batches<Input, unknown> {
-    return new Batches<Input, unknown>({
-      atOnce: () => (this.cluster && kind === 'read' ? AT_ONCE.readsOfMachine : AT_ONCE.usual),
-      runAlone: async (input) => (await this.#runInput(input, input.statement.alone(input.named)))[0],
-      runTogether: (inputs, first) => (this.cluster ? this.#runApart(inputs, first) : this.#runTogether(inputs, first)),
-      // On a cluster, a batch is a transaction of statements for one row each, which skip no row.
-      retriesMissing: () => skipsLocked && this.cluster === null,
+  #createBatches(kind: Kind): Batches<BatchInput, unknown> {
+    return new Batches<BatchInput, unknown>({
+      atOnce: () => this.placement.batchesAtOnce(kind),
+      runAlone: async (input) => (await this.#runFor(input, { query: input.statement.alone(input.named) }))[0],
+      runTogether: (inputs, first) => this.placement.sendBatch(inputs, (batch) => this.#runFor(first, batch)),
       isRolledBack,
     })
   }
 
-  /** On a cluster: the statements for the rows in one transaction. */
-  #runApart(inputs: Input[], first: Input): Promise<unknown[]> {
-    const batch = inputs.map(({ statement: { alone, place }, named }) => ({
-      query: alone(named),
-      key: keyOf(place, named) ?? '',
-    }))
-    return this.#runInput(first, { name: '', text: '', values: [] }, batch)
-  }
-
-  async #runTogether(inputs: Input[], first: Input): Promise<unknown[]> {
-    const { together, column, place } = first.statement
-    const rows = await this.#runInput<Named>(first, together(inputs))
-    const found = new Map(rows.map((each) => [each[column], each]))
-    return inputs.map(({ named }) => found.get(named[place.key]))
-  }
-
-  #runInput<Row>(
-    { statement: { kind, place }, named, deadline }: Input,
-    query: Query,
-    batch?: Statement['batch'],
+  #runFor<Row>(
+    { statement: { kind, place }, named, deadline }: BatchInput,
+    sent: Pick<Statement, 'query' | 'batch'>,
   ): Promise<Row[]> {
-    return this.execute<Row>({ kind, query, place, key: keyOf(place, named), batch }, deadline)
-  }
-
-  /** Rows with the same value may share a batch. undefined: the statement for the row is sent alone. */
-  #batchKeyOf({ kind, place }: Batched, key: string | undefined): string | undefined {
-    if (this.cluster && key !== undefined) return this.cluster.batchKeyOf(kind, place.table, key)
-    return this.isDistributed ? undefined : ''
+    return this.#runner.execute<Row>({ kind, place, key: keyOf(place, named), ...sent }, deadline)
   }
 
   /**
@@ -184,20 +182,15 @@ export class Connection extends Runner {
   prepareConfirmation(row: string, place?: Place): (named?: Named, on?: string) => Promise<void> {
     const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)
     return async (named = {}, on) => {
-      if (!this.cluster) await this.findServer()
-      if (!this.cluster) return this.confirm(on)
-      const key = keyOf(place, named)
-      const instance = place && key !== undefined ? this.cluster.instanceOf({ table: place.table, key }, on) : undefined
-      return this.#confirmations.run(`${row} ${key} ${instance}`, () => confirmRow(named, undefined, instance))
+      await this.placement.settle()
+      const send = (instance: string | undefined) => confirmRow(named, undefined, instance)
+      return this.placement.confirmRow({ row, place, key: keyOf(place, named), on }, send)
     }
   }
 
-  /** Identifies the server that runs the statements, for `confirm`: its start time. */
-  async readInstance(): Promise<string> {
-    if (this.cluster) return this.cluster.readInstance()
-    if (this.server?.state) return this.server.state.instance
-    const [row] = await this.query<{ instance: string }>('SELECT pg_postmaster_start_time()::text AS instance')
-    return row?.instance ?? ''
+  /** Identifies the server that runs the statements, for `confirm`. */
+  readInstance(): Promise<string> {
+    return this.placement.readInstance()
   }
 
   /**
@@ -206,18 +199,17 @@ export class Connection extends Runner {
    * another server may lack the commit that was found.
    */
   async confirm(on?: string): Promise<void> {
-    if (this.cluster) return this.cluster.confirm(on)
-    const { state } = await this.findServer()
-    if (this.cluster) return this.confirm(on)
-    const instance = on ?? state?.instance ?? ''
-    const query = { name: '', text: `SELECT ${COMMIT}`, values: [] }
-    if (state?.isReplicated || instance !== state?.instance)
-      return this.#confirmations.run(instance, () => this.run({ kind: 'move', query, instance }))
+    await this.placement.settle()
+    await this.placement.confirm(on)
   }
 
-  /** Whether commits wait for standbys is a setting that an administrator can change while the server runs. */
-  noteReplication(isReplicated: boolean): void {
-    if (this.server?.state) this.server.state.isReplicated = isReplicated
+  /** Refuses new statements, waits for the statements that are waiting or running, and closes the connections. */
+  close(): Promise<void> {
+    this.#closing ??= this.#runner
+      .close()
+      .then(() => Promise.all([this.#group.close(), this.placement.close()]))
+      .then(() => undefined)
+    return this.#closing
   }
 
   #compile(sql: string): (named: Named) => Query {
@@ -231,12 +223,6 @@ export class Connection extends Runner {
 function isRolledBack(error: unknown): boolean {
   const failure = failureOf(error)
   return !(error instanceof StoreUnavailable) && failure !== 'not_sent' && failure !== 'lost' && failure !== 'unreplicated'
-}
-
-/** The value of the parameter that names the row. */
-function keyOf(place: Place | undefined, named: Named): string | undefined {
-  const key = place?.key === undefined ? undefined : named[place.key]
-  return typeof key === 'string' ? key : undefined
 }
 
 /** The name of a prepared statement is a hash of its text. Two statements never share a name. */

@@ -1,6 +1,6 @@
 /** A connection that keeps the statements which the store prepares, and reaches no database. Each statement returns no row. */
-import { type Ask, type Batched, Connection } from './connection.ts'
-import type { Kind, Place } from './statement.ts'
+import { Connection } from './connection.ts'
+import type { Ask, Batched, Kind, Place } from './statement.ts'
 
 export type RecordedStatement = { kind: Kind; sql: string; place: Place | undefined }
 
@@ -20,7 +20,7 @@ export class Recorder extends Connection {
   readonly statements: RecordedStatement[] = []
 
   constructor() {
-    super(NOWHERE, 'given')
+    super(NOWHERE, { clock: 'given' })
   }
 
   override prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {

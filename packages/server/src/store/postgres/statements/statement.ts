@@ -56,6 +56,19 @@ export type ForMany = {
   place: Required<Place>
 }
 
+/**
+ * `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `instance` is the start time of a server: the statement fails on every
+ * other server.
+ */
+export type Ask<Row> = (named?: Named, deadline?: number, instance?: string) => Promise<Row[]>
+
+export type Batched = ForMany & {
+  /** the column that returns the key of the row */
+  column: string
+  /** whether `forMany` skips rows that another transaction has locked. `one` is then run for each skipped row, and waits for the lock */
+  skipsLocked: boolean
+}
+
 // The time at which the statement began, which is the same for all rows. In an update, Citus does not allow a function whose value may differ
 // from row to row. A statement that waits for a lock uses the time before the wait. `LATE_BY_AT_MOST` allows for the difference.
 const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint'
@@ -118,4 +131,10 @@ function asText(value: unknown, name: string): string | null {
   if (value === undefined) throw new TypeError(`the statement has no value for ${name}`)
   const text = written(value)
   return text === null || typeof text === 'string' ? text : text.toString()
+}
+
+/** The value of the parameter that names the row. */
+export function keyOf(place: Place | undefined, named: Named): string | undefined {
+  const key = place?.key === undefined ? undefined : named[place.key]
+  return typeof key === 'string' ? key : undefined
 }

@@ -7,9 +7,9 @@
  * the statement there in one message.
  */
 
-import { toStoreError } from '../connection/errors.ts'
-import { ServerGroup } from '../connection/server-group.ts'
-import type { ClusterContext, Route } from './cluster.ts'
+import { toStoreError } from '../postgres/connection/errors.ts'
+import { ServerGroup } from '../postgres/connection/server-group.ts'
+import type { PlacementContext, Route } from '../postgres/placement.ts'
 import { checkMachines } from './every-machine.ts'
 
 /** How often a node reads which machine is the coordinator, and whether it can be reached. */
@@ -30,7 +30,7 @@ export const FIND_COORDINATOR = `
 type Found = { host: string; port: number; is_here: boolean; machines: string }
 
 export class Coordinator {
-  readonly #context: ClusterContext
+  readonly #context: PlacementContext
   /** the second connection, and its address */
   #direct: { name: string; group: ServerGroup } | null = null
   #chosen: ServerGroup
@@ -40,7 +40,7 @@ export class Coordinator {
   #checking: Promise<void> | null = null
   #problem: string | null = null
 
-  constructor(context: ClusterContext) {
+  constructor(context: PlacementContext) {
     this.#context = context
     this.#chosen = context.group
   }
@@ -78,7 +78,7 @@ export class Coordinator {
   }
 
   async #choose(): Promise<void> {
-    const [coordinator] = await this.#context.run<Found>({
+    const [coordinator] = await this.#context.connection.run<Found>({
       kind: 'read',
       query: { name: '', text: FIND_COORDINATOR, values: [] },
     })

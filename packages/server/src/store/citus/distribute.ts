@@ -1,18 +1,8 @@
 /** Distributes the tables, also while servers run (docs/decisions/0019-citus-growth-and-outages.md). */
-import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import type { Session } from '../connection/server.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { Session } from '../postgres/connection/server.ts'
+import type { Distributing } from '../postgres/placement.ts'
 import { BESIDE, DISTRIBUTED, ON_COORDINATOR } from './distribution.ts'
-
-export type Distributing = {
-  /** Receives a line for the operator when a step begins or ends, and while a table is copied. */
-  report: (line: string) => void
-  /**
-   * Runs a transaction while no other program migrates. It waits only briefly for each lock on a table, and is repeated if a lock was not free.
-   */
-  runLocking: <Result>(transaction: () => Promise<Result>) => Promise<Result>
-  /** Runs a task over another connection, while the first one is busy. */
-  useAnother: (task: (session: Session) => Promise<void>) => Promise<void>
-}
 
 type Table = keyof typeof DISTRIBUTED
 const TABLES = Object.keys(DISTRIBUTED) as Table[]

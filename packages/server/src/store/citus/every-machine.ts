@@ -1,9 +1,9 @@
 /** Runs one query on every machine of a Citus cluster, as the role of the connection. The role needs no special rights. */
 
-import { forgetful, IS_FORGETFUL } from '../connection/client.ts'
-import { failureOf, NotSent } from '../connection/errors.ts'
-import type { Server } from '../connection/server.ts'
-import type { Reply } from './cluster.ts'
+import { forgetful, IS_FORGETFUL } from '../postgres/connection/client.ts'
+import { failureOf, NotSent } from '../postgres/connection/errors.ts'
+import type { Server } from '../postgres/connection/server.ts'
+import type { Reply } from '../postgres/placement.ts'
 
 /** A machine that accepts no connection within this time counts as not responding. */
 const CONNECT_MS = 500

@@ -1,10 +1,10 @@
 /** Batches of audit lines that wait while the coordinator of a cluster is unavailable. Each series is on one machine. */
 import type { WaitingBatch, WaitingBatchStore } from '../../domain/model/audit-store.ts'
-import type { Connection } from './statements/connection.ts'
+import type { Statements } from '../postgres/placement.ts'
 
 const SERIES = { table: 'audit_waiting', key: 'series' } as const
 
-export function createWaitingBatchStore(connection: Connection): WaitingBatchStore {
+export function createWaitingBatchStore(connection: Pick<Statements, 'prepare'>): WaitingBatchStore {
   // A repeated attempt locks the row, so its commit waits for a synchronous standby too.
   const store = connection.prepare(
     'move',

@@ -1,14 +1,18 @@
 /** Every statement that the store prepares: most when it is opened, those for lists at their first use. */
-import { storeOn } from './index.ts'
-import { type RecordedStatement, Recorder } from './statements/recorder.ts'
+import { storeOn } from '../postgres/index.ts'
+import { type RecordedStatement, Recorder } from '../postgres/statements/recorder.ts'
+import { prepareEstimate } from './citus.ts'
+import { createWaitingBatchStore } from './waiting-batches.ts'
 
 export async function everyStatement(recorder: Recorder = new Recorder()): Promise<readonly RecordedStatement[]> {
+  createWaitingBatchStore(recorder)
   const store = storeOn(recorder)
   const [wallet, clientId] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'c'] as const
   for (const order of ['newest', 'oldest'] as const)
     for (const owner of [{ wallet }, { clientId }, {}]) await store.grants.listGrants({ ...owner, order, limit: 1 })
   for (const owner of [{ wallet }, { clientId }]) await store.grants.countUnendedGrants(owner, 1)
   await store.grants.countGrants(0)
+  prepareEstimate(recorder)
   for (const order of ['newest', 'oldest'] as const) await store.sessions.listAllSessions({ order, at: 1, limit: 1 })
   await store.sessions.countSessions(1, 1)
   for (const owner of [{}, { clientId }]) {

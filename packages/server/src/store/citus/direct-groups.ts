@@ -2,11 +2,11 @@
  * Connections straight to the machines that hold the rows, beside the connections of the settings. A statement for one row then needs no other
  * machine. A machine that cannot be reached directly is reached through the servers of the settings.
  */
-import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import type { PostgresAddress } from '../address.ts'
-import { NotSent, toStoreError } from '../connection/errors.ts'
-import type { Server, Side } from '../connection/server.ts'
-import { ServerGroup } from '../connection/server-group.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import type { PostgresAddress } from '../postgres/address.ts'
+import { NotSent, toStoreError } from '../postgres/connection/errors.ts'
+import type { Server, Side } from '../postgres/connection/server.ts'
+import { ServerGroup } from '../postgres/connection/server-group.ts'
 import { MACHINES_OF_CLUSTER } from './coordinator.ts'
 
 /** How long a machine is not tried again after a failed attempt to connect. */

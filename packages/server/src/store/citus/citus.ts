@@ -1,17 +1,33 @@
 /** Chooses the server for each statement on Citus, and handles the failure of a machine. */
-import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import { codeOf, failureOf, isSilence, isTimeout } from '../connection/errors.ts'
-import { type Server, sideOf } from '../connection/server.ts'
-import type { Attempt, ServerGroup } from '../connection/server-group.ts'
-import { SharedRuns } from '../statements/shared-runs.ts'
-import { COMMIT, type Kind } from '../statements/statement.ts'
-import type { Cluster, ClusterContext, Reply, Route } from './cluster.ts'
+import type { WaitingBatchStore } from '../../domain/model/audit-store.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { codeOf, failureOf, isSilence, isTimeout } from '../postgres/connection/errors.ts'
+import { type Server, type Session, sideOf } from '../postgres/connection/server.ts'
+import type { Attempt, ServerGroup } from '../postgres/connection/server-group.ts'
+import { BEGUN_BEFORE } from '../postgres/ending-history.ts'
+import { CONFIRM_EVERY_MS } from '../postgres/one-primary.ts'
+import type {
+  BatchOfRow,
+  ConfirmedRow,
+  Distributing,
+  Placement,
+  PlacementContext,
+  Reply,
+  Route,
+  SendBatch,
+  Statements,
+} from '../postgres/placement.ts'
+import type { BatchInput } from '../postgres/statements/batches.ts'
+import { SharedRuns } from '../postgres/statements/shared-runs.ts'
+import { type Ask, COMMIT, type Kind, keyOf } from '../postgres/statements/statement.ts'
 import { Coordinator, MACHINES_OF_CLUSTER } from './coordinator.ts'
 import { DirectGroups } from './direct-groups.ts'
-import { isOnCoordinator } from './distribution.ts'
+import { countUndistributed, distribute } from './distribute.ts'
+import { configureSteps, isOnCoordinator } from './distribution.ts'
 import { askEveryMachine, checkMachines } from './every-machine.ts'
 import { Machines, READ_SHARDS, type Shard } from './machines.ts'
 import { ShardStatements } from './shard-statements.ts'
+import { createWaitingBatchStore } from './waiting-batches.ts'
 
 /** How often a node reads the machine of each shard. */
 const SHARDS_EVERY_MS = 5000
@@ -19,10 +35,15 @@ const SHARDS_EVERY_MS = 5000
 const SHARDS_AGAIN_AFTER_MS = 250
 /** How often a node checks the settings of every machine. Each check opens a new connection on every machine. */
 const MACHINES_EVERY_MS = 10_000
-/** The shortest time between two confirmations of all machines. */
-const CONFIRM_EVERY_MS = 20
 /** The shortest time between two checks of all machines that hold rows. A request without any proof can cause a check. */
 const CHECK_EVERY_MS = 100
+/**
+ * The number of batches that run at a time. Each machine gets only a part of the rows, so one batch of reads runs at a time on each machine: reads
+ * wait for no commit. Twice as many rows in a batch cost the workers a third less for each row (docs/decisions/0018-citus.md).
+ */
+const BATCHES_AT_ONCE = { ofReads: 1, ofChanges: 2 } as const
+/** How far back endings are committed: a statement can wait in a connection between two machines, with an earlier time. */
+const BEGUN_BEFORE_ON_CITUS = 3 * BEGUN_BEFORE
 const READ_MACHINES = `SELECT (${MACHINES_OF_CLUSTER}) AS machines`
 const committedOn = (machines: 'workers' | 'all_nodes') =>
   `(SELECT coalesce(bool_and(success), true) FROM run_command_on_${machines}($$SELECT ${COMMIT}$$))`
@@ -31,7 +52,14 @@ const COMMIT_ON_MACHINES_OF_ROWS = `
   SELECT CASE WHEN EXISTS (SELECT FROM pg_dist_placement JOIN pg_dist_shard USING (shardid) WHERE groupid = 0 AND shardminvalue IS NOT NULL)
          THEN ${committedOn('all_nodes')} ELSE ${committedOn('workers')} END AS success`
 
-export const openCluster = (context: ClusterContext): Cluster => new Citus(context)
+const ESTIMATE = `
+  SELECT coalesce(sum(result::bigint), 0)::bigint AS number
+  FROM run_command_on_shards(:table::regclass, 'SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = ''%s''::regclass')
+  WHERE success`
+
+/** Prepares the estimate of the rows of a table. */
+export const prepareEstimate = (connection: Pick<Statements, 'prepare'>): Ask<{ number: number }> =>
+  connection.prepare('read', ESTIMATE)
 
 /** The statements of a batch were not run, and may be run one by one. */
 class NotTogether extends Error {
@@ -46,22 +74,25 @@ class NotTogether extends Error {
 /** The running servers: the one of the settings, and those of the machines that are connected directly. */
 type Running = { server: string; machines: Record<string, string> }
 
-class Citus implements Cluster {
-  readonly #context: ClusterContext
+export class Citus implements Placement {
+  readonly #context: PlacementContext
   readonly #machines: Machines
   readonly #coordinator: Coordinator
   readonly #direct: DirectGroups
   readonly #shardStatements = new ShardStatements()
   readonly #confirmations = new SharedRuns(CONFIRM_EVERY_MS)
   readonly #checks = new SharedRuns(CHECK_EVERY_MS)
+  readonly begunBefore = BEGUN_BEFORE_ON_CITUS
+  readonly waitingBatches: WaitingBatchStore
   #shardsReadAt = Number.NEGATIVE_INFINITY
   #machinesCheckedAt = Number.NEGATIVE_INFINITY
 
-  constructor(context: ClusterContext) {
+  constructor(context: PlacementContext) {
     this.#context = context
     this.#machines = new Machines(context.address.poolSize)
     this.#coordinator = new Coordinator(context)
     this.#direct = new DirectGroups(context.address)
+    this.waitingBatches = createWaitingBatchStore(context.connection)
   }
 
   async routeOf(attempt: Attempt): Promise<Route> {
@@ -138,21 +169,44 @@ class Citus implements Cluster {
     return chosen.run({ ...attempt, excuses: isOfMachine }) as Promise<Result>
   }
 
-  /** Statements for rows on one machine are sent together. */
-  batchKeyOf(kind: Kind, table: string, key: string): string | undefined {
-    const machine = this.#machines.nameOf(table, key)
-    return machine !== undefined && this.#mayRun(kind) && this.#direct.of(machine, sideOf({ kind })) ? machine : undefined
+  /** Statements for rows on one machine are sent together. A machine checks each batch, so all its reads share batches. */
+  batchOf(kind: Kind, table: string, key: string | undefined): BatchOfRow | undefined {
+    const machine = key === undefined ? undefined : this.#machines.nameOf(table, key)
+    const isDirect = machine !== undefined && this.#mayRun(kind) && this.#direct.of(machine, sideOf({ kind }))
+    return isDirect ? { key: machine, isShared: kind === 'read' } : undefined
   }
 
-  readInstance(): string {
+  batchesAtOnce(kind: Kind): number {
+    return kind === 'read' ? BATCHES_AT_ONCE.ofReads : BATCHES_AT_ONCE.ofChanges
+  }
+
+  /** Sends the statement for each row, all in one transaction. None of them skips a row. */
+  sendBatch(inputs: readonly BatchInput[], send: SendBatch): Promise<unknown[]> {
+    const batch = inputs.map(({ statement: { alone, place }, named }) => ({
+      query: alone(named),
+      key: keyOf(place, named) ?? '',
+    }))
+    return send({ query: { name: '', text: '', values: [] }, batch })
+  }
+
+  /** The rows are on several machines. The records are on the coordinator, and the node may be connected to a worker. */
+  mayCombine(): boolean {
+    return false
+  }
+
+  async settle(): Promise<void> {}
+
+  async readInstance(): Promise<string> {
     const running: Running = { server: this.#planner.server?.state?.instance ?? '', machines: this.#direct.instances }
     return JSON.stringify(running)
   }
 
-  instanceOf({ table, key }: { table: string; key: string }, on: string | undefined): string | undefined {
-    const machine = this.#machines.nameOf(table, key)
-    if (machine === undefined) return undefined
-    return (on === undefined ? this.#direct.instances : parseRunning(on).machines)[machine]
+  /** Runs on the machine of the row if the machine is connected directly: on the server that runs now, or on the one of `on`. */
+  confirmRow({ row, place, key, on }: ConfirmedRow, send: (instance: string | undefined) => Promise<unknown>): Promise<void> {
+    const machine = place && key !== undefined ? this.#machines.nameOf(place.table, key) : undefined
+    const instances = on === undefined ? this.#direct.instances : parseRunning(on).machines
+    const instance = machine === undefined ? undefined : instances[machine]
+    return this.#confirmations.run(`${row} ${key} ${instance}`, () => send(instance))
   }
 
   async confirm(on: string | undefined): Promise<void> {
@@ -161,13 +215,18 @@ class Citus implements Cluster {
     const via = group.server?.state?.instance === instance ? group : (this.#direct.on(instance) ?? group)
     return this.#confirmations.run(instance, async () => {
       const query = { name: '', text: COMMIT_ON_MACHINES_OF_ROWS, values: [] }
-      const [found] = await this.#context.run<{ success: boolean }>({ kind: 'move', query, instance }, via)
+      const [found] = await this.#context.connection.run<{ success: boolean }>({ kind: 'move', query, instance }, undefined, via)
       if (!found?.success) throw new StoreUnavailable('a machine of the cluster does not commit')
     })
   }
 
   askEveryMachine(query: string): Promise<Reply[]> {
-    return this.#context.run<Reply>({ kind: 'read', query: { name: '', text: askEveryMachine(query), values: [] } })
+    return this.#context.connection.run<Reply>({ kind: 'read', query: { name: '', text: askEveryMachine(query), values: [] } })
+  }
+
+  async estimateRows(table: string): Promise<number | null> {
+    const [found] = await prepareEstimate(this.#context.connection)({ table })
+    return found?.number ?? 0
   }
 
   checkRows(): Promise<void> {
@@ -182,18 +241,32 @@ class Citus implements Cluster {
     return this.#direct.problems
   }
 
-  async checkDirect(): Promise<void> {
+  async findDirectProblems(): Promise<ReadonlyMap<string, string>> {
     const server = await this.#context.group.find()
     await this.#readShards(server)
     await this.#direct.connect()
+    return this.#direct.problems
   }
 
   get coordinatorProblem(): string | null {
     return this.#coordinator.problem
   }
 
-  checkCoordinator(): Promise<void> {
-    return this.#coordinator.check()
+  async findCoordinatorProblem(): Promise<string | null> {
+    await this.#coordinator.check()
+    return this.#coordinator.problem
+  }
+
+  configureSteps(transaction: Session, options: { lockAtMost: number }): Promise<void> {
+    return configureSteps(transaction, options)
+  }
+
+  distribute(session: Session, distributing: Distributing): Promise<void> {
+    return distribute(session, distributing)
+  }
+
+  countUndistributed(session: Session): Promise<number> {
+    return countUndistributed(session)
   }
 
   async close(): Promise<void> {

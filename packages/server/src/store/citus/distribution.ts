@@ -4,7 +4,7 @@
  * A request touches a grant, a session, a wallet or a wallet's receipts, each by its own key. So each statement of a request runs on one
  * machine. Tables that every node keeps in memory, or that have one row for the whole service, stay on the coordinator.
  */
-import type { Session } from '../connection/server.ts'
+import type { Session } from '../postgres/connection/server.ts'
 
 /** The column by which each table is distributed. It is part of every unique key of its table. */
 export const DISTRIBUTED = {

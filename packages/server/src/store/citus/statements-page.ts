@@ -2,13 +2,14 @@
  * The statements of the store as a page, for `grantor migrate --statements` and docs/reference/statements.md: the purpose of each, the partitions
  * that it uses, and its text. A test counts the partitions.
  */
-import { FIND_COORDINATOR } from './cluster/coordinator.ts'
-import { DISTRIBUTED } from './cluster/distribution.ts'
-import { askEveryMachine, FIND_FORGETFUL } from './cluster/every-machine.ts'
-import { READ_SHARDS } from './cluster/machines.ts'
-import { LOOK_AS_JSON } from './endings.ts'
+
+import { LOOK_AS_JSON } from '../postgres/endings.ts'
+import type { Kind } from '../postgres/statements/statement.ts'
+import { FIND_COORDINATOR } from './coordinator.ts'
+import { DISTRIBUTED } from './distribution.ts'
+import { askEveryMachine, FIND_FORGETFUL } from './every-machine.ts'
 import { everyStatement } from './every-statement.ts'
-import type { Kind } from './statements/statement.ts'
+import { READ_SHARDS } from './machines.ts'
 
 /**
  * - `one`: one partition, if the distribution key has one value

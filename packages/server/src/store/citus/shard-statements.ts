@@ -11,7 +11,7 @@
  * docs/decisions/0018-citus.md has the phases of a move.
  */
 import { createHash } from 'node:crypto'
-import type { Kind, Query } from '../statements/statement.ts'
+import type { Kind, Query } from '../postgres/statements/statement.ts'
 import { DISTRIBUTED } from './distribution.ts'
 import type { Shard } from './machines.ts'
 import { sendTogether } from './send-together.ts'

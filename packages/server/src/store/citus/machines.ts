@@ -5,9 +5,9 @@
  * statements for one machine therefore occupy at most the machine's share of the pool. After repeated failures one statement at a time is
  * sent to the machine, and the others are refused at once.
  */
-import { CircuitBreaker } from '../connection/circuit-breaker.ts'
-import type { Side } from '../connection/server.ts'
-import { Queue } from '../statements/queue.ts'
+import { CircuitBreaker } from '../postgres/connection/circuit-breaker.ts'
+import type { Side } from '../postgres/connection/server.ts'
+import { Queue } from '../postgres/statements/queue.ts'
 import { hashText } from './hash-text.ts'
 
 /**

@@ -1,2 +1,0 @@
-/** Loads the code for clusters. Plain PostgreSQL never does. */
-export const loadCluster = () => import('../cluster/index.ts')
