@@ -2,14 +2,13 @@
 import type { WaitingBatchStore } from '../../domain/model/audit-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { codeOf, failureOf, isSilence, isTimeout } from '../postgres/connection/errors.ts'
-import { type Server, type Session, sideOf } from '../postgres/connection/server.ts'
+import { type Server, sideOf } from '../postgres/connection/server.ts'
 import type { Attempt, ServerGroup } from '../postgres/connection/server-group.ts'
 import { BEGUN_BEFORE } from '../postgres/ending-history.ts'
 import { CONFIRM_EVERY_MS } from '../postgres/one-primary.ts'
 import type {
   BatchOfRow,
   ConfirmedRow,
-  Distributing,
   Placement,
   PlacementContext,
   Reply,
@@ -84,6 +83,9 @@ export class Citus implements Placement {
   readonly #checks = new SharedRuns(CHECK_EVERY_MS)
   readonly begunBefore = BEGUN_BEFORE_ON_CITUS
   readonly waitingBatches: WaitingBatchStore
+  readonly configureSteps = configureSteps
+  readonly distribute = distribute
+  readonly countUndistributed = countUndistributed
   #shardsReadAt = Number.NEGATIVE_INFINITY
   #machinesCheckedAt = Number.NEGATIVE_INFINITY
 
@@ -255,18 +257,6 @@ export class Citus implements Placement {
   async findCoordinatorProblem(): Promise<string | null> {
     await this.#coordinator.check()
     return this.#coordinator.problem
-  }
-
-  configureSteps(transaction: Session, options: { lockAtMost: number }): Promise<void> {
-    return configureSteps(transaction, options)
-  }
-
-  distribute(session: Session, distributing: Distributing): Promise<void> {
-    return distribute(session, distributing)
-  }
-
-  countUndistributed(session: Session): Promise<number> {
-    return countUndistributed(session)
   }
 
   async close(): Promise<void> {

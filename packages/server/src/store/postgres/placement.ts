@@ -101,8 +101,8 @@ export type Statements = {
   prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row>
 }
 
-/** The folder of another placement. */
-export type PlacementFolder = {
+/** What the folder of another placement exports. */
+export type PlacementModule = {
   open(context: PlacementContext): Placement
   /** Called for each server that a search finds, before the server is used. Rejects if a machine has the wrong settings. */
   checkMachines(server: Server): Promise<void>
@@ -110,7 +110,7 @@ export type PlacementFolder = {
   askEveryMachine(query: string): string
 }
 
-export type LoadPlacement = () => Promise<PlacementFolder>
+export type LoadPlacement = () => Promise<PlacementModule>
 
 /** For a program that uses plain PostgreSQL only. */
 export const loadNoPlacement: LoadPlacement = () =>

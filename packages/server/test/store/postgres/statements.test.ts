@@ -12,8 +12,9 @@ import { createRestorationStore } from '../../../src/store/postgres/restorations
 import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
 import { Connection } from '../../../src/store/postgres/statements/connection.ts'
-import type { Ask, Batched } from '../../../src/store/postgres/statements/statement.ts'
 import {
+  type Ask,
+  type Batched,
   type Clock,
   compile,
   compileForMany,

@@ -65,10 +65,10 @@ export class Connection {
   /** Chooses the placement for the server that a search found. */
   async #accept(server: Server): Promise<void> {
     if (!server.state?.hasShards) return
-    const folder = await this.#loadPlacement()
-    await folder.checkMachines(server)
+    const { checkMachines, open } = await this.#loadPlacement()
+    await checkMachines(server)
     if (this.placement === this.#onePrimary)
-      this.placement = folder.open({ address: this.#address, group: this.#group, connection: this })
+      this.placement = open({ address: this.#address, group: this.#group, connection: this })
   }
 
   /**
@@ -110,9 +110,7 @@ export class Connection {
       this.run<Row>({ kind, query: prepared(named), place, key: keyOf(place, named), instance }, deadline)
   }
 
-  /**
-   * Prepares a statement that changes rows of several tables. If these rows can be on several machines, `apart` is called instead.
-   */
+  /** Prepares a statement that changes rows of several tables. If these rows can be on several machines, `apart` is called instead. */
   prepareTogether<Row>(batched: Batched, apart: Ask<Row>): Ask<Row> {
     const ask = this.prepareBatched<Row>(batched)
     return (named) => (this.placement.mayCombine('rows') ? ask(named) : apart(named))
