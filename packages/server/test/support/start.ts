@@ -29,6 +29,7 @@ import { createAuditLog } from '../../src/ops/log/audit-log.ts'
 import { createLogger, type Logger } from '../../src/ops/log/logger.ts'
 import type { Metrics } from '../../src/ops/metrics/metrics.ts'
 import type { Tracing } from '../../src/ops/metrics/tracing.ts'
+import type { Part } from '../../src/ops/process/background.ts'
 import { defineLook, type LookValues } from '../../src/pages/look.ts'
 import type { OpenedStore } from '../../src/store/cluster-health.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
@@ -116,7 +117,7 @@ export type Grantor = {
   adminUrl: string
   /** does the jobs of operators, as the service does once a second */
   workOnJobs(): Promise<void>
-  workOnEndings(stopping?: AbortSignal): Promise<void>
+  workOnEndings(): Promise<void>
   authServer: FastifyInstance
   loginServer: FastifyInstance
   store: OpenedStore
@@ -249,6 +250,13 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
   return { failures: failureLimit, ...(others as typeof usual), ...limits }
 }
 
+/** Runs the task of this name once. */
+export async function runTask(parts: readonly Part[], name: string, stopping = new AbortController().signal): Promise<void> {
+  const task = parts.flatMap(({ tasks = [] }) => tasks).find((each) => each.name === name)
+  if (!task) throw new Error(`there is no task "${name}"`)
+  await task.run(stopping)
+}
+
 export async function startGrantor(options: StartOptions = {}): Promise<Grantor> {
   const clock = options.clock ?? new TestClock()
   const ports = options.ports ?? (await freePorts(2))
@@ -266,23 +274,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const look = defineLook(options.look ?? {})
   const destination = { write: (line: string) => void logLines.push(line) }
   const logger = options.logger ?? createLogger({ level: 'info', destination })
-  const {
-    server: authServer,
-    admin,
-    deps,
-    activity,
-    upkeep,
-    bounds,
-    deliveries,
-    trail,
-    keepTrail,
-    moveWaiting,
-    webhooks,
-    workOnJobs,
-    workOnEndings,
-    workOnMatching,
-    endings,
-  } = await composeOnStore(settings, {
+  const service = await composeOnStore(settings, {
     store: tracing ? traceStore(store, tracing, 'sqlite') : store,
     now: clock.now,
     logger,
@@ -305,7 +297,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     // Retries follow at once, so a test does not wait.
     noticePauses: [0, 0, 0],
   })
-  const { noticeChanges } = upkeep
+  const { server: authServer, admin, deps, endings, webhooks, noticeChanges } = service
+  const task = (name: string) => (stopping?: AbortSignal) => runTask(service.parts, name, stopping)
 
   const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
   const { developmentWallet, walletWindow, walletConnect, tls } = options
@@ -332,10 +325,10 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     loginUrl,
     adminUrl: adminUrl ?? '',
     async workOnJobs() {
-      await workOnJobs()
-      await workOnMatching()
+      await task('working on jobs')()
+      await task('working on matching grants')()
     },
-    workOnEndings,
+    workOnEndings: task('working on endings'),
     authServer,
     loginServer,
     store,
@@ -345,13 +338,13 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     ports,
     events,
     logLines,
-    keepBounds: bounds.keep,
-    storeActivity: () => activity.store(),
-    renewFeed: () => endings.feed.renew(),
+    keepBounds: task('keeping bounds'),
+    storeActivity: task('counting activity'),
+    renewFeed: task('reading endings'),
     feedReaders: () => endings.readers.count,
     heldForReaders: () => endings.feed.held.bytes,
-    keepTrail,
-    moveWaiting,
+    keepTrail: task('keeping the audit trail'),
+    moveWaiting: task('moving waiting audit lines'),
     webhooks,
     async rows() {
       const ids = events.flatMap(({ audit_id }) => audit_id ?? [])
@@ -376,8 +369,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       return { ...registered.client, secret: registered.secret ?? '' }
     },
     async close() {
-      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop(), webhooks.stop()])
-      await trail.stop()
+      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close()])
+      await service.close()
       await store.close()
       await remove()
     },

@@ -1,13 +1,14 @@
 /** The audit log and the audit trail of a server: each event is a line of the log, and some events are lines of the trail too. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import type { Admin } from '../../admin/admin.ts'
 import { type AuditEntry, entryOfEvent, shortenIfWallet } from '../../domain/audit/entry.ts'
 import { EventCounts } from '../../domain/audit/event-counts.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail } from '../../domain/audit/trail.ts'
 import { type BatchFault, moveWaitingBatches, WaitingBatches } from '../../domain/audit/waiting-batches.ts'
-import { createWebhookSender } from '../../domain/audit/webhooks.ts'
+import { createWebhookSender, type WebhookSender } from '../../domain/audit/webhooks.ts'
 import {
   type AuditEvent,
   type AuditEventName,
@@ -25,6 +26,7 @@ import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import { currentNetwork, currentRequestId, noteClient } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { Part } from '../../ops/process/background.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
 import { shortenAddress } from '../../wallet/address.ts'
 import { hasOwnLine } from './line-limits.ts'
@@ -52,13 +54,11 @@ type AuditParts = {
   limits: Pick<RateLimit<Limited>, 'count'>
 }
 
-type Audit = {
+type Audit = Part & {
   audit: Deps['audit']
   trail: AuditTrail
   /** writes the lines of events that were only counted; to be called once a minute */
   recordCounts(): void
-  /** moves batches that wait outside of the chain into the chain, if that is due; to be called once a second */
-  moveWaiting(stopping?: AbortSignal): Promise<void>
 }
 
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
@@ -117,8 +117,8 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
       },
     },
     recordCounts,
-    moveWaiting,
     audit,
+    tasks: [{ name: 'moving waiting audit lines', every: 1, run: moveWaiting }],
   }
 }
 
@@ -136,6 +136,7 @@ function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>
     log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) })
   let lookedAt = Number.NEGATIVE_INFINITY
   let failedAt = Number.NEGATIVE_INFINITY
+  /** Moves batches that wait outside of the chain into the chain, if that is due. */
   async function moveWaiting(stopping?: AbortSignal): Promise<void> {
     const waiting = store.placement().waitingBatches
     if (!waiting) return
@@ -209,18 +210,19 @@ function logLineOf(
   }
 }
 
+type KeepingSettings = { auditDays: number; service: { authUrl: string } }
 type KeepingParts = Pick<AuditParts, 'now' | 'log'> & {
   store: Pick<Store, 'audit' | 'cleaning'>
   keys: KeyRing
-  trail: AuditTrail
-  recordCounts: () => void
-  issuer: string
-  days: number
+  auditing: Pick<Audit, 'trail' | 'recordCounts'>
   metrics: Pick<Metrics, 'watchAuditHead'> | undefined
 }
 
-/** Writes the lines of counted events, then signs the head and deletes old lines, each if it is due. Call the function every minute. */
-export function composeTrailKeeping({ store, keys, trail, recordCounts, issuer, days, now, log, metrics }: KeepingParts) {
+/** Writes the lines of counted events, then signs the head and deletes old lines, each if it is due. */
+export function composeTrailKeeping(
+  { auditDays: days, service: { authUrl: issuer } }: KeepingSettings,
+  { store, keys, auditing: { trail, recordCounts }, now, log, metrics }: KeepingParts,
+): Part {
   const parts = { store: store.audit, cleaning: store.cleaning, write: trail.record, holder: randomUUID(), now }
   let uncoveredSince: number | null = null
   metrics?.watchAuditHead(() => (uncoveredSince === null ? 0 : Math.max(0, now() - uncoveredSince)))
@@ -233,16 +235,19 @@ export function composeTrailKeeping({ store, keys, trail, recordCounts, issuer, 
     note: ({ seq, kind }) => log({ event: 'audit_chain_broken', reason: kind, line: String(seq) }),
   })
   const deleteLines = createLineDeletion({ ...parts, days, pause: (milliseconds) => pauseFor(milliseconds) })
-  return async (stopping?: AbortSignal): Promise<void> => {
+  const run = async (stopping: AbortSignal): Promise<void> => {
     recordCounts()
     await signHead()
     await deleteLines(stopping)
   }
+  return { tasks: [{ name: 'keeping the audit trail', every: 60, run }] }
 }
+
+type Webhooks = Part & { webhooks: WebhookSender; receivers: Pick<Admin, 'testWebhook' | 'isCallable'> }
 
 type WebhookParts = Pick<AuditParts, 'log'> & ReceiverParts & { store: Pick<Store, 'audit' | 'webhooks' | 'cleaning'> }
 
-export function composeWebhooks({ store, log, ...receivers }: WebhookParts) {
+export function composeWebhooks({ store, log, ...receivers }: WebhookParts): Webhooks {
   const webhooks = createWebhookSender({
     ...webhookCalls(receivers),
     store: store.webhooks,
@@ -252,5 +257,10 @@ export function composeWebhooks({ store, log, ...receivers }: WebhookParts) {
     note: (event, { id }, why) => log({ event, webhook_id: id, ...(why && { reason: why }) }),
     pause: (milliseconds) => pauseFor(milliseconds, undefined, { ref: false }),
   })
-  return { webhooks, testWebhook: webhookTests(receivers), isCallable: receiverCheck(receivers.outbound) }
+  return {
+    webhooks,
+    receivers: { testWebhook: webhookTests(receivers), isCallable: receiverCheck(receivers.outbound) },
+    tasks: [{ name: 'delivering webhooks', every: 1, run: webhooks.deliver }],
+    close: webhooks.stop,
+  }
 }

@@ -3,25 +3,21 @@
  * of their own and run the background tasks themselves.
  */
 import type { ServerOptions } from 'node:https'
-import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { Admin } from '../../admin/admin.ts'
 import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
-import { ActivityCounter } from '../../domain/activity/activity-counter.ts'
 import { allClients } from '../../domain/clients/all-clients.ts'
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
 import { ClientKeys } from '../../domain/clients/client-keys.ts'
 import { MetadataClients, type MetadataClientsOptions } from '../../domain/clients/metadata-clients.ts'
 import { createUseCounter } from '../../domain/clients/unregistered-budgets.ts'
-import { auditKeys } from '../../domain/maintenance/audited-keys.ts'
 import { type Bounds, createBoundKeeper } from '../../domain/maintenance/bounds.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
-import { createUpkeep, type Remembered } from '../../domain/maintenance/upkeep.ts'
+import type { Remembered } from '../../domain/maintenance/upkeep.ts'
 import type { AuditEventName } from '../../domain/model/audit-events.ts'
 import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/deps.ts'
-import type { Job } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { consoleClient } from '../../domain/operators/console-client.ts'
-import { conditionsOf, createJobWorker, endingsOf } from '../../domain/operators/jobs.ts'
+import { endingsOf } from '../../domain/operators/jobs.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
@@ -33,24 +29,29 @@ import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import { currentNetwork } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
+import { createMachineWatch } from '../../ops/log/machine-watch.ts'
 import { createLiveState, type LiveState } from '../../ops/metrics/live-state.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { RefusedSignIn } from '../../ops/metrics/refused-sign-ins.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
+import type { Background, Part } from '../../ops/process/background.ts'
 import { createDeliveries } from '../../ops/process/deliveries.ts'
 import type { Look } from '../../pages/look.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
 import { parseAddress } from '../../wallet/address.ts'
 import { version } from '../terminal/version.ts'
 import { composeAccountNames, type Names } from './account-names.ts'
+import { composeActivity } from './activity.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
+import { composeCleaning } from './cleaning.ts'
 import { composeClientCalls } from './client-calls.ts'
 import { countEvents, countSenders } from './counted-events.ts'
 import { composeEndings } from './endings.ts'
 import { composeHook, type HookSettings } from './hook.ts'
+import { composeJobs } from './jobs.ts'
 import { ownResources } from './own-resources.ts'
 import { fetchCounts } from './rate-limits.ts'
-import { watchedKeys } from './watched-keys.ts'
+import { composeUpkeep } from './upkeep.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -107,50 +108,100 @@ const STORE_OUTAGE = {
   ended: 'the store works again',
 }
 
-/** `server` does not listen yet, and no background task runs. The caller closes the store. */
+/** `server` does not listen yet, and no task of `parts` runs. `close` stops the tasks that run, and closes the parts. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, limits, contractWallets, metrics, tracing, ca, noticePauses: pauses } = runtime
-  const { live, logAudit, storeOutage } = composeLogs(settings, runtime)
+  const { store, now, logger, metrics } = runtime
+  const logs = composeLogs(settings, runtime)
+  const kept = await composeKept(settings, runtime, logs)
+  const { auditing, endings, upkeep } = kept
+  const { audit, trail } = auditing
+  const deliveries = createDeliveries({
+    call: kept.calls.logoutNotices,
+    note: (outcome) => audit(logoutEvent(outcome)),
+    pauses: runtime.noticePauses,
+  })
+  const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
+  const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings.bounds)
+  const activity = composeActivity({ store, now, logger })
+  const deps = composeDeps(settings, runtime, { ...kept, announceEnded, bounds, activity: activity.counter })
+  const webhooks = composeWebhooks({
+    store,
+    wrap: settings.keys.wrap,
+    outbound: outboundOf(settings, runtime),
+    now,
+    log: logs.logAudit,
+  })
+  const { keyKeeping, noticeChanges } = upkeep
+  const serverParts = { deps, endings, keyKeeping, live: logs.live, storeOutage: logs.storeOutage, receivers: webhooks.receivers }
+  const { server, admin } = await composeServers(settings, runtime, serverParts)
+  const parts: Part[] = [
+    upkeep,
+    endings,
+    { tasks: [{ name: 'keeping bounds', every: 1, run: bounds.keep }] },
+    composeCleaning({ store, lifetimes: settings.service.lifetimes, now, logger, metrics }),
+    composeJobs({ store, now, announceEnded, audit }),
+    { close: deliveries.stop },
+    webhooks,
+    auditing,
+    composeTrailKeeping(settings, { store, keys: kept.keys, auditing, now, log: logs.logAudit, metrics }),
+    activity,
+    { tasks: [{ name: 'noticing machines', every: 1, run: createMachineWatch({ machines: store.placement, logger, metrics }) }] },
+  ]
+  const close = async (running: readonly Background[] = []): Promise<void> => {
+    await Promise.all([...running.map((task) => task.stop()), ...parts.map((part) => part.close?.())])
+    // After the tasks and the parts, which record lines too.
+    await trail.stop()
+  }
+  return { server, admin, deps, endings, webhooks: webhooks.webhooks, noticeChanges, parts, storeOutage: logs.storeOutage, close }
+}
+
+const outboundOf = ({ allowLoopback }: AuthServiceSettings, { ca }: AuthServiceRuntime) => ({
+  allowLoopback,
+  ...(ca === undefined ? {} : { ca }),
+})
+
+/** What a node keeps in memory of the store: keys, clients, resources and the latest endings; and the audit trail, which each of them writes to. */
+async function composeKept(
+  settings: AuthServiceSettings,
+  runtime: AuthServiceRuntime,
+  { logAudit, storeOutage }: ReturnType<typeof composeLogs>,
+) {
+  const { store, now, clock = now, logger, limits, metrics } = runtime
   const keys = new KeyRing(now)
-  const { audit, trail, recordCounts, moveWaiting } = composeAudit({ store, now, log: logAudit, metrics, limits })
-  const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
-  const calls = composeClientCalls(outbound, tracing)
+  const auditing = composeAudit({ store, now, log: logAudit, metrics, limits })
+  const calls = composeClientCalls(outboundOf(settings, runtime), runtime.tracing)
   const counts = fetchCounts(limits)
   const resources = new RegisteredResources(store, ownResources(settings.adminUrl))
   const clients = composeClients(settings, { store, keys, fetch: calls.documents, resources, counts, now })
-  const { clock = now, logger } = runtime
   const endings = composeEndings({ store, keys, settings: settings.service, clock, logger, metrics })
-  const remembered: Remembered = {
-    async forget(changed) {
-      clients.forget(changed)
-      endings.feed.forget(changed)
-      await resources.renew(changed)
-    },
+  const forget: Remembered['forget'] = async (changed) => {
+    clients.forget(changed)
+    endings.feed.forget(changed)
+    await resources.renew(changed)
   }
-  const watched = watchedKeys(auditKeys(store.keys, audit), settings.keys.rotateAfter)
-  metrics?.watchKeys(watched.read)
-  const keyKeeping = { ...settings.keys, store: watched.keys, now }
-  const upkeep = createUpkeep(store, remembered, keys, keyKeeping)
-  await upkeep.noticeChanges()
-  const deliveries = createDeliveries({ call: calls.logoutNotices, note: (outcome) => audit(logoutEvent(outcome)), pauses })
-  const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
-  const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings.bounds)
-  const activity = new ActivityCounter(store.activity, now)
-  const deps: Deps = {
+  const upkeep = await composeUpkeep(settings, { store, keys, now, metrics, storeOutage, audit: auditing.audit, forget })
+  return { keys, auditing, calls, counts, resources, clients, endings, upkeep }
+}
+
+type DepsParts = Pick<Deps, 'announceEnded' | 'bounds' | 'activity'> & Awaited<ReturnType<typeof composeKept>>
+
+function composeDeps(
+  settings: AuthServiceSettings,
+  { store, now, limits, metrics, tracing, ca, logger, names, contractWallets }: AuthServiceRuntime,
+  { keys, auditing: { audit }, calls, counts, resources, clients, announceEnded, bounds, activity }: DepsParts,
+): Deps {
+  const fetch = { registered: calls.registeredKeys, unregistered: calls.unregisteredKeys }
+  return {
     store,
     clients,
     resources,
     keys,
-    clientKeys: new ClientKeys({
-      fetch: { registered: calls.registeredKeys, unregistered: calls.unregisteredKeys },
-      counts,
-      now,
-    }),
+    clientKeys: new ClientKeys({ fetch, counts, now }),
     countUse: createUseCounter((network) => limits.count('uses', network)),
     settings: settings.service,
     contractWallets,
     hook: composeHook(settings, { audit, metrics, tracing, ca, now }),
-    accountNames: composeAccountNames({ names: runtime.names, fetch: calls.avatars, limits, logger, now }),
+    accountNames: composeAccountNames({ names, fetch: calls.avatars, limits, logger, now }),
     now,
     announceEnded,
     endings: endingsOf(store),
@@ -159,14 +210,6 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     activity,
     audit,
   }
-  const { webhooks, ...receivers } = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
-  const keeping = { store, keys, trail, recordCounts, issuer: settings.service.authUrl, now, log: logAudit }
-  const keepTrail = composeTrailKeeping({ ...keeping, days: settings.auditDays, metrics })
-  const serverParts = { deps, endings, keyKeeping, live, storeOutage, receivers }
-  const { server, admin } = await composeServers(settings, runtime, serverParts)
-  const workers = composeJobWorkers(store, deps)
-  const tasks = { activity, endings, upkeep, bounds, keepTrail, moveWaiting, webhooks, ...workers }
-  return { server, admin, deps, deliveries, trail, storeOutage, ...tasks }
 }
 
 function composeLogs({ adminUrl }: AuthServiceSettings, { logger, now, logAudit, metrics }: AuthServiceRuntime) {
@@ -177,25 +220,6 @@ function composeLogs({ adminUrl }: AuthServiceSettings, { logger, now, logAudit,
     live,
     logAudit: live ? countSenders(counted, live.refusedSenders) : counted,
     storeOutage: createOutageLog({ logger, now, words: STORE_OUTAGE }),
-  }
-}
-
-function composeJobWorkers(store: Store, { now, announceEnded, audit }: Deps) {
-  const note = ({ kind, clientId, ofWallet, matching, startedBy, grantsEnded }: Job): Promise<void> => {
-    const details = { grants: grantsEnded, ...conditionsOf(matching) }
-    const client = clientId === '' ? {} : { client_id: clientId }
-    if (kind === 'delete_client') return audit({ event: 'client_deleted', ...client, operator: startedBy, details })
-    const ofMatching = matching?.wallet ? { wallet: matching.wallet } : {}
-    if (ofWallet === null) return audit({ event: 'grants_ended', ...ofMatching, ...client, operator: startedBy, details })
-    const { wallet, reason } = ofWallet
-    const operator = reason === 'operator' ? { operator: startedBy } : {}
-    return audit({ event: 'grants_ended', reason, wallet, ...client, ...operator, details })
-  }
-  const work = { store, announceEnded, now, note, pause: (milliseconds: number) => pauseFor(milliseconds) }
-  return {
-    workOnJobs: createJobWorker('jobs', work),
-    workOnEndings: createJobWorker('endings', work),
-    workOnMatching: createJobWorker('matching', work),
   }
 }
 

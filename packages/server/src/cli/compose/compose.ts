@@ -6,7 +6,6 @@ import type { Settings } from '../../config/settings.ts'
 import { auditEvents } from '../../domain/model/audit-events.ts'
 import type { Limited } from '../../http/service.ts'
 import type { DevelopmentWallet } from '../../login-server/server.ts'
-import { messagesOf } from '../../ops/http/outage-log.ts'
 import type { RateLimit } from '../../ops/http/rate-limit.ts'
 import { createAuditLog } from '../../ops/log/audit-log.ts'
 import type { Logger } from '../../ops/log/logger.ts'
@@ -76,8 +75,7 @@ async function composeWith(
   const callWith = tracing && traceChainCalls(tracing)
   const { contractWallets, check } = connectChains(settings.chains, { callWith, keyCheck: settings.keyCheck })
   await reportChainFaults(check, logger)
-  const serviceSettings = authServiceSettings(settings, { development })
-  const { server, admin, deliveries, trail, ...tasks } = await compose(serviceSettings, {
+  const service = await compose(authServiceSettings(settings, { development }), {
     store: tracing ? await loadTracedStore(store, settings, tracing) : store,
     now,
     clock,
@@ -92,23 +90,16 @@ async function composeWith(
     isStopping,
     tls: tls?.options,
   })
-  const { lifetimes } = serviceSettings.service
-  const { upkeep, webhooks, activity } = tasks
-  const background = startBackground({ ...tasks, store, lifetimes, now, logger, metrics })
+  const background = startBackground(service.parts, { storeOutage: service.storeOutage, logger, metrics })
   const close = async () => {
-    await Promise.all([...background, deliveries, webhooks].map((each) => each.stop()))
-    // After the background tasks, which record lines too.
-    await trail.stop()
-    // The counts of the last minute. A store that fails now loses them.
-    await activity
-      .store()
-      .catch((error: unknown) => logger.warn({ problem: messagesOf(error) }, 'the last counts of activity are lost'))
+    await service.close(background)
     await store.close()
     await tracing?.stop()
   }
+  const { server, admin, noticeChanges } = service
   const servers = [server, ...(admin ? [admin.server] : [])]
   const drain = { seconds, begin: () => begin(servers.map((each) => each.server)) }
-  return { server, adminServer: admin?.server, store, noticeChanges: upkeep.noticeChanges, close, drain }
+  return { server, adminServer: admin?.server, store, noticeChanges, close, drain }
 }
 
 async function loadTracedStore(

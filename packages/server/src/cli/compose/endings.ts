@@ -4,13 +4,14 @@ import { EndingFeed, type FeedParts } from '../../domain/endings/feed.ts'
 import { FeedReaders } from '../../domain/endings/feed-readers.ts'
 import type { Logger } from '../../ops/log/logger.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
+import type { Part } from '../../ops/process/background.ts'
 
 type Parts = Omit<FeedParts, 'nextTurn' | 'note'> & {
   logger: Pick<Logger, 'warn' | 'info'>
   metrics: Pick<Metrics, 'watchFeed'> | undefined
 }
 
-export function composeEndings({ logger, metrics, ...parts }: Parts): { feed: EndingFeed; readers: FeedReaders } {
+export function composeEndings({ logger, metrics, ...parts }: Parts): Part & { feed: EndingFeed; readers: FeedReaders } {
   const readers = new FeedReaders(parts.clock)
   const feed = new EndingFeed({
     ...parts,
@@ -25,5 +26,5 @@ export function composeEndings({ logger, metrics, ...parts }: Parts): { feed: En
     const { entries, bytes, age, delay } = feed.facts()
     return { entries, bytes, age, delay, readers: readers.count, slowestAge: readers.slowestAge(parts.clock()) }
   })
-  return { feed, readers }
+  return { feed, readers, tasks: [{ name: 'reading endings', every: 0.5, run: () => feed.renew() }] }
 }

@@ -5,7 +5,7 @@
 import { constants } from 'node:crypto'
 import type { Server, ServerOptions } from 'node:https'
 import type { Logger } from 'pino'
-import { type Background, repeatEvery } from '../process/background.ts'
+import { type Background, repeat } from '../process/background.ts'
 
 /** PEM; `expiresAt` in epoch seconds. */
 export type ServerCertificate = { cert: string; key: string; expiresAt: number }
@@ -88,7 +88,7 @@ export function keepCertificate(options: {
     reload().catch((error: unknown) => logger.error({ err: error }, 'the certificate stays as it is'))
   }
   warnOfEnd()
-  const background = repeatEvery(60, 'reading the certificate', reload, logger)
+  const background = repeat({ name: 'reading the certificate', every: 60, run: reload }, logger)
   process.on('SIGHUP', onSignal)
   return {
     stop() {

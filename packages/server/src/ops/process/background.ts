@@ -1,22 +1,31 @@
 /** Work that a process repeats in the background until it stops. */
 import type { Logger } from 'pino'
 
+/** What a process repeats beside its requests. `stopping` aborts when the process stops, so that a long run can end early. */
+export type Task = {
+  name: string
+  /** seconds between the end of a run and the next one */
+  every: number
+  run(stopping: AbortSignal): Promise<void>
+}
+
+/** A part of a service: what it does beside requests. */
+export type Part = {
+  tasks?: readonly Task[]
+  /** Called once, while the tasks that run are stopped. */
+  close?(): Promise<void>
+}
+
 export type Background = {
   /** Resolves when the current run, if any, has ended. */
   stop(): Promise<void>
 }
 
 /**
- * Runs `task` repeatedly, never twice at a time. `stopping` aborts when the process stops, so that a long task can end
- * early. Only the first of several failures in a row is logged, and the next success: an outage of an hour is two
- * lines.
+ * Runs a task repeatedly, never twice at a time. Only the first of several failures in a row is logged, and the next success: an outage of an hour is
+ * two lines.
  */
-export function repeatEvery(
-  seconds: number,
-  name: string,
-  task: (stopping: AbortSignal) => Promise<void>,
-  logger: Pick<Logger, 'error' | 'info'>,
-): Background {
+export function repeat({ name, every, run: runOnce }: Task, logger: Pick<Logger, 'error' | 'info'>): Background {
   const stopping = new AbortController()
   let failing = false
   let running: Promise<void> = Promise.resolve()
@@ -24,11 +33,11 @@ export function repeatEvery(
 
   // Unreferenced: background work does not keep a process alive that has nothing else to do.
   function wait() {
-    return setTimeout(run, seconds * 1000).unref()
+    return setTimeout(run, every * 1000).unref()
   }
 
   function run(): void {
-    running = task(stopping.signal)
+    running = runOnce(stopping.signal)
       .then(
         () => {
           if (failing) logger.info({ task: name }, 'works again')

@@ -4,9 +4,13 @@ import { composeAudit } from '../../../src/cli/compose/audit.ts'
 import type { WaitingBatchStore } from '../../../src/domain/model/audit-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import type { Part } from '../../../src/ops/process/background.ts'
 import { ONE_MACHINE } from '../../../src/store/cluster-health.ts'
+import { runTask } from '../../support/start.ts'
 
 const NOW = 1_800_000_000
+
+const moveWaiting = (part: Part) => runTask([part], 'moving waiting audit lines')
 
 test('A process searches for the waiting lines of others once a minute on a cluster, also after its clock jumped back, and never on one machine', async () => {
   let at = NOW
@@ -18,11 +22,11 @@ test('A process searches for the waiting lines of others once a minute on a clus
   const cleaning = { takeLease: async () => lease } as unknown as Store['cleaning']
   const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: waiting }) }
   const limits = { count: () => ({ allowed: true }) as const }
-  const { moveWaiting } = composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
+  const parts = composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
   const moveAt = async (time: number) => {
     at = time
     calls.length = 0
-    await moveWaiting()
+    await moveWaiting(parts)
     return [...calls]
   }
   expect(await moveAt(NOW)).toEqual([])
@@ -49,7 +53,7 @@ test('The log has the moved lines at once, and then once a minute at most, with 
     void (event === 'audit_trail_moved' && logged.push([at - NOW, lines]))
   const limits = { count: () => ({ allowed: true }) as const }
   const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: onCluster }) }
-  const { moveWaiting } = composeAudit({ store, now: () => at, log, metrics: undefined, limits })
+  const parts = composeAudit({ store, now: () => at, log, metrics: undefined, limits })
   for (const [time, sizes] of [
     [0, [2]],
     [60, [3]],
@@ -61,7 +65,7 @@ test('The log has the moved lines at once, and then once a minute at most, with 
   ] as const) {
     at = NOW + time
     waiting.push(...sizes.map((size) => ({ size })))
-    await moveWaiting()
+    await moveWaiting(parts)
   }
   expect(logged).toEqual([
     [0, '2'],
@@ -105,8 +109,8 @@ test('A process that cannot read the waiting lines does not renew its lease, so 
     await record({ event: 'other_sessions_ended', wallet: `0x${'a'.repeat(40)}` })
   isAway = false
   for (; at < NOW + 8; at++) {
-    await failing.moveWaiting().catch(() => undefined)
-    await working.moveWaiting()
+    await moveWaiting(failing).catch(() => undefined)
+    await moveWaiting(working)
   }
   expect(takers).toEqual(['failing', 'working'])
 })

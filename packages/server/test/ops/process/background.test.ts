@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createLogger } from '../../../src/ops/log/logger.ts'
-import { repeatEvery } from '../../../src/ops/process/background.ts'
+import { repeat } from '../../../src/ops/process/background.ts'
 import { capturedLog } from '../log/captured-log.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -14,7 +14,7 @@ test('A background task is repeated, never runs twice at the same time, and does
     await pause(30)
     atOnce -= 1
   }
-  const background = repeatEvery(0.005, 'counting', task, silent)
+  const background = repeat({ name: 'counting', every: 0.005, run: task }, silent)
   await expect.poll(() => runs).toBeGreaterThanOrEqual(3)
   await background.stop()
   const then = runs
@@ -25,13 +25,15 @@ test('A background task is repeated, never runs twice at the same time, and does
 
 test('Stopping a background task waits until its current run has finished', async () => {
   let [begun, finished] = [false, false]
-  const background = repeatEvery(
-    0.001,
-    'slow',
-    async () => {
-      begun = true
-      await pause(50)
-      finished = true
+  const background = repeat(
+    {
+      name: 'slow',
+      every: 0.001,
+      async run() {
+        begun = true
+        await pause(50)
+        finished = true
+      },
     },
     silent,
   )
@@ -43,12 +45,14 @@ test('Stopping a background task waits until its current run has finished', asyn
 test('Several failures in a row of a background task are two log lines: an error at the first failure and an info line at the recovery', async () => {
   const log = capturedLog()
   let runs = 0
-  const background = repeatEvery(
-    0.001,
-    'noticing changes',
-    async () => {
-      runs += 1
-      if (runs > 2 && runs < 8) throw new Error('the store is away')
+  const background = repeat(
+    {
+      name: 'noticing changes',
+      every: 0.001,
+      async run() {
+        runs += 1
+        if (runs > 2 && runs < 8) throw new Error('the store is away')
+      },
     },
     createLogger({ level: 'info', destination: log.destination }),
   )
