@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { expect } from 'vitest'
 import { newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
+import { test as base, FILE, started } from '../support/fixtures.ts'
 
 const SITE = join(import.meta.dirname, '../../../../docs/site/dist')
 const isAsked = process.env.TEST_DOCS === '1'
@@ -18,25 +18,29 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The origin of the built site, on a server that only reads files. */
-const test = base.extend('site', FILE, async ({}, { onCleanup }) => {
+/** The built site, on a server that only reads files. */
+async function serveSite() {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     const file = join(SITE, decodeURIComponent(pathname.endsWith('/') ? `${pathname}index.html` : pathname))
     if (!existsSync(file)) return response.writeHead(404).end()
-    return response
-      .writeHead(200, { 'content-type': `${TYPES[extname(file)] ?? 'application/octet-stream'}; charset=utf-8` })
-      .end(readFileSync(file))
+    const type = TYPES[extname(file)] ?? 'application/octet-stream'
+    return response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(readFileSync(file))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onCleanup(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
+}
+
+const test = base.extend(
+  'site',
+  FILE,
+  started(serveSite, (site) => site.close()),
+)
 
 test.runIf(isAsked)(
   'A reader of the site of the documents searches for invalid_grant, and finds the section of this error',
   async ({ site, page }) => {
-    await page.goto(site)
+    await page.goto(site.url)
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByRole('searchbox').fill('invalid_grant')
     await page
@@ -44,7 +48,7 @@ test.runIf(isAsked)(
       .filter({ hasText: /Errors and reasons.*400 invalid_grant/ })
       .first()
       .click()
-    await page.waitForURL(`${site}/reference/errors.html#400-invalid_grant`)
+    await page.waitForURL(`${site.url}/reference/errors.html#400-invalid_grant`)
     expect(await page.getByRole('heading', { name: '400 invalid_grant' }).isVisible()).toBe(true)
   },
 )
@@ -57,7 +61,7 @@ test.for(PAGES)(
     for (const width of [1280, 390])
       for (const colorScheme of ['light', 'dark'] as const) {
         const page = await newPage(browser, { width, colorScheme })
-        await page.goto(`${site}/${path}.html`)
+        await page.goto(`${site.url}/${path}.html`)
         if (path.includes('architecture')) await page.locator('.diagram svg').waitFor()
         expect({ width, colorScheme, found: await seriousAxeViolations(page) }).toMatchObject({ found: [] })
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
