@@ -61,7 +61,7 @@ function placeOf(file: string): string | undefined {
  * The text with links for the site. A link to a file that the site does not have leads to `source`, the address of the tree at a code host; without
  * `source`, its scheme is `source:`, and the site shows it as text.
  */
-export function sitePage(file: string, text: string, source = 'source:'): string {
+function sitePage(file: string, text: string, source = 'source:'): string {
   const from = dirname(placeOf(file) ?? file)
   return text.replaceAll(/\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)/g, (_, path: string, heading = '') => {
     const target = posix.join(posix.dirname(file), path).replace(/\/$/, '')
