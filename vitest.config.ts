@@ -51,6 +51,7 @@ export default defineConfig({
   // `@grantor/resource` means its `src` in tests, as it does for Node and tsc in a checkout.
   resolve: { conditions: ['grantor-source'] },
   ssr: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } },
+  environments: { __vitest__: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } } },
   test: {
     projects: [
       project('fast'),
