@@ -26,9 +26,11 @@ function groupsIn(source: string): { name: string; from: number; to: number }[] 
   })
 }
 
-/** The first argument of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`, in any kind of quotes. */
+/** The first argument of `test(…)`, `checkLooks(…)`, `test.each(…)(…)` and `test.for(…)(…)`, in any kind of quotes. */
 function testsIn(source: string): { title: string; at: number }[] {
-  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.(?:each|for).*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
+  const calls = source.matchAll(
+    /(?:\b(?:test|checkLooks)\(|^[ \t\])}].*\)\(|\btest\.(?:each|for).*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm,
+  )
   return [...calls].map((call) => ({ title: plain(call[2] ?? ''), at: call.index }))
 }
 

@@ -19,7 +19,7 @@ import { accountView, CONSENT_TEXT, loginRequest, NOW, receiptView } from '../pa
 import { test as base } from '../support/fixtures.ts'
 import { installWallet, testWallet, type WalletPolicy } from '../support/wallet.ts'
 import { openLogin, visitor, wordsIn } from './login-visit.ts'
-import { show } from './looks.ts'
+import { show } from '../looks/looks.ts'
 
 const test = base.extend('client', ({ grantor }) => grantor.createClient({ name: 'Foxglove' })).extend('page', visitor)
 
