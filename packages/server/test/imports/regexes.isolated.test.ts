@@ -1,8 +1,9 @@
 /** Every regular expression of the service takes linear time, for every text that a client can send. */
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
+import { checkSync } from 'recheck'
 import { parseAst } from 'rolldown/parseAst'
-import { describe, expect, test } from 'vitest'
-import { superlinear } from '../support/regex-ambiguity.ts'
+import { expect, test } from 'vitest'
 
 type Expression = { file: string; pattern: string; flags: string }
 
@@ -23,6 +24,46 @@ function readFile(file: string): { literals: Expression[]; callsRegExp: boolean 
   visit(parseAst(readFileSync(new URL(file, root), 'utf8'), { lang: file.endsWith('.ts') ? 'ts' : 'js' }))
   return { literals, callsRegExp }
 }
+
+// The build in JavaScript. The others need a program for each system.
+process.env.RECHECK_BACKEND = 'pure'
+
+/**
+ * Expressions that the library cannot decide, by their digest: the automaton is too large, or the library has no automaton for
+ * look-around. The text is the reason why the time is linear. The digest changes with the expression.
+ */
+const UNDECIDED: Record<string, string> = {
+  b8f3b9a1: 'fixed prefix, then one repetition of two digits',
+  '838485ed': 'white space is between characters that are not white space; the other repetitions have a limit',
+  '15b870a3': 'fixed prefix; the repetition with a limit contains no white space',
+  b1fd4e3e: 'fixed prefix; the repetition with a limit contains no space',
+  '27917e19': 'a run of hexadecimal digits has one word boundary, so a match starts once in a run',
+  '313d5aa8': 'a colon is no word character, so a match starts once in a run',
+  ef2a777a: 'the look-behind lets a match start once in a run',
+  '0b48b728': 'a value ends at the first quote or bracket, and a match cannot start within a value',
+  '540d4015': 'a name is followed by one character that no name contains; a value ends at the first space or quote',
+  '76cb9367': 'each repetition ends at a character that it does not contain, and no two alternatives begin alike but for slashes',
+  eb1fd958: 'as the pattern with a fragment',
+  f16931b1: 'each repetition stays in its line, and fixed words follow it',
+  '33167aad': 'each repetition stays in its line, and fixed words follow it',
+  '1935a4e2': 'each repetition stays in its line, and fixed words follow it',
+}
+
+/** Expressions of which the library finds in 1.5 to 30 seconds that their time is linear. It is not asked again until one changes. */
+const DECIDED: Record<string, string> = {
+  '331044f5': 'packages/create-grantor-app/src/install.ts',
+  c7ca6d6c: 'packages/server/src/cli/doctor/machine.ts',
+  e500c5d4: 'packages/server/src/domain/audit/export.ts',
+  ef44d1d3: 'packages/server/src/look/logo.ts',
+  '2f096d8e': 'packages/server/src/ops/log/redaction.ts',
+  '7e6d64e0': 'packages/server/src/store/postgres/cluster/shard-statements.ts',
+  '2e5dd96d': 'packages/server/src/telemetry/open-tracing.ts',
+  '5b4aae78': 'packages/server/src/wallet/message-grammar.ts',
+  e2a60f7a: 'packages/server/src/wallet/read-consent.ts',
+}
+const LISTED = { ...UNDECIDED, ...DECIDED }
+const textOf = ({ pattern, flags }: Expression) => `/${pattern}/${flags}`
+const digestOf = (each: Expression) => createHash('sha256').update(textOf(each)).digest('hex').slice(0, 8)
 
 /** The files that call `RegExp` when they are loaded. */
 const MAKERS: Record<string, () => Promise<unknown>> = {
@@ -50,44 +91,24 @@ async function recordConstructed(): Promise<Expression[]> {
   return constructed
 }
 
-describe('The check of regular expressions', () => {
-  test.each([
-    String.raw`\s*;\s*`,
-    String.raw`\s+$`,
-    '=+$',
-    '^(a+)+$',
-    '^(a|a)*$',
-    '^(a|aa)+$',
-    '^(a*)*b',
-    '^(?:a?b?)*$',
-    '^(a{1,9}a{1,9})+$',
-    '^.*.*=x',
-    'a*b*c',
-    '(x*y*)*z',
-    String.raw`(\d+)\.(\d+)$`,
-    String.raw`^\w+@(?:\w+\.?)+$`,
-  ])('The check reports /%s/, which needs more than linear time for a hostile text', (pattern) => {
-    expect(superlinear(pattern)).not.toBeNull()
-  })
+/**
+ * Why the expression may take more than linear time, or null. The library's other search, by random texts, is not used: it reports
+ * harmless expressions too.
+ */
+function faultOf(each: Expression): string | null {
+  const { status, complexity, error } = checkSync(each.pattern, each.flags, { checker: 'automaton', timeout: 60_000 })
+  if (status === 'safe') return null
+  const reason = status === 'vulnerable' ? complexity.summary : `not decided (${error.kind}), digest ${digestOf(each)}`
+  return `${each.file} ${textOf(each)}: ${reason}`
+}
 
-  test.each([
-    '^a+$',
-    '[^A-Za-z]+',
-    '%([0-9A-Fa-f]{2})',
-    '^(bearer|dpop) +([A-Za-z0-9]+=*)$',
-    String.raw`^[^:]+:\/\/[^/?]*@`,
-    '^(?:/(?:[a-z]|%[0-9])*)*$',
-    String.raw`\beyJ[\w-]+(?:\.[\w-]*)*`,
-  ])('The check accepts /%s/, which matches in linear time', (pattern) => {
-    expect(superlinear(pattern)).toBeNull()
-  })
-
-  test.each([String.raw`^(.)\1*$`, 'a(?=.*b)'])(
-    'The check throws for /%s/, which has syntax that the check does not support',
-    (pattern) => {
-      expect(() => superlinear(pattern)).toThrow(SyntaxError)
-    },
-  )
+test.each([
+  ['exponential time', '(a+)+$'],
+  ['exponential time by two alternatives', '^(a|aa)+$'],
+  ['quadratic time from each start', String.raw`\s+$`],
+  ['syntax that the library does not decide', 'a(?=.*b)'],
+])('An expression with %s is a fault', (_, pattern) => {
+  expect(faultOf({ file: 'planted.ts', pattern, flags: '' })).toContain(`planted.ts /${pattern}/`)
 })
 
 test('Every regular expression of src and examples matches in linear time', async () => {
@@ -96,20 +117,13 @@ test('Every regular expression of src and examples matches in linear time', asyn
   expect(makers, 'files that call RegExp').toEqual(Object.keys(MAKERS))
   const constructed = await recordConstructed()
   expect([...new Set(constructed.map(({ file }) => file))]).toEqual(makers)
-  const expressions = [...read.flatMap(({ literals }) => literals), ...constructed]
-  expect(expressions.length).toBeGreaterThan(100)
-  expect(expressions.map(faultOf).filter((fault) => fault !== null)).toEqual([])
+  const found = [...read.flatMap(({ literals }) => literals), ...constructed]
+  expect(found.length).toBeGreaterThan(100)
+  const expressions = new Map(found.map((each) => [digestOf(each), each]))
+  expect(
+    Object.keys(LISTED).filter((digest) => !expressions.has(digest)),
+    'rows of expressions that are gone',
+  ).toEqual([])
+  const asked = [...expressions].filter(([digest]) => !(digest in LISTED)).map(([, each]) => each)
+  expect(asked.map(faultOf).filter((fault) => fault !== null)).toEqual([])
 })
-
-function faultOf({ file, pattern, flags }: Expression): string | null {
-  const reason = reasonOf(pattern, flags)
-  return reason === null ? null : `${file} /${pattern}/${flags}: ${reason}`
-}
-
-function reasonOf(pattern: string, flags: string): string | null {
-  try {
-    return superlinear(pattern, flags)
-  } catch (error) {
-    return (error as Error).message
-  }
-}
