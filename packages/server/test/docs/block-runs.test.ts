@@ -33,15 +33,6 @@ test('Each block of docs/guides and docs/operating is run by a test, or has a re
   expect(Object.keys(blockRuns).filter((page) => !PAGES.includes(page))).toEqual([])
 })
 
-test('A new block of a page is a fault until a row names it, and so is a row of a block that is gone', () => {
-  const page = 'guides/protect-an-api.md'
-  const [first, ...others] = blocksOf(page)
-  const added: Block = { language: 'sh', mark: '', text: 'echo a new block\n' }
-  expect(faultsOf(page, [...blocksOf(page), added])).toEqual([`${page}: no row for the block: echo a new block`])
-  expect(first && faultsOf(page, others)).toHaveLength(1)
-  expect(faultsOf('guides/new.md', [added])).toHaveLength(1)
-})
-
 test('Each file that block-runs.ts names for a page exists, and names the page or the block', () => {
   const rows = Object.entries(blockRuns).flatMap(([page, runs]) =>
     Object.entries(runs).flatMap(([name, how]) => ('by' in how ? [{ page, name, by: how.by }] : [])),

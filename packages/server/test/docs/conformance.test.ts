@@ -1,11 +1,10 @@
 /** The generated page of conformance lists for each sentence of a standard the file that implements it and the test that shows it. */
 import { describe, expect, test } from 'vitest'
-import { citationsIn, lineOfCitation } from '../../../../scripts/conformance/citations.ts'
 import { faultsOf } from '../../../../scripts/conformance/faults.ts'
 import { conformancePage } from '../../../../scripts/conformance/page.ts'
 import type { Held, Requirement, Standard } from '../../../../scripts/conformance/requirement.ts'
-import { readTable, readTables } from '../../../../scripts/conformance/tables.ts'
-import { hasPassed, type Report, titlesIn } from '../../../../scripts/conformance/titles.ts'
+import { readTables } from '../../../../scripts/conformance/tables.ts'
+import type { Report } from '../../../../scripts/conformance/titles.ts'
 
 const HERE = 'packages/server/test/docs/conformance.test.ts'
 const TITLE = 'Each requirement names a file with a comment that cites its section, and one existing test'
@@ -117,64 +116,4 @@ describe('Faults of a row of the conformance tables', () => {
       expect(faultsOf([row({})], report([TITLE, status]))).toEqual([expect.stringMatching(/did not pass/)])
     expect(faultsOf([row({})], report(['another', 'passed']))).toEqual([expect.stringMatching(/did not pass/)])
   })
-
-  test('A title with placeholders has passed only if each of its cases passed, and a named group limits the cases to this group', () => {
-    const rows = report(['%s is a, b', 'passed'], ['x is refused', 'passed'], ['y is refused', 'failed'])
-    expect(hasPassed(rows, HERE, '%s is refused')).toBe(false)
-    expect(hasPassed(report(['x is refused', 'passed']), HERE, 'a group › %s is refused')).toBe(true)
-    expect(hasPassed(report(['x is refused', 'passed']), HERE, 'another › %s is refused')).toBe(false)
-  })
-})
-
-test('A section belongs to the standard that its comment names before it, or else to the standard of the opening comment', () => {
-  const source = [
-    '/** Codes (RFC 6749 §4.1.2). */',
-    "const url = 'https://example.com/§9'",
-    '// §4.1.3, then RFC 9700 §2.1 and',
-    '// §2.2, of OpenID Connect Core §3.1',
-    '/** RFC 7636, appendix B. */',
-    '/** RFC 7636, as ENSIP-3, ERC-4361 and §4. */',
-  ].join('\n')
-  expect([...citationsIn(source)]).toEqual([
-    'RFC 6749 §4.1.2',
-    'RFC 6749 §4.1.3',
-    'RFC 9700 §2.1',
-    'RFC 9700 §2.2',
-    'OpenID Connect Core §3.1',
-    'RFC 7636 §B',
-    'ENS §3',
-    'ERC §4361',
-    'RFC 7636 §4',
-  ])
-})
-
-test('The line of a section is the line of the comment at the code, or else of the opening comment', () => {
-  const source = ['/**', ' * Codes (RFC 6749 §4.1.2, §4.1.3).', ' */', 'const a = 1', '// A replay', '// (§4.1.2).'].join('\n')
-  expect(lineOfCitation(source, 'RFC 6749 §4.1.2')).toBe(6)
-  expect(lineOfCitation(source, 'RFC 6749 §4.1.3')).toBe(2)
-  expect(lineOfCitation(source, 'RFC 6749 §5.2')).toBeUndefined()
-})
-
-test('A test is found by its title and by its group with its title', () => {
-  const titles = titlesIn(HERE)
-  expect(titles).toContain(TITLE)
-  expect(titles).toContain(
-    'Faults of a row of the conformance tables › A row is a fault if its test failed, was skipped or did not run',
-  )
-})
-
-test.each([
-  ['no name of a standard', 'something'],
-  ['no URL of its sections', 'JARM: A\n\n§1 MUST: b.\n  not held: c\n  shown: test/a.test.ts: d'],
-  ['a row without a level', 'RFC 1: A\n\n§1 MAY: b.\n  not held: c\n  shown: test/a.test.ts: d'],
-  ['a deviation without a test', 'RFC 1: A\n\n§1 MUST: b.\n  not held: c'],
-  ['a row without an outcome', 'RFC 1: A\n\n§1 MUST: b.'],
-  [
-    'a row that is both held and not held',
-    'RFC 1: A\n\n§1 MUST: b.\n  held: src/a.ts\n  shown: test/a.test.ts: d\n  not held: c',
-  ],
-  ['a row without a test', 'RFC 1: A\n\n§1 MUST: b.\n  held: src/a.ts'],
-  ['an unknown keyword', 'RFC 1: A\n\n§1 MUST: b.\n  hold: src/a.ts\n  shown: test/a.test.ts: d'],
-])('A table with %s is refused, with the file and the line', (_, text) => {
-  expect(() => readTable('a.txt', text)).toThrow(/^a\.txt:\d+/)
 })

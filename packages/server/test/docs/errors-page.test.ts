@@ -13,13 +13,6 @@ test('The generated page of errors has a heading for each error, and a row for e
   }
 })
 
-test('Every description and every advice in the tables of errors starts as a sentence and ends with a full stop', () => {
-  for (const { description, act, reasons } of [...Object.values(oauthErrors), ...Object.values(loginErrors)]) {
-    const texts = [description, act, ...Object.values<readonly [unknown, ...string[]]>(reasons).flatMap(([, ...words]) => words)]
-    for (const text of texts) expect(text).toMatch(/^[A-Z`].*\.$/)
-  }
-})
-
 test('Every reason in the tables of errors is used by the source code', () => {
   const packages = new URL('../../../', import.meta.url)
   const code = globSync('{server,resource,protocol}/src/**/*.ts', { cwd: packages.pathname })

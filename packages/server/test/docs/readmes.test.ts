@@ -12,13 +12,6 @@ test('Every folder with code in src, bench and scripts has a README.md', () => {
   expect(folders.filter((folder) => !existsSync(join(ROOT, folder, 'README.md')))).toEqual([])
 })
 
-test('Each README.md of src has 5 to 20 lines', () => {
-  const pages = globSync('packages/*/src/**/README.md', { cwd: ROOT }).map(
-    (page) => [page, read(page).trimEnd().split('\n').length] as const,
-  )
-  expect(pages.filter(([, lines]) => lines < 5 || lines > 20)).toEqual([])
-})
-
 test.each([
   'packages/server/src/domain',
   'packages/server/src/store',
