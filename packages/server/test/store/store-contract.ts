@@ -20,6 +20,7 @@ import { refreshContract } from './contract/refresh.ts'
 import { resourcesContract } from './contract/resources.ts'
 import { restorationsContract } from './contract/restorations.ts'
 import { revokedTokensContract } from './contract/revoked-tokens.ts'
+import { rotationContract } from './contract/rotation.ts'
 import type { StoreUnderTest } from './contract/subject.ts'
 import { unavailableContract } from './contract/unavailable.ts'
 import { pushedRequestsContract, spentContract } from './contract/used-once.ts'
@@ -40,6 +41,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
 
     describe('Authorization codes', () => codesContract(subject))
     describe('Refresh tokens', () => refreshContract(subject))
+    describe('The rule of a refresh', () => rotationContract(subject))
     describe('Ending and listing grants', () => endingsContract(subject))
     describe('Reading the endings', () => endingOrderContract(subject))
     describe('Revoked access tokens', () => revokedTokensContract(subject))

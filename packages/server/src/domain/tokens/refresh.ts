@@ -5,7 +5,7 @@
  * that lost the response can repeat the request. If an older token is presented, the grant ends.
  */
 import { randomUUID } from 'node:crypto'
-import { isSubset, parseScope } from '@grantor/protocol/scope'
+import { parseScope } from '@grantor/protocol/scope'
 import {
   invalidDpopProof,
   invalidGrant,
@@ -19,9 +19,9 @@ import { understoodScopes } from '../clients/understood-scopes.ts'
 import { checkReceipts } from '../consent/check-receipt.ts'
 import { refreshIdleLifetime } from '../model/client-lifetimes.ts'
 import type { Deps, Hook } from '../model/deps.ts'
-import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
 import type { RotateOutcome, Rotation } from '../model/request-store.ts'
+import { decideRotation } from '../model/rotation.ts'
 import { mayHave, scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import { openRefreshToken, type RefreshToken } from './refresh-token.ts'
@@ -112,20 +112,20 @@ function rotationOf(deps: Deps, client: Client, { token, scopes, resources, proo
   }
 }
 
-/**
- * The rule for the DPoP proof of a refresh: the proof is spent if the rotation can rotate or end the grant. Otherwise the request is
- * refused, and the proof stays unused. The rule ignores expiry, because the store compares expiry with the store's clock.
- */
-function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resources }: Rotation): boolean {
-  const granted = grantedAt(grant, resources[0])
-  return (
-    grant.clientId === clientId &&
-    grant.endedAt === null &&
-    (grant.dpopJkt === null || grant.dpopJkt === dpopJkt) &&
-    isSubset(resources, grant.resources) &&
-    isSubset(scopes, granted) &&
-    granted.some((scope) => clientScopes.includes(scope))
-  )
+/** After these outcomes the row stays as it is. The others rotate or end the grant, or can do so by the clock of the store or after a check of the wallet. */
+const REFUSED_AT_ONCE: ReadonlySet<RotateOutcome['kind']> = new Set([
+  'foreign',
+  'ended',
+  'wrong_key',
+  'resource_not_granted',
+  'no_scope_left',
+  'scope_not_granted',
+])
+
+/** The rule for the DPoP proof of a refresh: the proof is spent if the rotation can rotate or end the grant. Otherwise the proof stays unused. */
+function mayChangeGrant(grant: Grant, rotation: Rotation): boolean {
+  const decision = decideRotation(grant, null, rotation)
+  return decision.change !== 'none' || !REFUSED_AT_ONCE.has(decision.outcome.kind)
 }
 
 type AskedRefresh = {

@@ -1,8 +1,8 @@
-/** The rotation of a refresh token on SQLite: one transaction, which reads the grant, decides, and updates it. */
+/** The rotation of a refresh token on SQLite: one transaction, which reads the grant, decides (`decideRotation`), and updates the grant. */
 
-import { grantedAt } from '../../domain/model/granted-scopes.ts'
 import type { Grant } from '../../domain/model/records.ts'
-import { type GrantStore, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/request-store.ts'
+import type { GrantStore, RotateOutcome, Rotation } from '../../domain/model/request-store.ts'
+import { decideRotation } from '../../domain/model/rotation.ts'
 import type { Connection } from './connection.ts'
 import { attemptOf, grantOf } from './grant-row.ts'
 import { END, preparePresent } from './grant-statements.ts'
@@ -29,13 +29,10 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
         const row = present(rotation.grantId)
         if (!row) return { kind: 'unknown' }
         const grant = grantOf(row)
-        const outcome = decide(grant, rotation, attemptOf(row))
-        if (outcome === 'rotated') return { kind: 'rotated', grant: rotate(grant, rotation) }
-        if (outcome.kind === 'replayed' || outcome.kind === 'newer_than_row') {
-          const reason = outcome.kind === 'replayed' ? 'refresh_replayed' : 'refresh_newer_than_row'
-          end.run({ grantId: grant.id, clientId: null, at: rotation.at, reason })
-        }
-        return outcome
+        const decision = decideRotation(grant, attemptOf(row), rotation)
+        if (decision.change === 'rotate') return { kind: 'rotated', grant: rotate(grant, rotation) }
+        if (decision.change === 'end') end.run({ grantId: grant.id, clientId: null, at: rotation.at, reason: decision.reason })
+        return decision.outcome
       }),
   }
 }
@@ -54,29 +51,4 @@ function prepareRotation(connection: Connection): (grant: Grant, rotation: Rotat
     rotate.run(generation, refreshKeyId, at, attemptId, refreshExpiresAt, grant.id)
     return { ...grant, generation, refreshKeyId, rotatedAt: at, refreshExpiresAt }
   }
-}
-
-/** Whether the token may be rotated, or the outcome without a rotation. */
-function decide(grant: Grant, rotation: Rotation, lastAttempt: string): 'rotated' | RotateOutcome {
-  if (grant.clientId !== rotation.clientId) return { kind: 'foreign' }
-  if (grant.endedAt !== null) return { kind: 'ended' }
-  if (grant.dpopJkt !== null && grant.dpopJkt !== rotation.dpopJkt) return { kind: 'wrong_key' }
-  const step = grant.generation - rotation.generation
-  // This attempt's own update, whose response was lost.
-  if (step === 1 && lastAttempt === rotation.attemptId) return { kind: 'rotated', grant }
-  if (grant.refreshExpiresAt <= rotation.at) return { kind: 'expired' }
-  if (step !== 0 && !(step === 1 && isWithinWindow(grant, rotation)))
-    return { kind: step > 0 ? 'replayed' : 'newer_than_row', grant }
-  const granted = grantedAt(grant, rotation.resources[0])
-  if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
-  if (!granted.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
-  if (rotation.scopes.some((scope) => !granted.includes(scope))) return { kind: 'scope_not_granted' }
-  if (grant.walletKind === 'contract' && !rotation.walletChecked) return { kind: 'wallet_unchecked', grant }
-  if (rotation.onlyChecks) return { kind: 'may_rotate', grant }
-  return step === 0 ? 'rotated' : { kind: 'repeated', grant }
-}
-
-/** A stored time in the future closes the window, so that a clock that jumped back cannot reopen it. */
-function isWithinWindow({ rotatedAt }: Grant, { at, retryWindow }: Rotation): boolean {
-  return rotatedAt <= at + LATE_BY_AT_MOST && at < rotatedAt + retryWindow
 }
