@@ -58,7 +58,7 @@ export function readTables(): Standard[] {
   })
 }
 
-export function readTable(file: string, text: string): Standard {
+function readTable(file: string, text: string): Standard {
   const [head = '', ...lines] = text.split('\n')
   const [, name, title] = /^(.+?): (.+)$/.exec(head) ?? []
   if (name === undefined || title === undefined) throw new Error(`${file}:1: not "<standard>: <title>"`)

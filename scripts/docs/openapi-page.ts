@@ -1,8 +1,8 @@
 /** The OpenAPI document of the admin API, as the admin server serves it, and a page with its operations. */
-import { pino } from 'pino'
 import type { Admin } from '../../packages/server/src/admin/admin.ts'
 import { createAdminServer } from '../../packages/server/src/admin/server.ts'
 import { version } from '../../packages/server/src/cli/terminal/version.ts'
+import { createLogger } from '../../packages/server/src/ops/log/logger.ts'
 import { table } from './errors-page.ts'
 
 type Schema = {
@@ -38,7 +38,7 @@ export async function openapiDocument(): Promise<OpenapiDocument> {
     adminUrl: 'https://admin.example.com',
     deps: { settings: { authUrl: 'https://auth.example.com' } },
     version: version(),
-    logger: pino({ level: 'silent' }),
+    logger: createLogger({ level: 'silent' }),
     settings: [],
     loginSecrets: [],
     trustedProxies: [],

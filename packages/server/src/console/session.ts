@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Admin } from '../admin/admin.ts'
+import { isOver } from '../domain/model/ended-grants.ts'
 import type { Grant } from '../domain/model/records.ts'
 import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
 import { readOperators } from '../domain/operators/operators.ts'
@@ -52,7 +53,7 @@ export async function readVisitor(admin: Admin, request: FastifyRequest, reply: 
   const at = deps.now()
   if (!session || session.signedInAt + SESSION_AT_MOST <= at || session.seenAt + IDLE_AT_MOST <= at) return { kind: 'none' }
   const grant = await store.grants.readGrant(session.grantId)
-  if (!grant || grant.clientId !== CONSOLE_CLIENT_ID || grant.endedAt !== null || grant.expiresAt <= at) return { kind: 'none' }
+  if (!grant || grant.clientId !== CONSOLE_CLIENT_ID || isOver(grant, at)) return { kind: 'none' }
   const operator = (await readOperators(store)).find(({ id }) => id === grant.wallet)
   if (!operator) return { kind: 'not_an_operator', grant }
   if (session.seenAt + SEEN_EVERY <= at) {

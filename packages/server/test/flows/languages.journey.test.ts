@@ -15,11 +15,11 @@ import { signByHandPage } from '../../src/pages/login/sign-by-hand-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { type NoticeKind, noticeContent } from '../../src/pages/notice-page.ts'
 import { notices } from '../../src/pages/notices.ts'
+import { show } from '../looks/looks.ts'
 import { accountView, CONSENT_TEXT, loginRequest, NOW, receiptView } from '../pages/samples.ts'
 import { test as base } from '../support/fixtures.ts'
 import { installWallet, testWallet, type WalletPolicy } from '../support/wallet.ts'
 import { openLogin, visitor, wordsIn } from './login-visit.ts'
-import { show } from '../looks/looks.ts'
 
 const test = base.extend('client', ({ grantor }) => grantor.createClient({ name: 'Foxglove' })).extend('page', visitor)
 

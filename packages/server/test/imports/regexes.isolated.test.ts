@@ -96,9 +96,10 @@ async function recordConstructed(): Promise<Expression[]> {
  * harmless expressions too.
  */
 function faultOf(each: Expression): string | null {
-  const { status, complexity, error } = checkSync(each.pattern, each.flags, { checker: 'automaton', timeout: 60_000 })
-  if (status === 'safe') return null
-  const reason = status === 'vulnerable' ? complexity.summary : `not decided (${error.kind}), digest ${digestOf(each)}`
+  const found = checkSync(each.pattern, each.flags, { checker: 'automaton', timeout: 60_000 })
+  if (found.status === 'safe') return null
+  const reason =
+    found.status === 'vulnerable' ? found.complexity.summary : `not decided (${found.error.kind}), digest ${digestOf(each)}`
   return `${each.file} ${textOf(each)}: ${reason}`
 }
 

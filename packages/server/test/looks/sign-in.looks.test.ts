@@ -189,7 +189,7 @@ let closeRelay = async (): Promise<void> => {}
 afterAll(() => closeRelay())
 const WALLETCONNECT: Service = async () => {
   const [relay, { script }] = await Promise.all([startRelay(), buildWalletConnect()])
-  closeRelay = async () => void (await relay.close())
+  closeRelay = () => relay.close()
   return { walletConnect: { projectId: '0123456789abcdef0123456789abcdef', relay: relay.url, script } }
 }
 

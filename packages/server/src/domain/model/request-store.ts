@@ -91,6 +91,9 @@ export type RevokeTokenOutcome = 'revoked' | 'revoked_before' | 'grant_ended' | 
 /** What decides whether the access tokens of a grant are still valid. */
 export type GrantValidity = Pick<Grant, 'clientId' | 'expiresAt' | 'endedAt' | 'revokedTokens'>
 
+/** The number of unexpired access tokens of one grant that can be revoked one by one. */
+export const REVOKED_AT_MOST = 64
+
 export interface GrantStore {
   /**
    * Creates the grant under the grant id of the code. If several attempts race, exactly one returns `redeemed`, and the others return
@@ -113,7 +116,7 @@ export interface GrantStore {
     clientId?: string,
   ): Promise<'ended' | 'ended_before' | 'foreign' | 'unknown'>
   /**
-   * Stores that one access token is revoked, until `expiresAt`, and deletes expired entries. Beyond 64 entries the grant ends instead. If the
+   * Stores that one access token is revoked, until `expiresAt`, and deletes expired entries. Beyond `REVOKED_AT_MOST` entries the grant ends instead. If the
    * answer to the first attempt was lost, a later attempt returns `revoked_before` or `grant_ended_before`.
    */
   revokeAccessToken(token: {

@@ -6,6 +6,7 @@
  */
 import type { AccessTokenClaims, Actor } from '../../keys/access-token-claims.ts'
 import type { Deps } from '../model/deps.ts'
+import { isOver } from '../model/ended-grants.ts'
 import type { Grant } from '../model/records.ts'
 import type { GrantValidity } from '../model/request-store.ts'
 
@@ -25,7 +26,7 @@ export async function findFaultOfToken(deps: Deps, claims: AccessTokenClaims, gr
 }
 
 async function findFault(deps: Deps, claims: AccessTokenClaims, grant: GrantValidity): Promise<GrantFault | null> {
-  if (grant.endedAt !== null || grant.expiresAt <= deps.now()) return 'grant_ended'
+  if (isOver(grant, deps.now())) return 'grant_ended'
   if (claims.jti in grant.revokedTokens) return 'access_token_revoked'
   return claims.act === undefined ? null : findFaultOfChain(deps, claims, grant)
 }

@@ -1,7 +1,8 @@
 /** The grant ledger on PostgreSQL. `domain/model/request-store.ts` documents what each method promises; one statement on one row decides it here. */
+import { explainUnended, explainUnrevoked } from '../../domain/model/ended-grants.ts'
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { GrantLists } from '../../domain/model/operator-store.ts'
-import type { GrantStore, RevokeTokenOutcome } from '../../domain/model/request-store.ts'
+import { type GrantStore, REVOKED_AT_MOST, type RevokeTokenOutcome } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
@@ -18,9 +19,6 @@ import { redeemingCodes } from './redemption.ts'
 import { RepeatedChanges } from './repeated-changes.ts'
 import { rotatingTokens } from './rotation.ts'
 import type { Connection } from './statements/connection.ts'
-
-/** The number of unexpired access tokens of one grant that can be revoked one by one. */
-const REVOKED_AT_MOST = 64
 
 const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigint > :at AND key <> :jti::text'
 
@@ -78,6 +76,8 @@ const REPEATED_REVOCATION = {
 type Owned = { client_id: string; ended_at: number | null }
 type Present = Owned & { is_revoked: boolean }
 
+const ownedOf = (row: Owned) => ({ clientId: row.client_id, endedAt: row.ended_at })
+
 export function createGrantStore(connection: Connection): GrantStore & GrantLists {
   const revokeToken = prepareRevocation(connection)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
@@ -92,11 +92,11 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
     for (let left = TRIES_AT_MOST; left > 0; left--) {
       if ((await revokeToken(token)).length > 0) return 'revoked'
       const [row] = await present({ grantId, jti })
-      if (!row) return 'unknown'
-      if (row.client_id !== clientId) return 'foreign'
-      if (row.ended_at !== null || row.is_revoked) {
+      const reason = explainUnrevoked(row && ownedOf(row), clientId)
+      if (reason === 'unknown' || reason === 'foreign') return reason
+      if (reason === 'grant_ended_before' || row?.is_revoked) {
         await confirm({ grantId })
-        return row.ended_at === null ? 'revoked_before' : 'grant_ended_before'
+        return reason
       }
       if ((await endFull({ grantId, clientId, jti, at })).length > 0) return 'grant_ended'
       // Meanwhile a revoked token has expired, so the list has room again.
@@ -138,12 +138,12 @@ function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
     for (let left = TRIES_AT_MOST; left > 0; left--) {
       if ((await end({ grantId, reason, at, clientId: clientId ?? null })).length > 0) return 'ended'
       const [row] = await owner({ id: grantId })
-      if (!row) return 'unknown'
-      if (clientId !== undefined && row.client_id !== clientId) return 'foreign'
+      const outcome = explainUnended(row && ownedOf(row), clientId)
+      if (outcome !== 'ended_before') return outcome
       // A standby was promoted meanwhile, and lacks the ending that the first statement found.
-      if (row.ended_at === null) continue
+      if (row?.ended_at === null) continue
       await confirm({ grantId })
-      return 'ended_before'
+      return outcome
     }
     throw new StoreUnavailable('other requests keep changing the grant')
   }

@@ -1,13 +1,8 @@
 /** The redemption of a code on PostgreSQL: insert a reserved row, read the epoch and the session, then claim the row. One claim succeeds. */
 
 import type { EndReason } from '../../domain/model/records.ts'
-import {
-  type GrantStore,
-  type NewGrant,
-  REPLACED_AT_MOST,
-  type RedeemOutcome,
-  type RedemptionRefusal,
-} from '../../domain/model/request-store.ts'
+import { followSession, redeemAgain, refuseRedemption } from '../../domain/model/redemption.ts'
+import type { GrantStore, NewGrant, RedeemOutcome, RedemptionRefusal } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMETERS } from './grant-row.ts'
 import {
@@ -57,9 +52,9 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
 
   /** The row was claimed before: by this attempt, if the response was lost, or by another one. */
   async function redeemedBefore(row: GrantRow, attemptId: string): Promise<RedeemOutcome> {
-    const isOurs = row.attempt_id === attemptId && row.ended_at === null
-    if (isOurs) await confirm({ grantId: row.id })
-    return { kind: isOurs ? 'redeemed' : 'taken', grant: grantOf(row) }
+    const outcome = redeemAgain(grantOf(row), { claimedBy: row.attempt_id, attemptId })
+    if (outcome.kind === 'redeemed') await confirm({ grantId: row.id })
+    return outcome
   }
 
   return {
@@ -125,19 +120,18 @@ function checkingEndings(connection: Connection): (grant: NewGrant) => Promise<R
     column: 'hash',
     skipsLocked: false,
   })
-  async function isSessionLiving(first: string | null): Promise<boolean> {
-    let hash = first
-    for (let left = REPLACED_AT_MOST; hash !== null; left--) {
-      const [row]: SessionState[] = await session({ sessionHash: hash })
-      if (row?.ended_at === null) return true
-      if (!row?.replaced_by || left === 0) return false
-      hash = row.replaced_by
+  async function stateOfSession(hash: string | null): Promise<'valid' | 'ended'> {
+    if (hash === null) return 'valid'
+    for (let followed = 0; ; followed++) {
+      const [row] = await session({ sessionHash: hash })
+      const state = followSession(row && { endedAt: row.ended_at, replacedBy: row.replaced_by }, followed)
+      if (typeof state === 'string') return state
+      hash = state.replacedBy
     }
-    return true
   }
 
-  return async ({ wallet, sessionHash, epoch }) => {
-    const [now, isLiving] = await Promise.all([readEpoch(wallet), isSessionLiving(sessionHash)])
-    return now === epoch ? (isLiving ? null : 'session_ended') : 'epoch_raised'
+  return async (code) => {
+    const [epoch, state] = await Promise.all([readEpoch(code.wallet), stateOfSession(code.sessionHash)])
+    return refuseRedemption(code, { epoch, session: state })
   }
 }

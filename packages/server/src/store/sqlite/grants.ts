@@ -3,18 +3,21 @@
  * conditions on one row, or with a read and an update in one transaction.
  */
 
+import { explainUnended, explainUnrevoked } from '../../domain/model/ended-grants.ts'
 import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { Grant } from '../../domain/model/records.ts'
-import type { GrantStore, GrantValidity, RevokeTokenOutcome } from '../../domain/model/request-store.ts'
+import {
+  type GrantStore,
+  type GrantValidity,
+  REVOKED_AT_MOST,
+  type RevokeTokenOutcome,
+} from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, grantOf } from './grant-row.ts'
 import { END, preparePresent, rowOf } from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
 import { rotatingTokens } from './rotation.ts'
-
-/** The maximum number of access tokens of one grant that may be revoked individually at one time. */
-const REVOKED_AT_MOST = 64
 
 // Removes expired entries and adds the new one. If there is no space for it, the grant ends instead. A repeated revocation changes no row.
 const REVOKE_TOKEN = `
@@ -51,8 +54,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
       connection.writeByOne(() => {
         if (end.run({ grantId, reason, at, clientId: clientId ?? null }).changes > 0) return 'ended'
         const row = present(grantId)
-        if (!row) return 'unknown'
-        return clientId !== undefined && grantOf(row).clientId !== clientId ? 'foreign' : 'ended_before'
+        return explainUnended(row && grantOf(row), clientId)
       }),
 
     revokeAccessToken: (token) =>
@@ -61,10 +63,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
         if (row?.ended_at === null) noteToken.run(token.at, token.grantId)
         if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
         const found = present(token.grantId)
-        if (!found) return 'unknown'
-        const grant = grantOf(found)
-        if (grant.clientId !== token.clientId) return 'foreign'
-        return grant.endedAt === null ? 'revoked_before' : 'grant_ended_before'
+        return explainUnrevoked(found && grantOf(found), token.clientId)
       }),
 
     readGrant: (grantId) =>

@@ -1,13 +1,8 @@
 /** The redemption of a code on SQLite: one transaction, which reads the epoch and the session and inserts the grant. */
 
 import type { Grant } from '../../domain/model/records.ts'
-import {
-  type GrantStore,
-  type NewGrant,
-  REPLACED_AT_MOST,
-  type RedeemOutcome,
-  type RedemptionRefusal,
-} from '../../domain/model/request-store.ts'
+import { followSession, redeemAgain, refuseRedemption, type SessionRow } from '../../domain/model/redemption.ts'
+import type { GrantStore, NewGrant, RedeemOutcome, RedemptionRefusal } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 import { attemptOf, type GrantRow, grantOf, INSERT_GRANT, newRow } from './grant-row.ts'
 import { preparePresent } from './grant-statements.ts'
@@ -26,9 +21,7 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
         if (insert.run(...newRow({ grant, attemptId, at, ended })).changes > 0)
           return endReason === null ? { kind: 'redeemed', grant: begun(grant, at) } : { kind: endReason }
         const row = present(grant.id) as GrantRow
-        const kept = grantOf(row)
-        const isOurs = attemptOf(row) === attemptId && kept.endedAt === null
-        return { kind: isOurs ? 'redeemed' : 'taken', grant: kept }
+        return redeemAgain(grantOf(row), { claimedBy: attemptOf(row), attemptId })
       }),
 
     spendCode: (grant, attemptId, at) =>
@@ -39,19 +32,20 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
 }
 
 /** Returns a function from a code to whether its wallet or its session ended after the code was issued. */
-function checkingEndings(connection: Connection): (grant: NewGrant) => RedemptionRefusal | null {
+function checkingEndings(connection: Connection): (code: NewGrant) => RedemptionRefusal | null {
   const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
-  const session = connection.prepareWrite('SELECT ended_at, replaced_by FROM sessions WHERE hash = ?')
-  return ({ wallet, sessionHash, epoch: issuedAt }) => {
-    if (((epoch.get(wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== issuedAt) return 'epoch_raised'
-    let hash = sessionHash
-    for (let left = REPLACED_AT_MOST; hash !== null; left--) {
-      const row = session.get(hash) as { ended_at: number | null; replaced_by: string | null } | undefined
-      if (row?.ended_at === null) return null
-      if (!row?.replaced_by || left === 0) return 'session_ended'
-      hash = row.replaced_by
+  const read = connection.prepareWrite('SELECT ended_at AS endedAt, replaced_by AS replacedBy FROM sessions WHERE hash = ?')
+  function stateOfSession(hash: string | null): 'valid' | 'ended' {
+    if (hash === null) return 'valid'
+    for (let followed = 0; ; followed++) {
+      const state = followSession(read.get(hash) as SessionRow, followed)
+      if (typeof state === 'string') return state
+      hash = state.replacedBy
     }
-    return null
+  }
+  return (code) => {
+    const row = epoch.get(code.wallet) as { epoch: number } | undefined
+    return refuseRedemption(code, { epoch: row?.epoch ?? 0, session: stateOfSession(code.sessionHash) })
   }
 }
 

@@ -163,6 +163,17 @@ describe('Refresh tokens of public clients (RFC 9449 §5)', () => {
     expect(await grantOf(next.access_token)).toMatchObject({ generation: 2, endedAt: null })
   })
 
+  test('A captured refresh with its used proof does not end the grant if a resource that was not granted is added (RFC 9449 §11.1)', async () => {
+    const tokens = await boundTokens()
+    const dpop = await proofOf(grantor, key)
+    const body = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+    const next = tokensOf(await walk.token(publicClient, body, { dpop }))
+    const last = tokensOf(await refreshWith(walk, publicClient, next.refresh_token, key))
+    const other = { resource: 'https://other.example/' }
+    expectRefusal(await walk.token(publicClient, { ...body, ...other }, { dpop }), PROOF_REFUSED)
+    expect(await grantOf(last.access_token)).toMatchObject({ generation: 2, endedAt: null })
+  })
+
   test('Of fifty simultaneous copies of one refresh with its proof exactly one succeeds, and the token rotates once (RFC 9449 §11.1)', async () => {
     const tokens = await boundTokens()
     const dpop = await proofOf(grantor, key)
