@@ -27,24 +27,19 @@ export function readImports(file: string, text: string): Imports {
 
 type Name = { value?: unknown } | null
 
-/** The imports that the rule of the file does not allow. A file without a rule may import everything. */
+/** The imports that the rule of the file does not allow. `tsc -b` refuses the files outside of `src`, `demo` and `locales`, and packages without a reference. */
 export function forbiddenImports(file: string, { files, others }: Imports): string[] {
   const rule = ruleOf(file)
   if (!rule) return []
   return [...files.filter((target) => !mayImportFrom(rule, ruleOf(target))), ...others.filter((name) => !mayUse(rule, name))]
 }
 
-function mayImportFrom(rule: ImportRule, target: ImportRule | undefined): boolean {
-  return target !== undefined && (target === rule || rule.mayImport.includes(target.folder))
+function mayImportFrom(rule: ImportRule, target = rule): boolean {
+  return target === rule || rule.mayImport.includes(target.folder)
 }
 
-function mayUse({ folder, others }: ImportRule, name: string): boolean {
-  if (isPartOf(name, '@grantor')) return folder === 'demo' || isPartOf(name, '@grantor/protocol')
-  return others === 'any' || others.some((allowed) => isPartOf(name, allowed))
-}
-
-function isPartOf(name: string, parent: string): boolean {
-  return name === parent || name.startsWith(`${parent}/`)
+function mayUse({ others }: ImportRule, name: string): boolean {
+  return others === 'any' || others.some((allowed) => name === allowed || name.startsWith(`${allowed}/`))
 }
 
 /** From each file or folder to those that it imports. */

@@ -1,6 +1,7 @@
 /**
- * The import rules of `packages/server`, written once. Between packages, the manifests and the project references decide. `npm run check:imports` checks each file against them. The table in docs/reference/architecture.md is derived
- * from this list by `npx vitest run test/imports -u`.
+ * The import rules of the folders of `packages/server`, written once. Manifests and project references decide what a package may import.
+ * `npm run check:imports` checks each file. `npx vitest run packages/server/test/imports -u` derives the table in
+ * docs/reference/architecture.md from this list.
  */
 
 export type ImportRule = {
@@ -10,7 +11,7 @@ export type ImportRule = {
   owns: string
   /** other folders of this list, each with its subfolders as far as they have no rule of their own */
   mayImport: readonly string[]
-  /** npm packages, and modules of Node as `node:fs` */
+  /** npm packages, and modules of Node as `node:fs`; every folder may use `@grantor/protocol` */
   others: readonly string[] | 'any'
 }
 
@@ -248,7 +249,7 @@ export function ruleOf(path: string): ImportRule | undefined {
 /** A rule from names that are separated by spaces. `ours` are `demo`, `locales` and folders of `src`. */
 function rule(folder: string, owns: string, { ours = '', others = '' }: { ours?: string; others?: string } = {}): ImportRule {
   const mayImport = listOf(ours).map((name) => (['demo', 'locales'].includes(name) ? name : `src/${name}`))
-  return { folder, owns, mayImport, others: others === 'any' ? 'any' : listOf(others) }
+  return { folder, owns, mayImport, others: others === 'any' ? 'any' : ['@grantor/protocol', ...listOf(others)] }
 }
 
 function listOf(names: string): string[] {
