@@ -11,9 +11,9 @@ import { test as base, FILE, started } from '../support/fixtures.ts'
 import { Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 import { startRelay } from '../support/walletconnect-relay.ts'
-import { startWalletApp } from '../support/walletconnect-wallet.ts'
 import { backAtApp, openLogin, visitor, wordsIn } from './login-visit.ts'
 import { readCode } from './read-qr-code.ts'
+import { startWalletApp } from './walletconnect-wallet.ts'
 
 const PROJECT = '0123456789abcdef0123456789abcdef'
 

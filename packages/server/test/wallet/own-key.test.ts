@@ -7,8 +7,8 @@ import type { ChainReader } from '../../src/wallet/contract-signature.ts'
 import { checkOwnKey } from '../../src/wallet/own-key.ts'
 import { startChain, type TestChain } from '../support/chain.ts'
 import { forAllAsync } from '../support/property.ts'
-import { runInitCode } from '../support/small-evm.ts'
 import { answering, deploying, ownedWallet, owner } from '../support/wallet-contracts.ts'
+import { runInitCode } from './small-evm.ts'
 
 const alice = owner('alice')
 const DELEGATE = '11'.repeat(20)

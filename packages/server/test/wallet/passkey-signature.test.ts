@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerGas } from '../../src/wallet/check-code.ts'
 import { startChain, type TestChain } from '../support/chain.ts'
-import { coinbaseContracts } from '../support/coinbase-account.ts'
 import { metaMaskContracts, type PasskeyAccount } from '../support/metamask-account.ts'
 import { passkey } from '../support/passkey.ts'
 import { abiCall, hashMessage } from '../support/wallet-contracts.ts'
 import { message, verifierAt } from './ask-wallet.ts'
+import { coinbaseContracts } from './coinbase-account.ts'
 
 const alice = passkey('alice')
 const bob = passkey('bob')

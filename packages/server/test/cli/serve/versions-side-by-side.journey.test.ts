@@ -13,7 +13,7 @@ import { requestOf, Walk } from '../../support/walk.ts'
 import { newFolder, run } from '../run.ts'
 
 const PRESENT = fileURLToPath(new URL('../../../bin/grantor.js', import.meta.url))
-const NEXT = fileURLToPath(new URL('../../support/next-version.ts', import.meta.url))
+const NEXT = fileURLToPath(new URL('./next-version.ts', import.meta.url))
 
 const running = new Set<ReturnType<typeof launch>>()
 afterEach(() => {

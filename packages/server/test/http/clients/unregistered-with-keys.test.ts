@@ -10,9 +10,9 @@ import { newClientKey, post } from '../../support/client-key.ts'
 import { newDpopKey, proofOf } from '../../support/dpop.ts'
 import { createPostgresDatabase } from '../../support/postgres.ts'
 import { requestObjectOf } from '../../support/pushed.ts'
-import { authenticatedBy, registerWithKeys, SELF_REGISTERED_REDIRECT_URI } from '../../support/self-registered.ts'
 import { type Grantor, type StartOptions, startGrantor } from '../../support/start.ts'
 import { noticeOf, PKCE, Walk } from '../../support/walk.ts'
+import { authenticatedBy, registerWithKeys, SELF_REGISTERED_REDIRECT_URI } from './self-registered.ts'
 
 const key = newClientKey('ES256', 'one')
 const JWK_SET = JSON.stringify({ keys: [key.jwk] })

@@ -8,7 +8,7 @@ import { newPostgresDatabase } from '../../support/postgres.ts'
 import { type Grantor, type StartOptions, startGrantor, type TestClient } from '../../support/start.ts'
 import { requestOf, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
-import { lookAtPostgres, watchSqlite } from '../../support/written.ts'
+import { lookAtPostgres, watchSqlite } from './written.ts'
 
 const COUNT = howMany('TEST_ABANDONED_LOGINS', 500)
 // A store on a busy machine refuses requests that wait for long.

@@ -11,8 +11,8 @@ import { administrator } from '../../support/administrator.ts'
 import { addressOf } from '../../support/postgres.ts'
 import type { PostgresServer } from '../../support/postgres-server.ts'
 import { promote, startPair, stopFollowing, stopWaiting } from '../../support/postgres-standby.ts'
-import { startVirtualAddress, type VirtualAddress } from '../../support/virtual-address.ts'
 import { livingGrant, NOW } from '../contract/subject.ts'
+import { startVirtualAddress, type VirtualAddress } from './virtual-address.ts'
 
 let primary: PostgresServer
 let standby: PostgresServer

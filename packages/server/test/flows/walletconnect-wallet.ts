@@ -2,8 +2,8 @@
 import { Core } from '@walletconnect/core'
 import { SignClient } from '@walletconnect/sign-client'
 import MemoryStorage from '../../../walletconnect/src/memory-storage.ts'
-import { type TestWallet, testWallet } from './wallet.ts'
-import type { Relay } from './walletconnect-relay.ts'
+import { type TestWallet, testWallet } from '../support/wallet.ts'
+import type { Relay } from '../support/walletconnect-relay.ts'
 
 export type WalletApp = {
   /** What the wallet does with a request. */
