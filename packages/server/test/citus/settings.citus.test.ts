@@ -1,5 +1,6 @@
 /** The settings of every machine of a cluster: one that acknowledges before it has stored loses acknowledged changes in a crash. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openPostgresStore as openOnOnePrimary } from '../../src/store/postgres/index.ts'
 import { runDoctor } from '../cli/doctor/installation.ts'
 import { run } from '../cli/run.ts'
 import { NOW, someWallet } from '../store/contract/subject.ts'
@@ -46,6 +47,10 @@ async function openStore(from: PostgresServer) {
   onTestFinished(() => store.close())
   return store
 }
+
+test('A program that was not given the placement on Citus refuses a database that has the extension', async () => {
+  await expect(openOnOnePrimary(addressOf(url))).rejects.toThrow('the database has the extension Citus')
+})
 
 test.for<[string, Record<string, string>]>([
   ['fsync is off', { fsync: 'off' }],

@@ -1,5 +1,6 @@
 /** A feed as a node on PostgreSQL makes it, without the rule that no ending is skipped. The check of a run must find it out. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { loadPlacement } from '../../../src/cli/compose/database.ts'
 import { EndingFeed } from '../../../src/domain/endings/feed.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { storeOn } from '../../../src/store/postgres/index.ts'
@@ -11,7 +12,7 @@ import { atLatestRead } from '../../support/without-rule.ts'
 import { type Acknowledged, type Expected, followFeed } from './follower.ts'
 
 export async function followFaultyFeed(databaseUrl: string, expected: Expected, ledger: readonly Acknowledged[]) {
-  const connection = new Connection(addressOf(databaseUrl), { clock: 'database' })
+  const connection = new Connection(addressOf(databaseUrl), { clock: 'database', loadPlacement })
   const store = storeOn(connection)
   const keys = await loadRing(keepingOn(store, new TestClock()))
   const feed = new EndingFeed({
