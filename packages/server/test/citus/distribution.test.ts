@@ -1,12 +1,12 @@
 /**
- * Where each table lies on a Citus cluster. `packages/server/test/citus` tests on a real cluster that `grantor migrate` distributes the tables
+ * Where each table lies on a Citus cluster. `migrations.citus.test.ts` tests on a real cluster that `grantor migrate` distributes the tables
  * so.
  */
 import { expect, test } from 'vitest'
-import { DISTRIBUTED, ON_COORDINATOR } from '../../../src/store/citus/distribution.ts'
-import { migratePostgres } from '../../../src/store/postgres/index.ts'
-import { newPostgresDatabase } from '../../support/postgres.ts'
-import { NOW } from '../contract/subject.ts'
+import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/citus/distribution.ts'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { NOW } from '../store/contract/subject.ts'
+import { newPostgresDatabase } from '../support/postgres.ts'
 
 test('Every table is either distributed or on the coordinator, and every unique key of a distributed table contains its distribution column', async () => {
   const { address, sql } = await newPostgresDatabase()

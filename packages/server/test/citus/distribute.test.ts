@@ -1,9 +1,9 @@
-/** The steps that distribute tables, with a session that answers like Citus. `packages/server/test/citus` distributes real tables. */
+/** The steps that distribute tables, with a session that answers like Citus. `migrations.citus.test.ts` distributes real tables. */
 import { expect, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { distribute } from '../../../src/store/citus/distribute.ts'
-import { DISTRIBUTED } from '../../../src/store/citus/distribution.ts'
-import type { Session } from '../../../src/store/postgres/connection/server.ts'
+import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
+import { distribute } from '../../src/store/citus/distribute.ts'
+import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
+import type { Session } from '../../src/store/postgres/connection/server.ts'
 
 /** All tables have rows. Records which tables are distributed. `before` is called before each of them. */
 function sessionOf(distributed: string[], before: (table: string) => Promise<unknown>): Session {
