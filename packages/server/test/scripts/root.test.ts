@@ -24,7 +24,6 @@ const ENTRIES = [
   'docs',
   'examples',
   'knip.json',
-  'locales',
   'ops',
   'package-lock.json',
   'package.json',

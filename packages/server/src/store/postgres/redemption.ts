@@ -120,8 +120,9 @@ function checkingEndings(connection: Connection): (grant: NewGrant) => Promise<R
     column: 'hash',
     skipsLocked: false,
   })
-  async function stateOfSession(hash: string | null): Promise<'valid' | 'ended'> {
-    if (hash === null) return 'valid'
+  async function stateOfSession(first: string | null): Promise<'valid' | 'ended'> {
+    if (first === null) return 'valid'
+    let hash = first
     for (let followed = 0; ; followed++) {
       const [row] = await session({ sessionHash: hash })
       const state = followSession(row && { endedAt: row.ended_at, replacedBy: row.replaced_by }, followed)

@@ -35,8 +35,9 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
 function checkingEndings(connection: Connection): (code: NewGrant) => RedemptionRefusal | null {
   const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
   const read = connection.prepareWrite('SELECT ended_at AS endedAt, replaced_by AS replacedBy FROM sessions WHERE hash = ?')
-  function stateOfSession(hash: string | null): 'valid' | 'ended' {
-    if (hash === null) return 'valid'
+  function stateOfSession(first: string | null): 'valid' | 'ended' {
+    if (first === null) return 'valid'
+    let hash = first
     for (let followed = 0; ; followed++) {
       const state = followSession(read.get(hash) as SessionRow, followed)
       if (typeof state === 'string') return state
