@@ -14,6 +14,16 @@ export const problemSchema = nameSchema(
       code: Type.String({ description: 'For programs.' }),
       detail: Type.String({ description: 'For people.' }),
       faults: Type.Optional(Type.Array(Type.String())),
+      errors: Type.Optional(
+        Type.Array(
+          Type.Object({
+            member: Type.Union([Type.String(), Type.Null()], {
+              description: 'The member of the body or the parameter that the fault concerns; null if none alone is wrong.',
+            }),
+            detail: Type.String({ description: 'The sentence of `faults`.' }),
+          }),
+        ),
+      ),
       request_id: Type.String(),
     },
     { description: 'RFC 9457' },

@@ -1,8 +1,10 @@
 /**
- * Problem documents (RFC 9457). The member `code` is for programs, `detail` is for people, and `faults` lists each fault of a request.
+ * Problem documents (RFC 9457). The member `code` is for programs, and `detail` is for people. `faults` lists each fault of a request as a
+ * sentence, and `errors` lists the same faults, each with the member that it concerns.
  * `type` is "about:blank", because `code` already identifies the kind of problem (§4.2.1).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Fault, wordsOf as sentencesOf } from '../domain/model/fault.ts'
 import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Refusal, type RefusalCode } from '../operations/refusal.ts'
@@ -33,7 +35,11 @@ const PROBLEMS = {
   path_too_long: { status: 414, words: 'The path is too long.', detail: 'A parameter in the path is too long.' },
   unsupported_media_type: { status: 415, words: 'The body is not JSON.', detail: 'The body must be application/json.' },
   expectation_failed: { status: 417 },
-  invalid_request: { status: 422, words: 'The request has faults. The member `faults` lists them.' },
+  invalid_request: {
+    status: 422,
+    words:
+      'The request has faults. The member `faults` lists them, and `errors` names the member of the body that each concerns.',
+  },
   idempotency_key_reused: { status: 422 },
   headers_too_large: {
     status: 431,
@@ -57,13 +63,13 @@ export function wordsOf(status: number): string {
   return Object.values(ROWS).find((row) => row.status === status)?.words ?? ''
 }
 
-/** A refusal of an HTTP request. `detail` and `faults` are sent to the caller. */
+/** A refusal of an HTTP request. `detail` and `faults` are sent to the caller: each fault as a sentence, and as an error with its member. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
-  readonly faults: readonly string[]
+  readonly faults: readonly Fault[]
 
-  constructor(code: ProblemCode, detail: string, faults: readonly string[] = []) {
+  constructor(code: ProblemCode, detail: string, faults: readonly Fault[] = []) {
     super(detail)
     this.code = code
     this.faults = faults
@@ -101,7 +107,10 @@ function documentOf(problem: Problem, requestId: string): object {
     status,
     code: problem.code,
     detail: problem.message,
-    ...(problem.faults.length > 0 && { faults: problem.faults }),
+    ...(problem.faults.length > 0 && {
+      faults: sentencesOf(problem.faults),
+      errors: problem.faults.map(({ member, words }) => ({ member, detail: words })),
+    }),
     request_id: requestId,
   }
 }

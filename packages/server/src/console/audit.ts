@@ -1,5 +1,7 @@
 /** The page of the audit trail. */
+
 import { recordedEvents } from '../domain/model/audit-events.ts'
+import type { Fault } from '../domain/model/fault.ts'
 import { endReasons } from '../domain/model/records.ts'
 import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
 import { readOperators } from '../domain/operators/operators.ts'
@@ -89,10 +91,8 @@ async function search(console: Console, visit: Visit, filter: Filter): Promise<F
 }
 
 /** The fault of a field as an operator reads it, without the pattern of the API. */
-function inWords(fault: string): string {
-  return fault.startsWith('wallet')
-    ? 'Wallet is not an address: 0x and 40 hexadecimal digits with the right checksum (EIP-55).'
-    : fault
+function inWords({ member, words }: Fault): string {
+  return member === 'wallet' ? 'Wallet is not an address: 0x and 40 hexadecimal digits with the right checksum (EIP-55).' : words
 }
 
 /** The value of a `datetime-local` field, as a time in UTC. */

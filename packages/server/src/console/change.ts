@@ -1,7 +1,9 @@
 /** The pages of an operation that changes something: an optional form, one question that names what will happen, and the change itself. */
+
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { Problem, problemOf, statusOf } from '../admin/problem.ts'
+import type { Fault } from '../domain/model/fault.ts'
 import { subjectOf } from '../operations/all.ts'
 import { changesBetween, type Member, type Members } from '../operations/members/member.ts'
 import { etagOf, nameOf, type Operation, type Result } from '../operations/operation.ts'
@@ -13,7 +15,7 @@ import { type Fields, ofAnother, requireForm } from './form.ts'
 import type { Crumb } from './layout.ts'
 import { clock, facts, link, pathTo, readable } from './parts.ts'
 import { problemPage } from './problem-page.ts'
-import { enteredMembers, fieldsOf, formMembers, hasFile, memberOfFault, shownMembers, withoutEmpty } from './record-form.ts'
+import { enteredMembers, fieldsOf, formMembers, hasFile, shownMembers, withoutEmpty } from './record-form.ts'
 import { redirectTo } from './replies.ts'
 import { redirectToSecret, secretIn } from './shown-secret.ts'
 import { type Console, type Given, type Present, pathOf, queryOf, readRecord, type Visit, visitOf } from './visit.ts'
@@ -120,7 +122,7 @@ function crumbsOf({ operation, crumbs }: ChangePages, visit: Visit, present: Pre
 }
 
 /** `isRefused`: the change was refused, so the form names the present state of the record. */
-type Entered = { entered: Fields | null; faults: readonly string[]; isRefused?: boolean; note?: Html | false }
+type Entered = { entered: Fields | null; faults: readonly Fault[]; isRefused?: boolean; note?: Html | false }
 
 async function showForm(
   change: ChangePages,
@@ -159,11 +161,9 @@ ${fieldsOf(members, entered ? { ...values, ...enteredMembers(members, entered) }
 }
 
 /** Each fault of a field links to the field. */
-function faultList(members: readonly Member[], faults: readonly string[]): Html {
-  const item = (fault: string): Html => {
-    const member = memberOfFault(members, fault)
-    return member ? link(`#field-${member.name}`, fault) : html`${fault}`
-  }
+function faultList(members: readonly Member[], faults: readonly Fault[]): Html {
+  const item = ({ member, words }: Fault): Html =>
+    members.some(({ name }) => name === member) ? link(`#field-${member}`, words) : html`${words}`
   return html`<div class="message problem" role="alert" id="faults"><p>Nothing was changed:</p><ul>${faults.map((fault) => html`<li>${item(fault)}</li>`)}</ul></div>`
 }
 
@@ -224,7 +224,7 @@ function givenBy(change: ChangePages, visit: Visit, fields: Fields, present: Pre
   const own = { id: visit.params.id ?? fields.text('id'), etag: fields.text('etag'), key: fields.text('key'), ...given }
   if (operation.kind !== 'change' || !present) return { ...own, input: { ...withoutEmpty(members, entered), ...given.input } }
   const changes = changesBetween(present.members, entered)
-  if (changes.length === 0) throw invalid(['No value was changed.'])
+  if (changes.length === 0) throw invalid([{ member: null, words: 'No value was changed.' }])
   return { ...own, input: Object.fromEntries(changes.map(({ name, after }) => [name, after])) }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { Problem, type ProblemCode } from '../admin/problem.ts'
+import type { Fault } from '../domain/model/fault.ts'
 import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
 import { addDraft, deleteDrafts, latestDraft, readDraft } from '../domain/operators/drafts.ts'
 import { readOperators } from '../domain/operators/operators.ts'
@@ -13,7 +14,7 @@ import { entriesOf, type FieldEntries, type Fields, fieldsOfEntries, requireForm
 import { type Console, pathOf, queryOf, type Visit } from './visit.ts'
 
 /** Why a form was refused. */
-type Refused = { code: ProblemCode; message: string; faults: readonly string[] }
+type Refused = { code: ProblemCode; message: string; faults: readonly Fault[] }
 type Content = { fields: FieldEntries; refused: Refused | null }
 const CONTENT: SealedFormat<Content> = sealedFormat('consoleDraft')
 

@@ -30,7 +30,7 @@ export function problemPage({ code, message: detail, faults }: Problem, requestI
     content: html`<div class="narrow"><article class="card" data-problem="${code}">
 <h1>${title}</h1>
 <p class="lead">${detail}</p>
-${faults.length > 0 && html`<ul id="faults">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
+${faults.length > 0 && html`<ul id="faults">${faults.map(({ words }) => html`<li>${words}</li>`)}</ul>`}
 <p>${NEXT[code] ?? 'Nothing was changed. Go back and correct it.'}</p>
 <p class="actions">${again !== undefined && html`<a class="button" id="again" href="${again}">Open the form again</a> `}<a class="button${again !== undefined && ' quiet'}" href="/console">Go to the overview</a></p>
 <p class="fine">Number of this request: <code class="number">${requestId}</code></p>

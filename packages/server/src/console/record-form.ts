@@ -1,4 +1,5 @@
 /** Forms for the members of an operation. */
+import { type Fault, wordsOf } from '../domain/model/fault.ts'
 import { type Member, type Members, textOf } from '../operations/members/member.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceSetting } from '../operations/service.ts'
@@ -11,7 +12,7 @@ export function formMembers({ input = [] }: Operation): Member[] {
   return input.filter(({ label, isSeparate }) => label !== undefined && !isSeparate)
 }
 
-type FormState = { faults: readonly string[]; settings: readonly ServiceSetting[] }
+type FormState = { faults: readonly Fault[]; settings: readonly ServiceSetting[] }
 
 /** Names the present value of each setting: "GRANTOR_CODE_LIFETIME (now 60) unless given". */
 function withValues(hint: string, settings: readonly ServiceSetting[]): string {
@@ -24,26 +25,12 @@ function withValues(hint: string, settings: readonly ServiceSetting[]): string {
 /** The fields of a form. The rare ones are in a second part, which is open if one of them has a fault. */
 export function fieldsOf(given: readonly Member[], values: Members, { faults, settings }: FormState): Html {
   const members = given.map((member) => ({ ...member, ...(member.hint && { hint: withValues(member.hint, settings) }) }))
-  const faultsOf = (member: Member): string[] => faults.filter((fault) => memberOfFault(members, fault) === member)
+  const faultsOf = ({ name }: Member): string[] => wordsOf(faults.filter(({ member }) => member === name))
   const field = (member: Member): Html => fieldOf(member, values[member.name], faultsOf(member))
   const rare = members.filter(({ isRare }) => isRare)
   const isOpen = rare.some((member) => faultsOf(member).length > 0)
   return html`${members.filter(({ isRare }) => !isRare).map(field)}
 ${rare.length > 0 && html`<details class="fold"${isOpen && html` open`}><summary>More settings</summary><div class="fields">${rare.map(field)}</div></details>`}`
-}
-
-/** The member that a fault concerns: the one with the longest beginning of the fault. */
-export function memberOfFault(members: readonly Member[], fault: string): Member | undefined {
-  const begun = members.flatMap((member) =>
-    beginningsOf(member)
-      .filter((beginning) => fault.startsWith(beginning))
-      .map(({ length }) => ({ member, length })),
-  )
-  return begun.sort((a, b) => b.length - a.length)[0]?.member
-}
-
-function beginningsOf({ name, label, faults = [] }: Member): string[] {
-  return [`${name} `, `${name}/`, ...(label === undefined ? [] : [`${label} `]), ...faults]
 }
 
 function fieldOf(member: Member, value: unknown, faults: readonly string[]): Html {

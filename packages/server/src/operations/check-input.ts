@@ -1,4 +1,5 @@
 /** Checks what a caller gave against the members of an operation. */
+import type { Fault } from '../domain/model/fault.ts'
 import { findSchemaFaults, type JsonSchema } from './json-schema.ts'
 import type { Members } from './members/member.ts'
 import type { Operation } from './operation.ts'
@@ -8,11 +9,16 @@ import { inputSchema } from './schemas.ts'
 /** A refusal lists at most this many faults. */
 const FAULTS_AT_MOST = 20
 
-/** The faults of a value, as sentences. `placeOf` names a member by its JSON pointer. */
-export function checkValue(schema: JsonSchema, value: unknown, placeOf: (pointer: string) => string): string[] {
-  const faults = findSchemaFaults(schema, value).map(({ pointer, words }) => `${placeOf(pointer)} ${words}.`)
-  faults.push(...membersWithNul(value).map((name) => `${placeOf(`/${name}`)} contains NUL.`))
-  return [...new Set(faults)].slice(0, FAULTS_AT_MOST)
+/** The faults of a value. `placeOf` names a place in the value, by its JSON pointer, for the sentences. */
+export function checkValue(schema: JsonSchema, value: unknown, placeOf: (pointer: string) => string): Fault[] {
+  const withNul = membersWithNul(value).map((name) => ({ pointer: `/${name}`, words: 'contains NUL' }))
+  const faults = new Map(
+    [...findSchemaFaults(schema, value), ...withNul].map(({ pointer, words }) => {
+      const fault = { member: pointer.split('/')[1] ?? null, words: `${placeOf(pointer)} ${words}.` }
+      return [fault.words, fault]
+    }),
+  )
+  return [...faults.values()].slice(0, FAULTS_AT_MOST)
 }
 
 /** PostgreSQL cannot store NUL. Texts further inside of a body have rules of their own. */

@@ -31,6 +31,7 @@ import {
   type MemberChange,
   type Members,
   membersOf,
+  namedFaults,
   type Shown,
 } from './members/member.ts'
 import {
@@ -230,7 +231,7 @@ const createClient = create<Members, Created>({
   },
   async question({ service, input }) {
     const registered = registerClient(registrationOf({ name: '', ...input }), service.now())
-    if (registered.kind === 'faults') throw invalid(registered.faults)
+    if (registered.kind === 'faults') throw invalid(namedFaults(clientMembers, registered.faults))
     return {
       title: 'Register this client?',
       effect: 'It registers 1 client. No grant changes.',
@@ -244,7 +245,7 @@ const createClient = create<Members, Created>({
     const registration = registrationOf(call.input)
     requireOwnerFor(call.service, call.actor, registration)
     const created = await register(call, registration)
-    if (created.kind === 'faults') throw invalid(created.faults, 'This client cannot be registered.')
+    if (created.kind === 'faults') throw invalid(namedFaults(clientMembers, created.faults), 'This client cannot be registered.')
     if (created.kind === 'key_reused')
       throw new Refusal('idempotency_key_reused', 'The Idempotency-Key was used for another client, or this one was changed.')
     const { client, secret, isNew } = created
@@ -442,7 +443,6 @@ const setClientLogo = act<{ logo: string }, CheckedRecord>({
       required: true,
       label: 'Logo',
       hint: 'A PNG or WebP of at most 32 kB; each side has 16 to 512 pixels.',
-      faults: ['The picture '],
       words: 'The picture, as in data:image/png;base64,iVBORw0KGgo…',
       option: { value: 'FILE', words: 'A PNG or WebP of at most 32,768 bytes; each side has 16 to 512 pixels.' },
     },
@@ -487,7 +487,7 @@ const removeClientLogo = act<Members, CheckedRecord>({
 
 function givenLogo(uri: string): Logo {
   const read = readLogoUri(uri, CLIENT_LOGO)
-  if ('fault' in read) throw invalid([`The picture ${read.fault}.`], 'This picture cannot be a logo.')
+  if ('fault' in read) throw invalid([{ member: 'logo', words: `The picture ${read.fault}.` }], 'This picture cannot be a logo.')
   return read.logo
 }
 
@@ -630,7 +630,7 @@ async function changeClient({ service, actor, id, input, requireMatch }: Call): 
   }
   const outcome = await storeChanges(service.store, id, changesOf, at)
   if (outcome.kind === 'unknown') throw notFound(kind.name, id)
-  if (outcome.kind === 'faults') throw invalid(outcome.faults, 'This change cannot be made.')
+  if (outcome.kind === 'faults') throw invalid(namedFaults(clientMembers, outcome.faults), 'This change cannot be made.')
   const record = await checkedRecord(service, outcome.client)
   const changed = differences(clientMembers, before ?? outcome.client, outcome.client)
   const event = eventOf(changed)

@@ -21,7 +21,8 @@ export function cursorsOf(keys: KeyRing, operation: Operation, { next, previous 
 
 /** The places of a request for a page. */
 export function placesIn(keys: KeyRing, operation: Operation, { after, before }: { after?: string; before?: string }) {
-  if (after !== undefined && before !== undefined) throw invalid(['after and before are both given: keep one.'])
+  if (after !== undefined && before !== undefined)
+    throw invalid([{ member: 'before', words: 'after and before are both given: keep one.' }])
   return { after: placeIn(keys, operation, after), before: placeIn(keys, operation, before) }
 }
 
@@ -30,5 +31,5 @@ function placeIn(keys: KeyRing, { subject: list }: Operation, cursor: string | u
   if (cursor === undefined) return undefined
   const opened = FORMAT.open(keys, cursor)
   if (opened?.list === list) return opened.place
-  throw invalid(['after is not the cursor of a page of this list.'])
+  throw invalid([{ member: 'after', words: 'after is not the cursor of a page of this list.' }])
 }

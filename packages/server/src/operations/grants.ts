@@ -95,7 +95,7 @@ function stateOf({ endedAt, ends, at }: GrantAt): 'active' | 'expired' | 'ended'
 export function walletOf(text: string): Address {
   const parsed = parseAddress(text)
   if (parsed.kind === 'address') return parsed.address
-  throw invalid(['wallet is not an address with the right checksum (EIP-55).'])
+  throw invalid([{ member: 'wallet', words: 'wallet is not an address with the right checksum (EIP-55).' }])
 }
 
 /** How a grant or a session is named to an operator. */
@@ -316,7 +316,7 @@ function conditionsIn({ client_id: clientId = '', wallet, scope, created_before:
     createdBefore: before ?? null,
   }
   if (clientId === '' && Object.values(matching).every((value) => value === null))
-    throw invalid(['At least one condition is needed.'])
+    throw invalid([{ member: null, words: 'At least one condition is needed.' }])
   return { clientId, matching }
 }
 

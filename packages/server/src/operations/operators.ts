@@ -105,7 +105,7 @@ const setOperator = defineOperation<{ role: OperatorRole }>({
     const operators = await readOperators(service.store)
     const normal = operatorIdOf(id)
     const present = operators.find((operator) => operator.id === normal)
-    if (present?.role === role) throw invalid(['The operator has this role already.'])
+    if (present?.role === role) throw invalid([{ member: 'role', words: 'The operator has this role already.' }])
     const facts = [['Operator', id]] as const
     if (!present)
       return {
@@ -187,7 +187,11 @@ async function requireOperatorId({ store }: Service, text: string): Promise<stri
   const id = operatorIdOf(text)
   if (id === null)
     throw invalid([
-      'An operator is the address of a wallet, 0x and 40 hexadecimal digits with the right checksum (EIP-55), or the id of a client.',
+      {
+        member: 'operator',
+        words:
+          'An operator is the address of a wallet, 0x and 40 hexadecimal digits with the right checksum (EIP-55), or the id of a client.',
+      },
     ])
   if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('clients', id)
   return id

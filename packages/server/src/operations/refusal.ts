@@ -1,4 +1,5 @@
 /** A refusal of an operation. The API sends it as a problem document, the console shows it as a page, and a command prints it as a line. */
+import type { Fault } from '../domain/model/fault.ts'
 import type { SubjectName } from './subject-name.ts'
 
 export type RefusalCode =
@@ -9,15 +10,15 @@ export type RefusalCode =
   | 'changed_meanwhile'
   | 'idempotency_key_reused'
 
-/** `message` and `faults` are sent to the caller. */
+/** `message` and `faults` are sent to the caller. A fault names a member of the input. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
-  readonly faults: readonly string[]
+  readonly faults: readonly Fault[]
   /** of `not_found`: the record that does not exist */
   readonly missing: { subject: SubjectName; id: string } | undefined
 
-  constructor(code: RefusalCode, message: string, faults: readonly string[] = [], missing?: Refusal['missing']) {
+  constructor(code: RefusalCode, message: string, faults: readonly Fault[] = [], missing?: Refusal['missing']) {
     super(message)
     this.code = code
     this.faults = faults
@@ -27,7 +28,7 @@ export class Refusal extends Error {
 
 export const HAS_FAULTS = 'The request has faults.'
 
-export function invalid(faults: readonly string[], message = HAS_FAULTS): Refusal {
+export function invalid(faults: readonly Fault[], message = HAS_FAULTS): Refusal {
   return new Refusal('invalid_request', message, faults)
 }
 

@@ -1,9 +1,18 @@
 /** The registered resources. */
 import { RESOURCES_AT_MOST } from '../domain/model/operator-store.ts'
 import { CLIENT_KINDS, type Resource, type ResourceScope } from '../domain/model/records.ts'
-import { resourceFaults } from '../domain/resources/resource-faults.ts'
+import { type ResourceFault, resourceFaults } from '../domain/resources/resource-faults.ts'
 import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
-import { byKey, changedNames, differences, givenAtChange, givenAtCreation, type Members, membersOf } from './members/member.ts'
+import {
+  byKey,
+  changedNames,
+  differences,
+  givenAtChange,
+  givenAtCreation,
+  type Members,
+  membersOf,
+  namedFaults,
+} from './members/member.ts'
 import { resourceMembers } from './members/resource-members.ts'
 import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
@@ -196,17 +205,17 @@ function changedResource(service: Service, present: Resource, input: Members): R
   return requireValid(service, resourceOf({ ...present, ...byKey(resourceMembers, input) }), 'This change cannot be made.')
 }
 
-/** One line for each fault. The service itself has the resource of the admin API, so a registration of that URI would have no effect. */
-export function faultsOf({ adminResource }: Service, resource: Resource): string[] {
+/** The faults of a resource. The service itself has the resource of the admin API, so a registration of that URI would have no effect. */
+export function faultsOf({ adminResource }: Service, resource: Resource): ResourceFault[] {
   const faults = resourceFaults(resource)
   return resource.uri === adminResource
-    ? [...faults, 'This is the URI of the admin API, which is no registered resource.']
+    ? [...faults, { member: 'uri', words: 'This is the URI of the admin API, which is no registered resource.' }]
     : faults
 }
 
 function requireValid(service: Service, resource: Resource, message: string): Resource {
   const faults = faultsOf(service, resource)
-  if (faults.length > 0) throw invalid(faults, message)
+  if (faults.length > 0) throw invalid(namedFaults(resourceMembers, faults), message)
   return resource
 }
 

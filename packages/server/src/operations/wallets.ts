@@ -76,7 +76,10 @@ export const findWallets = list<{ search: string }, FoundWallet>({
   async run({ service, input, page }) {
     const search = input.search.trim().toLowerCase()
     if (search.includes('.')) return { output: { items: await walletNamed(service, search), next: null } }
-    if (!PREFIX.test(search)) throw invalid([`search must be 0x and at least ${DIGITS_AT_LEAST} hexadecimal digits, or a name.`])
+    if (!PREFIX.test(search))
+      throw invalid([
+        { member: 'search', words: `search must be 0x and at least ${DIGITS_AT_LEAST} hexadecimal digits, or a name.` },
+      ])
     const { items, next } = await readPage<string, string>(
       page,
       (limit, after = '') => service.store.wallets.findWallets({ prefix: search, limit, after }),

@@ -1,7 +1,9 @@
 /** Webhooks: the servers that receive the lines of the audit trail. */
+
 import { randomUUID } from 'node:crypto'
 import { calledUriFault } from '../domain/clients/client-called-uri.ts'
 import { recordedEvents } from '../domain/model/audit-events.ts'
+import type { Fault } from '../domain/model/fault.ts'
 import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook, type WebhookProgress } from '../domain/model/webhook-store.ts'
 import { newStandardSecret, standardSecretText } from '../keys/standard-webhook.ts'
 import { nearest } from '../oauth/nearest.ts'
@@ -16,6 +18,7 @@ import {
   givenAtCreation,
   type Members,
   membersOf,
+  namedFaults,
   type Shown,
 } from './members/member.ts'
 import { webhookMembers } from './members/webhook-members.ts'
@@ -141,22 +144,26 @@ export function webhookOf<Given extends Pick<Webhook, 'events'>>(given: Given): 
   return { ...given, events: [...new Set(given.events)] }
 }
 
-/** One line for each fault. `grantor start` also sends to plain http on this machine. */
+/** The faults of a webhook. `grantor start` also sends to plain http on this machine. */
 export function webhookFaults(
   { isDevelopment, isCallable }: Pick<Service, 'isDevelopment' | 'isCallable'>,
   { url, events }: Pick<Webhook, 'url' | 'events'>,
-): string[] {
+): Fault<keyof Webhook>[] {
   const fault = calledUriFault(url)
   const isPlain = fault === null && new URL(url).protocol === 'http:' && !isDevelopment
   const isPrivate = fault === null && !isPlain && !isCallable(url)
-  return [
+  const ofUrl = [
     ...(fault === null ? [] : [`URL ${fault}`]),
     ...(isPlain ? ['URL is plain http; grantor serve sends to https addresses only.'] : []),
     ...(isPrivate
       ? ['URL is an address of a private network, to which nothing is sent. Give the receiver a public address.']
       : []),
-    // A webhook for an event that no line has would never send anything.
-    ...events.filter((event) => !recordedEvents.includes(event)).map(eventFault),
+  ]
+  // A webhook for an event that no line has would never send anything.
+  const unknown = events.filter((event) => !recordedEvents.includes(event))
+  return [
+    ...ofUrl.map((words) => ({ member: 'url' as const, words })),
+    ...unknown.map((event) => ({ member: 'events' as const, words: eventFault(event) })),
   ]
 }
 
@@ -224,7 +231,7 @@ const createWebhook = create<{ url: string; events?: string[] }, Created>({
   },
   async question({ service, input: { url, events = [] } }) {
     const faults = webhookFaults(service, { url, events })
-    if (faults.length > 0) throw invalid(faults)
+    if (faults.length > 0) throw invalid(namedFaults(webhookMembers, faults))
     return {
       title: 'Add this webhook?',
       effect: `It sends ${events.length === 0 ? 'every new line' : 'new lines'} of the audit trail to ${new URL(url).host}.`,
@@ -234,7 +241,7 @@ const createWebhook = create<{ url: string; events?: string[] }, Created>({
   async run({ service, actor, input: { url, events = [] } }) {
     const given = webhookOf({ id: randomUUID(), url, events })
     const faults = webhookFaults(service, given)
-    if (faults.length > 0) throw invalid(faults)
+    if (faults.length > 0) throw invalid(namedFaults(webhookMembers, faults))
     const { webhook, secret } = await newWebhook(service, given)
     if ((await service.store.webhooks.insertWebhook(webhook)) === 'full')
       throw conflict(`${WEBHOOKS_AT_MOST} webhooks exist, which is the most.`)
@@ -427,7 +434,7 @@ async function readWebhook({ store }: Service, id: string): Promise<StoredWebhoo
 function changedWebhook(service: Service, present: StoredWebhook, input: Members): StoredWebhook {
   const webhook: StoredWebhook = webhookOf({ ...present, ...byKey(webhookMembers, input) })
   const faults = webhookFaults(service, webhook)
-  if (faults.length > 0) throw invalid(faults, 'This change cannot be made.')
+  if (faults.length > 0) throw invalid(namedFaults(webhookMembers, faults), 'This change cannot be made.')
   return webhook
 }
 
@@ -454,7 +461,7 @@ async function changeProgress(
 /** Throws if the trail does not have the line yet. */
 async function lastLine({ store }: Service, line: number): Promise<number> {
   const { seq } = await store.audit.readHead()
-  if (line > seq) throw invalid([`The last line is ${seq}.`])
+  if (line > seq) throw invalid([{ member: 'line', words: `The last line is ${seq}.` }])
   return seq
 }
 

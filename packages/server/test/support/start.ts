@@ -16,6 +16,7 @@ import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
 import { traceChainCalls } from '../../src/cli/compose/traced-calls.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { readSettings } from '../../src/config/settings.ts'
+import { wordsOf } from '../../src/domain/model/fault.ts'
 import type { WebhookSender } from '../../src/domain/audit/webhooks.ts'
 import { type ClientRegistration, registerClient } from '../../src/domain/clients/register-client.ts'
 import type { Bounds } from '../../src/domain/maintenance/bounds.ts'
@@ -363,7 +364,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
         { name: 'MyApp', type: 'confidential', redirectUris: ['https://app.example.net/callback'], ...registration },
         clock.now(),
       )
-      if (registered.kind === 'faults') throw new Error(registered.faults.join(' '))
+      if (registered.kind === 'faults') throw new Error(wordsOf(registered.faults).join(' '))
       await store.clients.insertClient(registered.client)
       await noticeChanges()
       return { ...registered.client, secret: registered.secret ?? '' }

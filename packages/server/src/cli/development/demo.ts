@@ -1,6 +1,8 @@
 /** The demo of `grantor start`: its clients, its resources, and the programs that use them. */
+
 import type { Server } from 'node:http'
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
+import { wordsOf } from '../../domain/model/fault.ts'
 import { CLIENT_KINDS, type Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { hashSecret } from '../../keys/secret.ts'
@@ -109,7 +111,7 @@ async function putClient(
   at: number,
 ): Promise<void> {
   const registered = registerClient(registration, at)
-  if (registered.kind === 'faults') throw new Error(registered.faults.join(' '))
+  if (registered.kind === 'faults') throw new Error(wordsOf(registered.faults).join(' '))
   const secrets = secret === undefined ? [] : [{ secretHash: hashSecret(secret), expiresAt: null }]
   const client = { ...registered.client, id, secrets }
   if ((await store.clients.insertClient(client)) === 'taken') await store.clients.replaceClient(client)

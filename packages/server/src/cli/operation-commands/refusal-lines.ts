@@ -1,4 +1,5 @@
 /** A refusal as an error of a command. */
+import { wordsOf } from '../../domain/model/fault.ts'
 import { subjects } from '../../operations/all.ts'
 import { HAS_FAULTS, Refusal } from '../../operations/refusal.ts'
 import { CommandError, UsageError } from '../terminal/command.ts'
@@ -10,8 +11,8 @@ export function commandErrorOf(error: unknown): unknown {
   if (missing) return new CommandError(missingLine(missing.subject, missing.id))
   if (code !== 'invalid_request') return new CommandError(asLine(message))
   // The faults are more precise than the general sentence.
-  if (message === HAS_FAULTS) return new UsageError(faults.map(asLine))
-  return new UsageError([asLine(message), ...faults.map((fault) => `- ${fault}`)])
+  if (message === HAS_FAULTS) return new UsageError(wordsOf(faults).map(asLine))
+  return new UsageError([asLine(message), ...wordsOf(faults).map((words) => `- ${words}`)])
 }
 
 function missingLine(name: string, id: string): string {

@@ -2,7 +2,7 @@
 import { hashSecret, newSecret } from '../../keys/secret.ts'
 import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
-import { clientFaults } from './client-faults.ts'
+import { type ClientFault, clientFaults } from './client-faults.ts'
 import { signingFaults } from './profile-signing.ts'
 import {
   type ClientRegistration,
@@ -68,7 +68,7 @@ export async function updateClient(
   at: number,
 ): Promise<ClientChange> {
   const keys = await store.keys.listKeys()
-  let faults: string[] = []
+  let faults: ClientFault[] = []
   const client = await store.clients.changeClient(clientId, (present) => {
     const changed = changeClient(present, changesOf(present))
     faults = [...clientFaults(changed), ...signingFaults(changed, keys, at)]

@@ -4,11 +4,13 @@
  * `serve` does not start if such a client exists. If the setting changes later, requests of such clients get 503 until the next key
  * signs. They get an error before anything is used, so no client loses a grant.
  */
+
 import type { KeyRecord } from '../../keys/key-ring.ts'
 import type { SigningAlgorithm } from '../../keys/signing-key.ts'
 import { signingUnavailable } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import type { ClientFault } from './client-faults.ts'
 
 /** Throws if the key that signs access tokens has an algorithm that the client's profile forbids. */
 export function requireSigningOfProfile({ keys }: Pick<Deps, 'keys'>, client: Client): void {
@@ -16,19 +18,28 @@ export function requireSigningOfProfile({ keys }: Pick<Deps, 'keys'>, client: Cl
 }
 
 /** One line for each reason why the keys of this store cannot sign for the client. Empty if no service has run on the store yet. */
-export function signingFaults(client: Client, records: readonly KeyRecord[], at: number): string[] {
+export function signingFaults(client: Client, records: readonly KeyRecord[], at: number): ClientFault[] {
   const keys = records.filter(({ retiredAt }) => retiredAt === null).toSorted((a, b) => b.number - a.number)
   const usual = keys.filter(({ kind }) => kind === 'sign')
   // The newest key signs access tokens, now or when its announcement ends.
-  const faults = isForbidden(client, usual[0]?.algorithm)
-    ? ['Access tokens are signed with RS256 here, which profile fapi2 does not allow: set GRANTOR_SIGNING_ALG to ES256 or EdDSA.']
+  const faults: ClientFault[] = isForbidden(client, usual[0]?.algorithm)
+    ? [
+        {
+          member: 'profile',
+          words:
+            'Access tokens are signed with RS256 here, which profile fapi2 does not allow: set GRANTOR_SIGNING_ALG to ES256 or EdDSA.',
+        },
+      ]
     : []
   if (usual.length === 0) return faults
-  const { idTokenAlgorithm, authorizationAlgorithm, introspectionSigned } = client
-  for (const algorithm of new Set([idTokenAlgorithm, authorizationAlgorithm, introspectionSigned])) {
+  const members = ['idTokenAlgorithm', 'authorizationAlgorithm', 'introspectionSigned'] as const
+  for (const [index, member] of members.entries()) {
+    const algorithm = client[member]
+    const isNamedBefore = members.slice(0, index).some((earlier) => client[earlier] === algorithm)
     const signers = keys.filter((key) => key.algorithm === algorithm)
-    if (algorithm === null || signers.some(({ startsAt }) => startsAt <= at)) continue
-    faults.push(notPublishedYet(algorithm, Math.min(...signers.map(({ startsAt }) => startsAt)) - at))
+    if (algorithm === null || isNamedBefore || signers.some(({ startsAt }) => startsAt <= at)) continue
+    const wait = Math.min(...signers.map(({ startsAt }) => startsAt)) - at
+    faults.push({ member, words: notPublishedYet(algorithm, wait) })
   }
   return faults
 }

@@ -4,7 +4,7 @@ import { hashSecret, newSecret } from '../../keys/secret.ts'
 import { type GrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client, ClientAuthMethod } from '../model/records.ts'
-import { clientFaults } from './client-faults.ts'
+import { type ClientFault, clientFaults } from './client-faults.ts'
 
 type Needed = 'name' | 'type' | 'redirectUris'
 type Optional = Omit<Client, Needed | 'id' | 'secrets' | 'createdAt' | 'disabledAt'>
@@ -19,8 +19,8 @@ export type Registered = {
   secret: string | null
 }
 
-/** One line for each fault in the metadata. */
-export type RegistrationFaults = { kind: 'faults'; faults: string[] }
+/** The faults of the metadata. */
+export type RegistrationFaults = { kind: 'faults'; faults: ClientFault[] }
 
 const USUAL_SCOPE = 'enhancement'
 /** During a rotation two secrets are valid. */

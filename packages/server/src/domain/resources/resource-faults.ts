@@ -1,9 +1,10 @@
-/** Checks a resource before it is registered or changed. Each fault is one line. */
+/** Checks a resource before it is registered or changed. Each fault names a member of the resource, and is one line. */
 
 import { isScopeName } from '@grantor/protocol/scope'
 import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
+import type { Fault } from '../model/fault.ts'
 import type { Resource } from '../model/records.ts'
 
 const SCOPES_AT_MOST = 100
@@ -11,20 +12,35 @@ const SCOPES_AT_MOST = 100
 const DESCRIPTION_AT_MOST = 200
 const NAME_AT_MOST = 80
 
-export function resourceFaults({ uri, name, scopes }: Resource): string[] {
-  const faults: string[] = []
+export type ResourceFault = Fault<keyof Resource>
+
+export function resourceFaults({ uri, name, scopes }: Resource): ResourceFault[] {
+  const faults: ResourceFault[] = []
   if (!isSignableResourceUri(uri))
     faults.push(
-      `Resource ${JSON.stringify(uri)} is not an absolute URI without fragment, quotes and percent signs (RFC 8707 section 2).`,
+      fault(
+        'uri',
+        `Resource ${JSON.stringify(uri)} is not an absolute URI without fragment, quotes and percent signs (RFC 8707 section 2).`,
+      ),
     )
   if (!isReadable(name, NAME_AT_MOST))
-    faults.push(`A resource needs a name of at most ${NAME_AT_MOST} characters, none of them invisible.`)
-  if (scopes.length === 0) faults.push('A resource needs at least one scope.')
-  if (scopes.length > SCOPES_AT_MOST) faults.push(`A resource has at most ${SCOPES_AT_MOST} scopes.`)
+    faults.push(fault('name', `A resource needs a name of at most ${NAME_AT_MOST} characters, none of them invisible.`))
+  if (scopes.length === 0) faults.push(fault('scopes', 'A resource needs at least one scope.'))
+  if (scopes.length > SCOPES_AT_MOST) faults.push(fault('scopes', `A resource has at most ${SCOPES_AT_MOST} scopes.`))
   const names = scopes.map((scope) => scope.name)
   for (const twice of new Set(names.filter((each, index) => names.indexOf(each) !== index)))
-    faults.push(`Scope ${JSON.stringify(twice)} is given more than once.`)
-  return [...faults, ...scopes.slice(0, SCOPES_AT_MOST).flatMap(scopeFaults)]
+    faults.push(fault('scopes', `Scope ${JSON.stringify(twice)} is given more than once.`))
+  return [
+    ...faults,
+    ...scopes
+      .slice(0, SCOPES_AT_MOST)
+      .flatMap(scopeFaults)
+      .map((words) => fault('scopes', words)),
+  ]
+}
+
+function fault(member: keyof Resource, words: string): ResourceFault {
+  return { member, words }
 }
 
 function scopeFaults({ name, description }: Resource['scopes'][number]): string[] {

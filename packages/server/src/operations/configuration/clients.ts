@@ -51,7 +51,12 @@ const kind: Kind<Client> = {
     ...clientFaults(after),
     ...signingFaults(after, keys, at),
     ...(before === null && !hasSecret(after.authMethod) && storedSecrets.clients.has(after.id)
-      ? [`The file of --stored-secrets has a secret of the client, which authenticates by ${after.authMethod}.`]
+      ? [
+          {
+            member: 'authMethod' as const,
+            words: `The file of --stored-secrets has a secret of the client, which authenticates by ${after.authMethod}.`,
+          },
+        ]
       : []),
   ],
   faultsOfAll: secretFaults,

@@ -29,7 +29,9 @@ export const operatorSection = sectionOf<Operator>({
   },
   async faults({ id }, _before, { store, sections }) {
     if (id.startsWith('0x') || sections.clients?.some(({ members }) => members.client_id === id)) return []
-    return (await store.clients.readClient(id)) ? [] : ['No client of this id is registered, or in this file.']
+    return (await store.clients.readClient(id))
+      ? []
+      : [{ member: 'id', words: 'No client of this id is registered, or in this file.' }]
   },
   faultsOfAll(named, others, { prune }) {
     const left = prune ? named : [...named, ...others]

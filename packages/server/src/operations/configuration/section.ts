@@ -1,5 +1,7 @@
 /** A section of a configuration: the entries of one kind, the plan for them, and the changes of the plan. */
+
 import type { ActName } from '../../domain/model/audit-events.ts'
+import { type Fault, wordsOf } from '../../domain/model/fault.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { KeyRecord } from '../../keys/key-ring.ts'
 import {
@@ -114,7 +116,7 @@ export type Kind<R extends object> = {
   claims(entries: readonly Entry[], stored: readonly R[]): Claim<R>[]
   /** the record as the entry describes it; null if the entry cannot be read as one */
   after(members: Members, before: R | null, parts: Pick<PlanParts, 'at' | 'storedSecrets'>): R | null
-  faults(after: R, before: R | null, parts: PlanParts): Promise<string[]> | string[]
+  faults(after: R, before: R | null, parts: PlanParts): Promise<Fault[]> | Fault[]
   /** of the records of the entries together with the others of the store, which `prune` removes after all other changes */
   faultsOfAll?(named: readonly R[], others: readonly R[], parts: PlanParts): string[]
   /** what the plan shows besides the changed members */
@@ -163,7 +165,7 @@ async function planOf<R extends object>(kind: Kind<R>, entries: readonly Entry[]
     claimed.add(before)
     const after = kind.after(entry.members, before, parts)
     const isSame = after !== null && before !== null && differences(kind.members, before, after).length === 0
-    const faults = after === null || isSame ? [] : await kind.faults(after, before, parts)
+    const faults = after === null || isSame ? [] : wordsOf(await kind.faults(after, before, parts))
     plan.faults.push(...(fault === undefined ? faults : [fault, ...faults]).map((each) => `${entry.place}: ${each}`))
     if (after === null) continue
     named.push(after)

@@ -25,9 +25,11 @@ export const webhookSection = sectionOf<Given>({
   faults: (after, before, { service, storedSecrets }) => [
     ...webhookFaults(service, after),
     ...(before === null && importedSecret(after, service, storedSecrets) === null
-      ? ['Its secret in the file of --stored-secrets was wrapped with another GRANTOR_SECRET.']
+      ? [{ member: null, words: 'Its secret in the file of --stored-secrets was wrapped with another GRANTOR_SECRET.' }]
       : []),
-    ...(isClientId(after.id) ? [] : ['webhook_id must be a UUID in lower case. Leave it out for a new webhook.']),
+    ...(isClientId(after.id)
+      ? []
+      : [{ member: 'id', words: 'webhook_id must be a UUID in lower case. Leave it out for a new webhook.' }]),
   ],
   effects(step, { storedSecrets }) {
     const isImported = step.action === 'create' && storedSecrets.webhooks.has(step.after.id)

@@ -24,8 +24,6 @@ function lifetime(
   return integer(name, label, {
     ...range,
     nullable: true,
-    // As in "The lifetime of unused refresh tokens must not be longer …".
-    faults: [`The ${label.charAt(0).toLowerCase()}${label.slice(1)} `],
     hint: `In seconds. ${setting} unless given.`,
     isRare: true,
     shown: (value) => (value === null ? null : `${value as number} seconds`),
@@ -54,7 +52,6 @@ export const clientMembers = {
     required: true,
     isTitle: true,
     hint: 'Users read it before they sign.',
-    faults: ['A client needs a name', 'A name has'],
     column: 'NAME',
     option: { value: 'NAME', words: 'The name that users see when they sign in.' },
   }),
@@ -83,7 +80,6 @@ export const clientMembers = {
   }),
   redirectUris: texts('redirect_uris', 'Redirect URIs', {
     hint: 'One on each line.',
-    faults: ['Redirect URI ', 'A client needs at least one redirect URI', 'A client has at most 200 redirect URIs'],
     print: 'redirect_uri',
     shown: lines,
     option: {
@@ -94,19 +90,16 @@ export const clientMembers = {
   }),
   scopes: texts('scopes', 'Scopes', {
     hint: 'One on each line. “enhancement” unless given.',
-    faults: ['Scope ', 'A client needs at least one scope', 'A client has at most 200 scopes'],
     option: { value: 'SCOPE', words: 'A scope that the client may request; enhancement unless given.' },
   }),
   defaultScopes: texts('default_scopes', 'Default scopes', {
     hint: 'Granted if a request names no scope. One on each line.',
-    faults: ['The default scopes', 'A client has at most 200 default scopes'],
     isRare: true,
     option: { value: 'SCOPE', words: 'Granted if a request names no scope; enhancement, or all scopes, unless given.' },
   }),
   resources: texts('resources', 'Resources', {
     preset: [],
     hint: 'One URI on each line, besides the default resource.',
-    faults: ['Resource ', 'A client has at most 200 resources'],
     print: 'resource',
     shown: lines,
     option: {
@@ -118,7 +111,6 @@ export const clientMembers = {
   resourceServer: text('resource_server', 'Resource server', {
     nullable: true,
     hint: 'The URI of the resource whose tokens this client may introspect.',
-    faults: ['A resource server must', 'Only a resource server'],
     isRare: true,
     print: 'resource server of',
     option: {
@@ -129,7 +121,6 @@ export const clientMembers = {
   exchangeResources: texts('exchange_resources', 'Exchange resources', {
     preset: [],
     hint: 'One URI on each line.',
-    faults: ['Exchange resources need', 'A client has at most 200 exchange resources'],
     isRare: true,
     print: 'exchanges tokens for',
     shown: lines,
@@ -143,7 +134,6 @@ export const clientMembers = {
     values: ['session', 'signed'],
     choices: { session: 'session: a valid session counts as consent', signed: 'signed: the wallet signs each consent' },
     usual: 'session, or signed for a native client',
-    faults: ['A native client always needs'],
     isRare: true,
     column: 'CONSENT',
     option: {
@@ -162,12 +152,6 @@ export const clientMembers = {
   authMethod: text('token_endpoint_auth_method', 'Authentication', {
     values: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     usual: 'client_secret_basic, private_key_jwt for FAPI 2.0, or none for a client without a secret',
-    faults: [
-      'A confidential client must authenticate',
-      'A public client has neither',
-      'private_key_jwt needs',
-      'A fapi2 client must authenticate',
-    ],
     isRare: true,
     print: 'authenticates by',
     option: {
@@ -179,12 +163,6 @@ export const clientMembers = {
   grantTypes: texts('grant_types', 'Grant types', {
     values: GRANT_TYPES,
     usual: 'authorization_code and refresh_token with a redirect URI, and token-exchange with an exchange resource',
-    faults: [
-      'Refresh tokens come',
-      'Only a confidential client may use',
-      'A fapi2 client cannot use',
-      'A client has at most 200 grant types',
-    ],
     isRare: true,
     option: {
       value: 'TYPE',
@@ -195,7 +173,6 @@ export const clientMembers = {
     values: ['default', 'fapi2'],
     preset: CLIENT_DEFAULTS.profile,
     choices: { default: 'OAuth 2.0 without a profile', fapi2: 'FAPI 2.0 Security Profile' },
-    faults: ['A fapi2 client must be confidential'],
     isRare: true,
     option: {
       value: 'PROFILE',
@@ -209,7 +186,6 @@ export const clientMembers = {
     nullable: true,
     label: 'Public keys',
     hint: 'A JWK Set as JSON.',
-    faults: ['The JWK Set', 'Register either a JWK Set', 'Signed request objects need'],
     isRare: true,
     shown: (value) => {
       const keys = (value as Client['jwks'])?.keys.map(({ kid }) => (typeof kid === 'string' ? kid : 'one without kid'))
@@ -225,7 +201,6 @@ export const clientMembers = {
   },
   jwksUri: text('jwks_uri', 'URI of the public keys', {
     nullable: true,
-    faults: ['The JWK Set URI'],
     isRare: true,
     print: 'public keys at',
     option: {
@@ -272,7 +247,6 @@ export const clientMembers = {
   idTokenAlgorithm: text('id_token_signed_response_alg', 'Algorithm of ID tokens', {
     values: SIGNING_ALGORITHMS,
     preset: CLIENT_DEFAULTS.idTokenAlgorithm,
-    faults: ['ID tokens for'],
     isRare: true,
     print: 'ID tokens',
     option: { value: 'ALG', words: 'The algorithm that signs the ID tokens of the client; ES256 unless given.' },
@@ -281,7 +255,6 @@ export const clientMembers = {
     values: SIGNING_ALGORITHMS,
     nullable: true,
     usual: 'ES256',
-    faults: ['Introspection responses'],
     isRare: true,
     print: 'signed introspection',
     option: {
@@ -293,7 +266,6 @@ export const clientMembers = {
   authorizationAlgorithm: text('authorization_signed_response_alg', 'Algorithm of signed authorization responses', {
     values: SIGNING_ALGORITHMS,
     preset: CLIENT_DEFAULTS.authorizationAlgorithm,
-    faults: ['Authorization responses'],
     isRare: true,
     print: 'signed responses',
     option: {
@@ -306,7 +278,6 @@ export const clientMembers = {
     values: RESPONSE_MODES,
     nullable: true,
     usual: 'all',
-    faults: ['The list of response modes', 'A client has at most 200 response modes'],
     isRare: true,
     option: {
       value: 'MODE',
@@ -318,7 +289,6 @@ export const clientMembers = {
   postLogoutRedirectUris: texts('post_logout_redirect_uris', 'Redirect URIs after logout', {
     preset: [],
     hint: 'One on each line.',
-    faults: ['Post-logout redirect URI', 'A client has at most 200 post-logout redirect URIs'],
     isRare: true,
     print: 'post-logout redirect_uri',
     shown: lines,
@@ -326,7 +296,6 @@ export const clientMembers = {
   }),
   backchannelLogoutUri: text('backchannel_logout_uri', 'Back-channel logout URI', {
     nullable: true,
-    faults: ['The back-channel logout URI'],
     isRare: true,
     print: 'notified of logouts at',
     option: {
@@ -336,7 +305,6 @@ export const clientMembers = {
     },
   }),
   backchannelLogoutSessionRequired: flag('backchannel_logout_session_required', 'Logout notices name the session', {
-    faults: ['A back-channel logout session'],
     isRare: true,
     print: 'logout notices',
     shown: ifSet('name the session'),

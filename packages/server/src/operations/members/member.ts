@@ -3,6 +3,7 @@
  * the command line, and the files of `apply` and `export` are derived from these tables.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { Fault } from '../../domain/model/fault.ts'
 
 export type Shape =
   | { kind: 'text'; choices?: readonly string[] }
@@ -77,8 +78,6 @@ export type Member = {
   hint?: string
   /** what applies if the value is not given, in the words of a form; the preset or the choice with this value unless given */
   usual?: string
-  /** how the faults that concern the member begin, if not with its name or its label */
-  faults?: readonly string[]
   /** the words of each choice in a form */
   choices?: Readonly<Record<string, string>>
   /** true: on the second, closed part of a form */
@@ -147,6 +146,11 @@ export function byKey(table: RecordMembers, members: Members): Record<string, un
   return Object.fromEntries(
     Object.entries(table).flatMap(([key, { name }]) => (Object.hasOwn(members, name) ? [[key, members[name]]] : [])),
   )
+}
+
+/** The faults of a record, with the names of its members. */
+export function namedFaults(table: RecordMembers, faults: readonly Fault[]): Fault[] {
+  return faults.map(({ member, words }) => ({ member: member === null ? null : (table[member]?.name ?? null), words }))
 }
 
 /** The members that a caller gives to create a record. */

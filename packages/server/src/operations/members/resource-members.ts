@@ -4,7 +4,6 @@ import { type RecordMembers, text, texts } from './member.ts'
 
 export const resourceMembers = {
   uri: text('resource', 'URI', {
-    faults: ['Resource '],
     required: true,
     isFixed: true,
     hint: 'The value of the parameter “resource”, and the audience of the tokens.',
@@ -20,7 +19,6 @@ export const resourceMembers = {
     required: true,
     isTitle: true,
     hint: 'Users read it before they sign.',
-    faults: ['A resource needs a name'],
     column: 'NAME',
     option: { value: 'NAME', words: 'The name of the resource that users see.' },
   }),
@@ -30,7 +28,6 @@ export const resourceMembers = {
     required: true,
     label: 'Scopes',
     hint: 'One on each line: notes.read: read your notes',
-    faults: ['Scope ', 'A resource needs at least one scope', 'A resource has at most'],
     print: 'scope',
     shown: (value) => ({ lines: (value as ResourceScope[]).map(({ name, description }) => `${name}: ${description}`) }),
     option: {

@@ -1,25 +1,54 @@
-/** Each fault of a record belongs to a field of its form. */
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { memberOfFault } from '../../../src/console/record-form.ts'
-import { clientMembers } from '../../../src/operations/members/client-members.ts'
-import type { RecordMember } from '../../../src/operations/members/member.ts'
-import { resourceMembers } from '../../../src/operations/members/resource-members.ts'
+/** Each fault of a record names a member: the API lists the member, and the console shows the fault at the field. */
+import { expect } from 'vitest'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import { ConsoleBrowser } from './console-browser.ts'
+import { addOperator, OWNER } from './visit.ts'
 
-/** The beginnings of all sentences in a file, up to their first inserted value. */
-function sentencesOf(file: string): string[] {
-  const source = readFileSync(new URL(`../../../src/${file}`, import.meta.url), 'utf8')
-  const texts = [...source.matchAll(/(['`])([A-Z][^'`\n]* [^'`\n]*)\1/g)].map(([, , text = '']) => text)
-  return texts.map((text) => text.replace(/\$\{.*$/, ''))
-}
+const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 
-test.for<[string, string, Record<string, RecordMember>]>([
-  ['client', 'domain/clients/client-faults.ts', clientMembers],
-  ['resource', 'domain/resources/resource-faults.ts', resourceMembers],
-])('Each fault of a %s is shown at its field', ([, file, members]) => {
-  const sentences = sentencesOf(file)
-  expect(sentences.length).toBeGreaterThan(5)
-  // The number of entries is counted for each list, whose name follows the number.
-  const lost = sentences.filter((sentence) => sentence !== 'A client has at most ')
-  expect(lost.filter((sentence) => memberOfFault(Object.values(members), sentence) === undefined)).toEqual([])
+const CLIENT = { name: 'Notes', redirect_uris: ['https://notes.example.net/callback'] }
+const RESOURCE = { resource: 'https://notes.example.net/', name: 'Notes', scopes: [{ name: 'notes', description: 'read' }] }
+const FAULTY: [subject: string, body: Record<string, unknown>, members: (string | null)[]][] = [
+  ['clients', { ...CLIENT, name: 'x'.repeat(81) }, ['name']],
+  ['clients', { ...CLIENT, redirect_uris: ['http://a.example/', 'https://*.example/cb'] }, ['redirect_uris', 'redirect_uris']],
+  ['clients', { ...CLIENT, resources: ['a'], resource_server: 'b' }, ['resources', 'resource_server']],
+  ['clients', { ...CLIENT, refresh_idle_lifetime: 7200, grant_lifetime: 3600 }, ['refresh_idle_lifetime']],
+  ['clients', { ...CLIENT, type: 'public', resource_server: 'https://notes.example.net/' }, ['resource_server']],
+  ['clients', { ...CLIENT, code_lifetime: 0 }, ['code_lifetime', 'code_lifetime', 'code_lifetime']],
+  ['resources', { ...RESOURCE, resource: 'a', name: ' ' }, ['resource', 'name']],
+  ['resources', { ...RESOURCE, scopes: [{ name: 'notes', description: '' }] }, ['scopes']],
+  ['webhooks', { url: 'https://hooks.example/', events: ['nothing'] }, ['events']],
+  ['webhooks', { url: 'ftp://hooks.example/' }, ['url']],
+]
+
+test('Each fault of a request to the API is listed as a sentence, and as an error with its member', async ({ owner }) => {
+  for (const [subject, body, members] of FAULTY) {
+    const answer = (await owner.call('POST', `/v1/${subject}`, body)).json()
+    const errors = answer.errors as { member: string | null; detail: string }[]
+    expect([subject, errors.map(({ member }) => member)]).toEqual([subject, members])
+    expect(errors.map(({ detail }) => detail)).toEqual(answer.faults)
+  }
+  const without = (await owner.call('POST', '/v1/clients', {})).json()
+  expect(without.errors).toEqual([{ member: null, detail: 'The body must have required properties name.' }])
 })
+
+test('Each fault of a form of the console is at the field of its member, and nowhere else', async ({ grantor }) => {
+  await addOperator(grantor, OWNER, 'owner')
+  const browser = new ConsoleBrowser(grantor, OWNER)
+  await browser.signIn()
+  for (const [subject, body, members] of FAULTY) {
+    const path = `/console/${subject}/new`
+    const { body: page } = await browser.post(path, { ...(await browser.fieldsAt(path)), ...enteredOf(body) })
+    const marked = [...page.matchAll(/class="field-problem" id="field-(\w+)-fault"/g)].map(([, name]) => name)
+    expect([subject, marked.toSorted()]).toEqual([subject, [...new Set(members)].toSorted()])
+  }
+})
+
+/** The members as an operator enters them in the fields of the form. */
+function enteredOf(body: Record<string, unknown>): Record<string, string> {
+  const lineOf = (item: unknown): string =>
+    typeof item === 'object' && item !== null ? Object.values(item).join(': ') : String(item)
+  const textOf = (value: unknown): string => (Array.isArray(value) ? value.map(lineOf).join('\n') : String(value))
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, textOf(value)]))
+}

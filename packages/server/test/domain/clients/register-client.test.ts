@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { clientFaults } from '../../../src/domain/clients/client-faults.ts'
 import { type ClientRegistration, registerClient, rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
+import { wordsOf } from '../../../src/domain/model/fault.ts'
 import type { Client } from '../../../src/domain/model/records.ts'
 import { secretMatches } from '../../../src/keys/secret.ts'
 import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
@@ -13,13 +14,13 @@ const APP: ClientRegistration = { name: 'MyApp', type: 'confidential', redirectU
 
 function register(registration: Partial<ClientRegistration> = {}): { client: Client; secret: string | null } {
   const outcome = registerClient({ ...APP, ...registration }, NOW)
-  if (outcome.kind === 'faults') throw new Error(outcome.faults.join(' '))
+  if (outcome.kind === 'faults') throw new Error(wordsOf(outcome.faults).join(' '))
   return outcome
 }
 
 function faultsOf(registration: Partial<ClientRegistration>): string[] {
   const outcome = registerClient({ ...APP, ...registration }, NOW)
-  return outcome.kind === 'faults' ? outcome.faults : []
+  return outcome.kind === 'faults' ? wordsOf(outcome.faults) : []
 }
 
 describe('Defaults of a registration', () => {
