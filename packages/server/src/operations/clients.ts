@@ -196,7 +196,7 @@ function tooManyClients(): Refusal {
   return conflict(`More than ${number(CLIENTS_IN_TABLE)} clients are registered. Search for the whole client id.`)
 }
 
-const createClient = create<Members, Created>({
+export const createClient = create<Members, Created>({
   summary: 'Registers a client.',
   description: 'The client secret is in this response only. With an Idempotency-Key a repeated request gets the same response.',
   input: givenAtCreation(clientMembers),
@@ -246,6 +246,7 @@ const createClient = create<Members, Created>({
     requireOwnerFor(call.service, call.actor, registration)
     const created = await register(call, registration)
     if (created.kind === 'faults') throw invalid(namedFaults(clientMembers, created.faults), 'This client cannot be registered.')
+    if (created.kind === 'taken') throw conflict('A client with this id is registered already.', 'taken')
     if (created.kind === 'key_reused')
       throw new Refusal('idempotency_key_reused', 'The Idempotency-Key was used for another client, or this one was changed.')
     const { client, secret, isNew } = created
@@ -300,7 +301,7 @@ export const getSetupOfClient = get<Setup>({
   },
 })
 
-const updateClient = change({
+export const updateClient = change({
   summary: 'Changes a client.',
   description:
     'Members that are absent stay unchanged. A list replaces the whole list. `disabled` stops the client until it is enabled again; its grants are kept.',
@@ -428,7 +429,7 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
 /** What both changes of a logo have. */
 const LOGO = { checksState: true, answers: { done: 'The changed client.' }, output: refTo(clientSchema) } as const
 
-const setClientLogo = act<{ logo: string }, CheckedRecord>({
+export const setClientLogo = act<{ logo: string }, CheckedRecord>({
   ...LOGO,
   id: 'setClientLogo',
   verb: 'set-logo',
@@ -466,7 +467,7 @@ const setClientLogo = act<{ logo: string }, CheckedRecord>({
   run: async (call) => changeLogo(call, givenLogo(call.input.logo)),
 })
 
-const removeClientLogo = act<Members, CheckedRecord>({
+export const removeClientLogo = act<Members, CheckedRecord>({
   ...LOGO,
   id: 'removeClientLogo',
   verb: 'remove-logo',
@@ -528,7 +529,7 @@ const JOB_COMMAND = {
   json: ({ client_id, grants_ended }: JobOutput) => ({ client_id, grants_ended }),
 } as const
 
-const deleteClient = remove<Members, JobOutput>({
+export const deleteClient = remove<Members, JobOutput>({
   ...JOB,
   summary: 'Deletes a client permanently and ends its grants.',
   description: 'The client is disabled at once. The job ends its grants and then removes the client.',
@@ -614,10 +615,15 @@ async function disable({ store, now }: Service, id: string): Promise<void> {
   await store.clients.changeClient(id, (present) => ({ ...present, disabledAt: present.disabledAt ?? now() }))
 }
 
-async function changeClient({ service, actor, id, input, requireMatch }: Call): Promise<Result<ClientRecord>> {
+async function changeClient({ service, actor, id, input, requireMatch, origin }: Call): Promise<Result<ClientRecord>> {
   const at = service.now()
   const { disabledAt: disabled, ...given } = byKey(clientMembers, input)
-  const changes = (typeof given.name === 'string' ? { ...given, name: given.name.trim() } : given) as Partial<Client>
+  const { secrets } = origin?.client ?? {}
+  const changes = {
+    ...given,
+    ...(typeof given.name === 'string' && { name: given.name.trim() }),
+    ...(secrets && { secrets }),
+  } as Partial<Client>
   requireOwnerFor(service, actor, changes)
   await requireOwnerIfOperator(service, actor, id)
   let before: Client | undefined
@@ -643,14 +649,16 @@ function eventOf([first, ...others]: readonly MemberChange[]): ActName {
   return first.after === true ? 'client_disabled' : 'client_enabled'
 }
 
-async function register({ service, actor, idempotencyKey: key }: Call, registration: ClientRegistration) {
+async function register({ service, actor, idempotencyKey: key, origin }: Call, registration: ClientRegistration) {
   const at = service.now()
   if (key !== undefined) {
     const idempotency = { key, callerId: actor.id }
     return createClientOnce(service.store, service.keys().ring, { registration, at, idempotency })
   }
-  const created = await storeClient(service.store, registration, at)
-  return created.kind === 'faults' ? created : { ...created, isNew: true }
+  const created = origin?.client
+    ? await storeClient(service.store, registration, at, origin.client)
+    : await storeClient(service.store, registration, at)
+  return created.kind === 'registered' ? { ...created, isNew: true } : created
 }
 
 function registrationOf(input: Members): ClientRegistration {

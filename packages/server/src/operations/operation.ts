@@ -2,7 +2,9 @@
  * An operation: what an operator can do, as a value. The admin API, the console and the command line are loops over the operations
  * (`all.ts`), so a new operation has a route, an entry of the OpenAPI document, a page and a command.
  */
+
 import { createHash } from 'node:crypto'
+import type { Client } from '../domain/model/records.ts'
 import type { AdminScope } from '../domain/operators/roles.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { type Member, type Members, type RecordMember, type Shown, textOf } from './members/member.ts'
@@ -28,10 +30,19 @@ export type Call<Input = Members> = {
   page: Page
   /**
    * Throws if the caller has read another state of the record (RFC 9110 §13.1.1). Call it inside of the store's change: then no other
-   * change can come in between.
+   * change can come in between. Null if the record does not exist, and the operation creates it.
    */
-  requireMatch(record: object): void
+  requireMatch(record: object | null): void
   idempotencyKey: string | undefined
+  /** what a plan of `apply` has besides the input; the doors have none */
+  origin?: Origin
+}
+
+/** What a plan has of a client and of a webhook besides the members that a caller gives. */
+export type Origin = {
+  /** of a new client, and of one that gets the secret that it lacks: without the secret in plain text */
+  client?: Pick<Client, 'id' | 'secrets' | 'disabledAt'>
+  webhook?: { id: string; secret: Uint8Array }
 }
 
 export type Result<Output = unknown> = {
@@ -254,10 +265,15 @@ export function nameOf({ displays = [], idName }: RecordKind, record: Members): 
 
 /** Runs the operation for the actor, and records the act. */
 export async function perform<Output>(operation: Operation<never, Output>, call: Call): Promise<Result<Output>> {
-  requireScope(call.actor, operation.scope)
-  const result = await operation.run(call as Call<never>)
+  const result = await performUnrecorded(operation, call)
   if (result.act) await call.service.record(call.actor, result.act)
   return result
+}
+
+/** For a step of a plan, whose operations have one act together. The caller records it. */
+export async function performUnrecorded<Output>(operation: Operation<never, Output>, call: Call): Promise<Result<Output>> {
+  requireScope(call.actor, operation.scope)
+  return operation.run(call as Call<never>)
 }
 
 /** The record in the output of an operation: the output itself, or the member with the name of the kind of records. */
@@ -273,9 +289,9 @@ export function etagOf(record: object): string {
 }
 
 /** `wanted` is the validator of the record that the caller has read; undefined or `*` for any. */
-export function matcher(wanted: string | undefined): (record: object) => void {
+export function matcher(wanted: string | undefined): (record: object | null) => void {
   return (record) => {
-    if (wanted === undefined || wanted === '*' || wanted === etagOf(record)) return
+    if (wanted === undefined || wanted === '*' || record === null || wanted === etagOf(record)) return
     throw new Refusal('changed_meanwhile', 'The record was changed since it was read. Read it again.')
   }
 }

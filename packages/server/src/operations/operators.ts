@@ -67,7 +67,7 @@ const listOperators = list<Arrangement>({
   },
 })
 
-const setOperator = defineOperation<{ role: OperatorRole }>({
+export const setOperator = defineOperation<{ role: OperatorRole }>({
   id: 'setOperator',
   subject: kind.name,
   kind: 'set',
@@ -126,7 +126,7 @@ const setOperator = defineOperation<{ role: OperatorRole }>({
     const outcome = await setInList(service.store, { id, role, at: service.now() }, (present, operators) => {
       requireStillOwner(actor, operators)
       before = present?.role
-      if (present) requireMatch(operatorRecord(present))
+      requireMatch(present && operatorRecord(present))
     })
     if (outcome.kind === 'refused') throw refusalOf(outcome.why, id)
     const record = operatorRecord(outcome.operator)
@@ -139,7 +139,7 @@ const setOperator = defineOperation<{ role: OperatorRole }>({
   },
 })
 
-const removeOperator = remove({
+export const removeOperator = remove({
   id: 'removeOperator',
   verb: 'remove',
   summary: 'Removes an operator.',

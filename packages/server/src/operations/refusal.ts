@@ -10,6 +10,9 @@ export type RefusalCode =
   | 'changed_meanwhile'
   | 'idempotency_key_reused'
 
+/** `taken`: a record with this id exists. `full`: the store has the most records of the kind. */
+export type Conflict = 'taken' | 'full'
+
 /** `message` and `faults` are sent to the caller. A fault names a member of the input. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
@@ -17,12 +20,20 @@ export class Refusal extends Error {
   readonly faults: readonly Fault[]
   /** of `not_found`: the record that does not exist */
   readonly missing: { subject: SubjectName; id: string } | undefined
+  /** of `conflict`: why a new record cannot be stored */
+  readonly conflict: Conflict | undefined
 
-  constructor(code: RefusalCode, message: string, faults: readonly Fault[] = [], missing?: Refusal['missing']) {
+  constructor(
+    code: RefusalCode,
+    message: string,
+    faults: readonly Fault[] = [],
+    more: Pick<Partial<Refusal>, 'missing' | 'conflict'> = {},
+  ) {
     super(message)
     this.code = code
     this.faults = faults
-    this.missing = missing
+    this.missing = more.missing
+    this.conflict = more.conflict
   }
 }
 
@@ -32,10 +43,10 @@ export function invalid(faults: readonly Fault[], message = HAS_FAULTS): Refusal
   return new Refusal('invalid_request', message, faults)
 }
 
-export function conflict(message: string): Refusal {
-  return new Refusal('conflict', message)
+export function conflict(message: string, why?: Conflict): Refusal {
+  return new Refusal('conflict', message, [], { conflict: why })
 }
 
 export function notFound(subject: SubjectName, id: string): Refusal {
-  return new Refusal('not_found', `There is no such ${subject.slice(0, -1)}.`, [], { subject, id })
+  return new Refusal('not_found', `There is no such ${subject.slice(0, -1)}.`, [], { missing: { subject, id } })
 }

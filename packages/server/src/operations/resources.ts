@@ -79,7 +79,7 @@ const listResources = list<Arrangement>({
   },
 })
 
-const createResource = create<Members, ResourceRecord>({
+export const createResource = create<Members, ResourceRecord>({
   summary: 'Registers a resource.',
   description: 'A request that is repeated with the same members has the same result.',
   input: givenAtCreation(resourceMembers),
@@ -113,14 +113,14 @@ const createResource = create<Members, ResourceRecord>({
   async run({ service, actor, input }) {
     const resource = newResource(service, input)
     const outcome = await service.store.resources.insertResource(resource)
-    if (outcome === 'full') throw conflict(`${RESOURCES_AT_MOST} resources are registered, which is the most.`)
+    if (outcome === 'full') throw conflict(`${RESOURCES_AT_MOST} resources are registered, which is the most.`, 'full')
     const record = resourceRecord(resource)
     if (outcome === 'inserted')
       return { output: record, record, isNew: true, act: { event: 'resource_created', resource: resource.uri } }
     const present = await service.store.resources.readResource(resource.uri)
     const isSame = present && etagOf(resourceRecord({ ...present, createdAt: 0 })) === etagOf({ ...record, created_at: 0 })
     // A request can be repeated by a program. A command is typed.
-    if (!isSame || actor.kind === 'command_line') throw conflict('A resource with this URI is registered already.')
+    if (!isSame || actor.kind === 'command_line') throw conflict('A resource with this URI is registered already.', 'taken')
     return { output: resourceRecord(present), record: resourceRecord(present) }
   },
 })
@@ -133,7 +133,7 @@ const getResource = get({
   },
 })
 
-const updateResource = change({
+export const updateResource = change({
   summary: 'Changes a resource.',
   description: 'Members that are absent stay unchanged. A list replaces the whole list.',
   input: givenAtChange(resourceMembers),
@@ -167,7 +167,7 @@ const updateResource = change({
   },
 })
 
-const deleteResource = remove({
+export const deleteResource = remove({
   summary: 'Removes a resource from the registry.',
   description: 'Access tokens that were issued stay valid until they expire.',
   command: {
@@ -186,8 +186,14 @@ const deleteResource = remove({
       notes: ['Access tokens that were issued stay valid until they expire. No new ones are issued for this resource.'],
     }
   },
-  async run({ service, id }) {
-    if ((await service.store.resources.deleteResource(id)) === 'unknown') existing(null, id)
+  async run({ service, id, requireMatch }) {
+    const { resources } = service.store
+    // No client may request the resource from the moment at which it was compared, so the deletion takes effect in one step.
+    const closed = await resources.changeResource(id, (present) => {
+      requireMatch(resourceRecord(present))
+      return { ...present, openTo: [] }
+    })
+    if (closed === null || (await resources.deleteResource(id)) === 'unknown') existing(null, id)
     return { output: undefined, act: { event: 'resource_deleted', resource: id } }
   },
 })

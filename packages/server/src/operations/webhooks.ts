@@ -175,7 +175,7 @@ function eventFault(event: string): string {
 type NewWebhook = { webhook: StoredWebhook; secret: string }
 
 /** A webhook from the next line of the trail on, with a new secret, unless one is given. */
-export async function newWebhook(
+async function newWebhook(
   service: Service,
   given: Pick<Webhook, 'id' | 'url' | 'events'>,
   secret = newStandardSecret(),
@@ -204,7 +204,7 @@ const listWebhooks = list<Arrangement>({
   },
 })
 
-const createWebhook = create<{ url: string; events?: string[] }, Created>({
+export const createWebhook = create<{ url: string; events?: string[] }, Created>({
   summary: 'Sends each new line of the audit trail to an address, signed (Standard Webhooks).',
   description: 'The secret is in this response only. The lines are sent in their order, from the next line on.',
   input: givenAtCreation(webhookMembers),
@@ -238,13 +238,14 @@ const createWebhook = create<{ url: string; events?: string[] }, Created>({
       notes: ['The next page shows the secret, once.'],
     }
   },
-  async run({ service, actor, input: { url, events = [] } }) {
-    const given = webhookOf({ id: randomUUID(), url, events })
+  async run({ service, actor, input: { url, events = [] }, origin }) {
+    const given = webhookOf({ id: origin?.webhook?.id ?? randomUUID(), url, events })
     const faults = webhookFaults(service, given)
     if (faults.length > 0) throw invalid(namedFaults(webhookMembers, faults))
-    const { webhook, secret } = await newWebhook(service, given)
-    if ((await service.store.webhooks.insertWebhook(webhook)) === 'full')
-      throw conflict(`${WEBHOOKS_AT_MOST} webhooks exist, which is the most.`)
+    const { webhook, secret } = await newWebhook(service, given, origin?.webhook?.secret)
+    const outcome = await service.store.webhooks.insertWebhook(webhook)
+    if (outcome === 'full') throw conflict(`${WEBHOOKS_AT_MOST} webhooks exist, which is the most.`, 'full')
+    if (outcome === 'taken') throw conflict('A webhook with this id exists already.', 'taken')
     const record = await webhookRecord({ service, actor }, webhook)
     return { output: { webhook: record, secret }, isNew: true, act: { event: 'webhook_created', details: detailsOf(webhook) } }
   },
@@ -258,7 +259,7 @@ const getWebhook = get({
   },
 })
 
-const updateWebhook = change<WebhookRecord>({
+export const updateWebhook = change<WebhookRecord>({
   summary: 'Changes the address or the events of a webhook.',
   description: 'Members that are absent stay unchanged. The secret and the next line stay the same.',
   input: givenAtChange(webhookMembers),
@@ -408,7 +409,7 @@ const replayWebhook = act<{ line: number }>({
   },
 })
 
-const deleteWebhook = remove({
+export const deleteWebhook = remove({
   summary: 'Sends no more lines to a webhook, and removes it with its secret.',
   command: { examples: [EXAMPLE], done: () => 'Deleted.' },
   async question({ service, id }) {
@@ -418,10 +419,11 @@ const deleteWebhook = remove({
       facts: [['URL', url]],
     }
   },
-  async run({ service, id }) {
-    const { url } = await readWebhook(service, id)
+  async run({ service, id, requireMatch }) {
+    const webhook = await readWebhook(service, id)
+    requireMatch(membersOf(webhookMembers, webhook))
     if ((await service.store.webhooks.deleteWebhook(id)) === 'unknown') existing(null, id)
-    const details = detailsOf({ id, url, events: [] })
+    const details = detailsOf({ ...webhook, events: [] })
     return { output: undefined, act: { event: 'webhook_deleted', details } }
   },
 })

@@ -48,7 +48,7 @@ export const apply = defineCommand({
     return withService({ program, data: options.data, keys: 'make' }, environment, async (service, actor) => {
       const plan = await planConfiguration(configuration, { service, prune: options.prune, storedSecrets })
       if ('faults' in plan) throw new UsageError(faultLines(file, plan.faults))
-      return proposePlan(plan, { service, actor, options, environment, command: 'grantor apply' })
+      return proposePlan(plan, { actor, options, environment, command: 'grantor apply' })
     })
   },
 })

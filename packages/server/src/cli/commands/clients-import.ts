@@ -37,7 +37,7 @@ export const clientsImport = defineCommand({
       const plan = await planConfiguration(configuration, { service, prune: false })
       const faults = 'faults' in plan ? plan.faults : changesOf(plan)
       if ('faults' in plan || faults.length > 0) throw new UsageError(faultLines(file, faults, 'imported'))
-      return proposePlan(plan, { service, actor, options, environment, command: 'grantor clients import' })
+      return proposePlan(plan, { actor, options, environment, command: 'grantor clients import' })
     })
   },
 })

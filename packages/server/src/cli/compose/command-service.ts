@@ -34,13 +34,18 @@ type CommandSettings = {
 
 type Keys = { ring: KeyRing; keeping: KeyKeeping }
 
+/** The user of the operating system, or a program that works on its own store. */
+export function localActor(id: string): Actor {
+  return { kind: 'command_line', id, role: 'owner', scopes: ADMIN_SCOPES }
+}
+
 /** Opens the store, and closes it after `use`. */
 export async function withService<Result>(
   { program, data, keys }: CommandSettings,
   environment: CommandEnvironment,
   use: (service: Service, actor: Actor) => Promise<Result>,
 ): Promise<Result> {
-  const actor: Actor = { kind: 'command_line', id: operatorName(), role: 'owner', scopes: ADMIN_SCOPES }
+  const actor = localActor(operatorName())
   if (program !== 'keys') {
     const settings = settingsFor(program, environment, data)
     return withStore(settings, environment, async (store, now) =>

@@ -10,7 +10,6 @@ import type { OutageLog } from '../../ops/http/outage-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { KeyTimes } from '../../ops/metrics/service-metrics.ts'
 import type { Part } from '../../ops/process/background.ts'
-import type { AuthServiceSettings } from './auth-service.ts'
 
 type UpkeepParts = Remembered & {
   store: Store
@@ -23,7 +22,7 @@ type UpkeepParts = Remembered & {
 
 /** The keys are loaded before the function returns. */
 export async function composeUpkeep(
-  settings: Pick<AuthServiceSettings, 'keys'>,
+  settings: { keys: Omit<KeyKeeping, 'store' | 'now'> },
   { store, keys, now, audit, metrics, storeOutage, forget }: UpkeepParts,
 ): Promise<Part & Pick<Upkeep, 'noticeChanges'> & { keyKeeping: KeyKeeping }> {
   const watched = watchedKeys(auditKeys(store.keys, audit), settings.keys.rotateAfter)

@@ -2,7 +2,7 @@
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Plan } from '../../operations/configuration/plan.ts'
 import { ChangedMeanwhile, type KeepSecret, type NewSecret, type PlannedChange } from '../../operations/configuration/section.ts'
-import type { Actor, Service } from '../../operations/service.ts'
+import type { Actor } from '../../operations/service.ts'
 import { type CommandEnvironment, CommandError, EXIT, UsageError } from '../terminal/command.ts'
 import { formatCount } from '../terminal/print.ts'
 import { planLines, planRecord, titleOf } from './print-plan.ts'
@@ -27,7 +27,7 @@ export function refuseContradictions({ yes, json, 'dry-run': dryRun }: Options):
 }
 
 /** `command`: the command that the operator repeats after a failure */
-type Proposal = { service: Service; actor: Actor; options: Options; environment: CommandEnvironment; command: string }
+type Proposal = { actor: Actor; options: Options; environment: CommandEnvironment; command: string }
 
 /** Returns the exit code. */
 export async function proposePlan(plan: Plan, proposal: Proposal): Promise<number> {
@@ -103,16 +103,10 @@ function batchesOf(changes: readonly PlannedChange[]): PlannedChange[][] {
 
 async function carryOutOne(
   change: PlannedChange,
-  { service, actor, options, environment }: Proposal,
+  { actor, options, environment }: Proposal,
   keepSecret: KeepSecret,
 ): Promise<void> {
-  const grantsEnded = await change.carryOut(service.now(), keepSecret)
-  const details = {
-    ...change.act.details,
-    ...(change.grantsEnded ? { grants: grantsEnded } : {}),
-    ...(change.secretsImported > 0 ? { secrets_imported: change.secretsImported } : {}),
-  }
-  await service.record(actor, { ...change.act, details })
+  const grantsEnded = await change.carryOut(actor, keepSecret)
   if (change.grantsEnded && !options.json)
     environment.print(`Deleted ${change.kind} ${change.id} and ended ${formatCount(grantsEnded, 'grant')}.`)
 }

@@ -4,6 +4,7 @@ import type { Store } from '../../domain/model/store.ts'
 import { hashSecret } from '../../keys/secret.ts'
 import { type Configuration, planConfiguration } from '../../operations/configuration/plan.ts'
 import type { Service } from '../../operations/service.ts'
+import { localActor } from '../compose/command-service.ts'
 import { faultLines } from '../configuration/read-configuration.ts'
 import { UsageError } from '../terminal/command.ts'
 
@@ -41,9 +42,12 @@ export async function addFileRecords(
       members: { client_id: idFor(String(members.name).trim()), ...members },
     })) ?? null
   const { resources } = configuration
-  const plan = await planConfiguration({ clients, resources, operators: null, webhooks: null }, { service, prune: false })
+  // The records of a store for development have no lines in its audit trail.
+  const quiet = { ...service, record: async () => undefined }
+  const plan = await planConfiguration({ clients, resources, operators: null, webhooks: null }, { service: quiet, prune: false })
   if ('faults' in plan) throw new UsageError(faultLines(source, plan.faults))
-  for (const change of plan.changes) await change.carryOut(service.now(), async () => undefined)
+  const actor = localActor('development')
+  for (const change of plan.changes) await change.carryOut(actor, async () => undefined)
   const ids = (clients ?? []).map(({ members }) => members.client_id)
   return Promise.all(ids.map((id) => readFileClient(service.store, id, secretFor(id))))
 }

@@ -1,5 +1,4 @@
 /** A refusal as an error of a command. */
-import { wordsOf } from '../../domain/model/fault.ts'
 import { subjects } from '../../operations/all.ts'
 import { HAS_FAULTS, Refusal } from '../../operations/refusal.ts'
 import { CommandError, UsageError } from '../terminal/command.ts'
@@ -7,12 +6,13 @@ import { CommandError, UsageError } from '../terminal/command.ts'
 /** Returns any other error unchanged. */
 export function commandErrorOf(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
-  const { code, message, faults, missing } = error
+  const { code, message, missing } = error
+  const faults = error.faults.map(({ words }) => words)
   if (missing) return new CommandError(missingLine(missing.subject, missing.id))
   if (code !== 'invalid_request') return new CommandError(asLine(message))
   // The faults are more precise than the general sentence.
-  if (message === HAS_FAULTS) return new UsageError(wordsOf(faults).map(asLine))
-  return new UsageError([asLine(message), ...wordsOf(faults).map((words) => `- ${words}`)])
+  if (message === HAS_FAULTS) return new UsageError(faults.map(asLine))
+  return new UsageError([asLine(message), ...faults.map((words) => `- ${words}`)])
 }
 
 function missingLine(name: string, id: string): string {

@@ -29,18 +29,18 @@ export async function createClient(
   registration: ClientRegistration,
   at: number,
 ): Promise<Registered | RegistrationFaults>
-/** The same with an id and a secret that the caller chose. `taken`: a client with this id exists. */
+/** The same with an id and secrets that the caller chose. `taken`: a client with this id exists. */
 export async function createClient(
   store: Clients,
   registration: ClientRegistration,
   at: number,
-  identity: { id: string; secret: string },
+  identity: Identity,
 ): Promise<Registered | RegistrationFaults | Taken>
 export async function createClient(
   store: Clients,
   registration: ClientRegistration,
   at: number,
-  identity?: { id: string; secret: string },
+  identity?: Identity,
 ): Promise<Registered | RegistrationFaults | Taken> {
   const registered = registerClient(registration, at)
   if (registered.kind === 'faults') return registered
@@ -52,7 +52,11 @@ export async function createClient(
   return present ? { kind: 'taken', client: present, wanted: client } : { kind: 'registered', client, secret }
 }
 
-function withIdentity({ client, secret }: Registered, given: { id: string; secret: string }): Registered {
+/** A secret, or a client whose secrets are known only by their hashes. */
+export type Identity = { id: string; secret: string } | Pick<Client, 'id' | 'secrets' | 'disabledAt'>
+
+function withIdentity({ client, secret }: Registered, given: Identity): Registered {
+  if ('secrets' in given) return { kind: 'registered', client: { ...client, ...given }, secret: null }
   const secrets = client.secrets.map((each) => ({ ...each, secretHash: hashSecret(given.secret) }))
   return { kind: 'registered', client: { ...client, id: given.id, secrets }, secret: secret === null ? null : given.secret }
 }

@@ -4,29 +4,18 @@
  */
 import { randomUUID } from 'node:crypto'
 import { clientFaults } from '../../domain/clients/client-faults.ts'
-import { setClientLogo } from '../../domain/clients/client-logo.ts'
 import { signingFaults } from '../../domain/clients/profile-signing.ts'
 import { type ClientRegistration, clientOf, hasSecret, rotateClientSecret } from '../../domain/clients/register-client.ts'
-import { deleteClient } from '../../domain/consent/end-grants.ts'
 import { isClientId } from '../../domain/model/client-id.ts'
-import { PAGE, pagesOf, sumOf } from '../../domain/model/pages.ts'
+import { PAGE, pagesOf } from '../../domain/model/pages.ts'
 import type { Client, ClientSecret } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { CLIENT_LOGO, type Logo, logoUri, readLogoUri } from '../../look/logo.ts'
+import { createClient, deleteClient, removeClientLogo, setClientLogo, updateClient } from '../clients.ts'
 import { clientMembers } from '../members/client-members.ts'
 import { byKey, type Members } from '../members/member.ts'
 import { warningsOf } from '../service.ts'
-import {
-  ChangedMeanwhile,
-  type Claim,
-  type Entry,
-  type KeepSecret,
-  type Kind,
-  type PlanParts,
-  requireSame,
-  type Step,
-  sectionOf,
-} from './section.ts'
+import { ChangedMeanwhile, type Claim, type Entry, type KeepSecret, type Kind, type PlanParts, sectionOf } from './section.ts'
 import { storedSecretsOfClient } from './stored-secrets.ts'
 
 type AfterParts = Pick<PlanParts, 'at' | 'storedSecrets'>
@@ -77,26 +66,30 @@ const kind: Kind<Client> = {
     const unended = await store.grants.countUnendedGrants({ clientId: step.before.id }, COUNTED_AT_MOST + 1)
     return { grantsEnded: { count: Math.min(unended, COUNTED_AT_MOST), isMore: unended > COUNTED_AT_MOST } }
   },
-  carryOut({ store, service }) {
+  operations: { create: createClient, change: updateClient, delete: deleteClient },
+  origins({ store, service }) {
     // The names are read once, when the first client is created. To read them for each client would take minutes.
     let names: Promise<ReadonlySet<string>> | undefined
-    return async (step, at, keepSecret) => {
-      switch (step.action) {
-        case 'create':
-          // The entry has no client id, so it would mean a client that has its name.
-          if (step.entry.members.client_id === undefined && (await (names ??= readNames(store))).has(step.after.name))
-            throw new ChangedMeanwhile('a client of this name was registered meanwhile')
-          await create(store, step.after, { at, keepSecret })
-          if (step.after.logo !== null) await changeLogo(store, step.after.id, logoOf(step.entry.members))
-          return 0
-        case 'change':
-          await change(store, step, { at, keepSecret })
-          if (step.before.logo?.hash !== step.after.logo?.hash) await changeLogo(store, step.after.id, logoOf(step.entry.members))
-          return 0
-        case 'delete':
-          return remove(store, step.before, service.now)
-      }
+    return async (step, keepSecret) => {
+      if (step.action === 'delete') return {}
+      const { after, entry } = step
+      // The entry has no client id, so it would mean a client that has its name.
+      const mustBeNew = step.action === 'create' && entry.members.client_id === undefined
+      if (mustBeNew && (await (names ??= readNames(store))).has(after.name))
+        throw new ChangedMeanwhile('a client of this name was registered meanwhile')
+      const { client, isNew } = await withSecret(after, { at: service.now(), keepSecret })
+      const { id, secrets, disabledAt } = client
+      if (step.action === 'create') return { origin: { client: { id, secrets, disabledAt } } }
+      // Secrets that were rotated after the plan are kept.
+      return isNew ? { origin: { client: { id, secrets, disabledAt } }, accept: requireNoSecret } : {}
     }
+  },
+  async finish(step, runAlso) {
+    if (step.action === 'delete') return
+    const before = step.action === 'create' ? null : step.before.logo
+    if (before?.hash === step.after.logo?.hash) return
+    const { logo } = step.entry.members
+    await (step.after.logo === null ? runAlso(removeClientLogo) : runAlso(setClientLogo, { logo }))
   },
 }
 export const clientSection = sectionOf(kind)
@@ -178,10 +171,8 @@ function logoOf({ logo }: Members): Logo | null {
   return read !== null && 'logo' in read ? read.logo : null
 }
 
-/** After the record, as a change of its own: the bytes and the record's part of the logo change together. A repeated plan completes it. */
-async function changeLogo(store: Store, id: string, logo: Logo | null): Promise<void> {
-  if (logo === null && (await store.clients.readClient(id))?.logo === null) return
-  if ((await setClientLogo(store, id, { logo })) === null) throw new ChangedMeanwhile('it was deleted meanwhile')
+function requireNoSecret({ secrets }: Members): void {
+  if ((secrets as unknown[]).length > 0) throw new ChangedMeanwhile('it got a secret meanwhile')
 }
 
 function lacksSecret({ authMethod, secrets }: Client): boolean {
@@ -200,30 +191,4 @@ async function withSecret(client: Client, { at, keepSecret }: Carrying): Promise
   const { client: complete, secret } = rotateClientSecret(client, 0, at)
   await keepSecret({ kind: 'client', id: client.id, name: client.name, secret })
   return { client: complete, isNew: true }
-}
-
-async function create({ clients }: Store, after: Client, carrying: Carrying): Promise<void> {
-  const { client } = await withSecret({ ...after, createdAt: carrying.at }, carrying)
-  if ((await clients.insertClient({ ...client, logo: null })) === 'taken')
-    throw new ChangedMeanwhile('it was registered meanwhile')
-}
-
-/** Secrets that were rotated after the plan are kept. */
-async function change({ clients }: Store, { before, after }: Extract<Step<Client>, { action: 'change' }>, carrying: Carrying) {
-  const { client, isNew } = await withSecret(after, carrying)
-  const changed = await clients.changeClient(before.id, (present) => {
-    requireSame(clientMembers, before, present)
-    if (isNew && present.secrets.length > 0) throw new ChangedMeanwhile('it got a secret meanwhile')
-    const secrets = !isNew && hasSecret(after.authMethod) ? present.secrets : client.secrets
-    return { ...present, ...client, logo: present.logo, createdAt: present.createdAt, secrets }
-  })
-  if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
-}
-
-async function remove(store: Store, before: Client, now: () => number): Promise<number> {
-  const disabled = await store.clients.changeClient(before.id, (present) => {
-    requireSame(clientMembers, before, present)
-    return { ...present, disabledAt: present.disabledAt ?? now() }
-  })
-  return disabled ? sumOf(deleteClient(store, disabled.id, now)) : 0
 }

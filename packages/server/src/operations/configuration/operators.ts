@@ -1,15 +1,9 @@
 /** The operators of a configuration. An operator is found by the address of the wallet, or by the client id. */
 import type { Operator, OperatorRole } from '../../domain/model/records.ts'
-import {
-  OPERATORS_AT_MOST,
-  operatorIdOf,
-  readOperators,
-  removeOperator,
-  setOperator,
-  walletOrClientOf,
-} from '../../domain/operators/operators.ts'
+import { OPERATORS_AT_MOST, operatorIdOf, readOperators, walletOrClientOf } from '../../domain/operators/operators.ts'
 import { operatorMembers } from '../members/operator-members.ts'
-import { ChangedMeanwhile, type Claim, type Entry, requireSame, sectionOf } from './section.ts'
+import { removeOperator, setOperator } from '../operators.ts'
+import { type Claim, type Entry, sectionOf } from './section.ts'
 
 export const operatorSection = sectionOf<Operator>({
   noun: 'operator',
@@ -38,21 +32,8 @@ export const operatorSection = sectionOf<Operator>({
     const lacksOwner = named.length + others.length > 0 && !left.some(({ role }) => role === 'owner')
     return lacksOwner ? ['operators: at least one owner must remain.'] : []
   },
-  carryOut:
-    ({ store }) =>
-    async (step, at) => {
-      const accept = (present: Operator | null): void => {
-        const before = step.action === 'create' ? null : step.before
-        if (present && before) requireSame(operatorMembers, before, present)
-        else if (present || before) throw new ChangedMeanwhile('it was changed meanwhile')
-      }
-      const outcome =
-        step.action === 'delete'
-          ? await removeOperator(store, step.before.id, accept)
-          : await setOperator(store, { ...step.after, at }, accept)
-      if (outcome.kind === 'refused') throw new ChangedMeanwhile('other operators were changed meanwhile')
-      return 0
-    },
+  operations: { create: setOperator, change: setOperator, delete: removeOperator },
+  refused: 'other operators were changed meanwhile',
 })
 
 /** An owner comes first: the first operator must be an owner, and the last owner keeps the role until another one exists. */

@@ -3,8 +3,8 @@ import { RESOURCES_AT_MOST } from '../../domain/model/operator-store.ts'
 import type { Resource } from '../../domain/model/records.ts'
 import { byKey } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
-import { faultsOf, resourceOf } from '../resources.ts'
-import { type Claim, type Entry, oneByOne, sectionOf } from './section.ts'
+import { createResource, deleteResource, faultsOf, resourceOf, updateResource } from '../resources.ts'
+import { type Claim, type Entry, sectionOf } from './section.ts'
 
 export const resourceSection = sectionOf<Resource>({
   noun: 'resource',
@@ -17,15 +17,7 @@ export const resourceSection = sectionOf<Resource>({
   claims: claimsOf,
   after: (members, before, { at }) => resourceOf({ ...byKey(resourceMembers, members), createdAt: before?.createdAt ?? at }),
   faults: (after, _before, { service }) => faultsOf(service, after),
-  carryOut: ({ store: { resources } }) =>
-    oneByOne(resourceMembers, {
-      insert: async (after, at) => resources.insertResource({ ...after, createdAt: at }),
-      change: resources.changeResource,
-      delete: resources.deleteResource,
-      idOf: ({ uri }) => uri,
-      // No client may request the resource from the moment at which it was compared, so the deletion takes effect in one step.
-      closed: (present) => ({ ...present, openTo: [] }),
-    }),
+  operations: { create: createResource, change: updateResource, delete: deleteResource },
 })
 
 function claimsOf(entries: readonly Entry[], stored: readonly Resource[]): Claim<Resource>[] {

@@ -6,6 +6,7 @@ import type { Store } from '../../domain/model/store.ts'
 import type { KeyRecord } from '../../keys/key-ring.ts'
 import {
   changedNames,
+  changesBetween,
   differences,
   type MemberChange,
   type Members,
@@ -13,7 +14,9 @@ import {
   type RecordMembers,
   withoutPresets,
 } from '../members/member.ts'
-import type { Act, Service } from '../service.ts'
+import { type Call, type Operation, type Origin, performUnrecorded } from '../operation.ts'
+import { Refusal } from '../refusal.ts'
+import type { Act, Actor, Service } from '../service.ts'
 import type { StoredSecret, StoredSecrets } from './stored-secrets.ts'
 
 /** The entry in the store is not the one that the plan was made for. Nothing of this entry was changed. */
@@ -52,12 +55,10 @@ export type PlannedChange = {
   grantsEnded: { count: number; isMore: boolean } | null
   /** what may not work for some users after the change */
   warnings: readonly string[]
-  /** the line of the audit trail; a deletion adds how many grants ended */
-  act: Act
   /** true if the change may be carried out at the same time as its neighbours in the plan */
   isIndependent: boolean
   /** Returns how many grants ended. Throws `ChangedMeanwhile` if the entry in the store is not the one that the plan was made for. */
-  carryOut(at: number, keepSecret: KeepSecret): Promise<number>
+  carryOut(actor: Actor, keepSecret: KeepSecret): Promise<number>
 }
 
 export type PlanOfSection = { changes: PlannedChange[]; unchanged: number; faults: string[] }
@@ -94,8 +95,9 @@ export type Step<R> =
   | { action: 'change'; before: R; after: R; entry: Entry }
   | { action: 'delete'; before: R }
 
-/** Makes the change in the store, and returns how many grants ended. Throws `ChangedMeanwhile` if the record is not the planned one. */
-type CarryOut<R> = (step: Step<R>, at: number, keepSecret: KeepSecret) => Promise<number>
+/** Performs another operation on the same record. The step has one line of the audit trail, for all its operations. */
+export type RunAlso = (operation: Performed, input?: Members) => Promise<unknown>
+type Performed = Operation
 
 /** What differs between the kinds of records. */
 export type Kind<R extends object> = {
@@ -125,9 +127,18 @@ export type Kind<R extends object> = {
   exported?(members: Members, record: R, store: Store): Promise<Members>
   /** the secrets of a record as the store has them */
   storedSecrets?(record: R): StoredSecret[]
-  /** called once for each plan */
-  carryOut(parts: PlanParts): CarryOut<R>
+  /** what carries a step out: each operation is the one that the API, the console and the command line perform */
+  operations: Readonly<Record<Action, Performed>>
+  /** Called once for each plan. What a step has besides its members, and a further check of the record in the store. */
+  origins?(parts: PlanParts): (step: Step<R>, keepSecret: KeepSecret) => Promise<Planned>
+  /** what belongs to a change and has an operation of its own */
+  finish?(step: Step<R>, run: RunAlso): Promise<void>
+  /** why an operation refuses a step of a plan without faults, if the refusal has no more precise reason */
+  refused?: string
 }
+
+/** `accept` throws `ChangedMeanwhile` if the record is not the planned one for a reason that its members do not have. */
+type Planned = { origin?: Origin; accept?(record: Members): void }
 
 export function sectionOf<R extends object>(kind: Kind<R>): Section {
   const { members, atMost, pages = pageOfList(kind.list), exported = async (given) => given, storedSecrets = () => [] } = kind
@@ -179,20 +190,23 @@ async function planOf<R extends object>(kind: Kind<R>, entries: readonly Entry[]
     plan.faults.push(`At most ${kind.atMost} ${kind.noun}s can be registered, and there would be ${most}. Delete some first.`)
   if (plan.faults.length > 0) return plan
   if (parts.prune) steps.push(...others.map((before) => ({ action: 'delete', before }) as const))
-  const carryOut = kind.carryOut(parts)
+  const originOf = kind.origins?.(parts)
   for (let i = 0; i < steps.length; i += READ_AT_ONCE) {
     const some = steps.slice(i, i + READ_AT_ONCE)
-    plan.changes.push(...(await Promise.all(some.map((step) => changeOf(kind, step, parts, carryOut)))))
+    plan.changes.push(...(await Promise.all(some.map((step) => changeOf(kind, step, parts, originOf)))))
   }
   return plan
 }
 
-async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: PlanParts, carryOut: CarryOut<R>) {
+type OriginOf<R> = ((step: Step<R>, keepSecret: KeepSecret) => Promise<Planned>) | undefined
+
+async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: PlanParts, originOf: OriginOf<R>) {
   const { action } = step
   const { act, ...naming } = kind.naming(action === 'delete' ? step.before : step.after)
   const members = action === 'change' ? differences(kind.members, step.before, step.after) : []
   const changed = members.length > 0 && { details: { ...act.details, ...changedNames(members) } }
-  return {
+  const { service } = parts
+  const planned = {
     kind: kind.noun,
     action,
     ...naming,
@@ -203,41 +217,77 @@ async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: P
     grantsEnded: null,
     warnings: [],
     ...(await kind.effects?.(step, parts)),
-    act: { event: kind.events[action], ...act, ...changed },
     isIndependent: kind.isIndependent === true,
-    carryOut: async (at: number, keepSecret: KeepSecret) => carryOut(step, at, keepSecret),
+  }
+  return {
+    ...planned,
+    async carryOut(actor: Actor, keepSecret: KeepSecret) {
+      const { origin, accept } = (await originOf?.(step, keepSecret)) ?? {}
+      const call = { ...NO_PAGE, service, actor, id: planned.id, ...(origin && { origin }) }
+      const grantsEnded = await carryOut(kind, step, call, accept)
+      await service.record(actor, lineOf({ event: kind.events[action], ...act, ...changed }, planned, grantsEnded))
+      return grantsEnded
+    },
   }
 }
 
-/** Throws if the record in the store is not the one that the plan was made for. */
-export function requireSame(table: RecordMembers, before: object, present: object): void {
-  if (differences(table, before, present).length > 0) throw new ChangedMeanwhile('it was changed meanwhile')
-}
+const NO_PAGE = { page: { limit: 0, after: undefined }, idempotencyKey: undefined }
 
-/** How a store changes records one by one. `closed` is the record without an effect, which is stored before the record is deleted. */
-type OneByOne<R> = {
-  insert(after: R, at: number, keepSecret: KeepSecret): Promise<'inserted' | 'taken' | 'full'>
-  change(id: string, change: (present: R) => R): Promise<R | null>
-  delete(id: string): Promise<unknown>
-  idOf(record: R): string
-  closed?: (present: R) => R
-}
-
-/** The changes of a kind without grants. A record is compared with the plan in the same change that the plan makes. */
-export function oneByOne<R extends object>(table: RecordMembers, store: OneByOne<R>): CarryOut<R> {
-  return async (step, at, keepSecret) => {
-    if (step.action === 'create') {
-      const outcome = await store.insert(step.after, at, keepSecret)
-      if (outcome === 'taken') throw new ChangedMeanwhile('it was registered meanwhile')
-      if (outcome === 'full') throw new ChangedMeanwhile('others were registered meanwhile')
-      return 0
-    }
-    const changed = await store.change(store.idOf(step.before), (present) => {
-      requireSame(table, step.before, present)
-      return step.action === 'change' ? { ...present, ...step.after } : (store.closed?.(present) ?? present)
-    })
-    if (step.action === 'delete') await store.delete(store.idOf(step.before))
-    else if (changed === null) throw new ChangedMeanwhile('it was deleted meanwhile')
-    return 0
+/** Performs the operations of the step. Returns how many grants ended. */
+async function carryOut<R extends object>(
+  kind: Kind<R>,
+  step: Step<R>,
+  call: Omit<Call, 'input' | 'requireMatch'>,
+  accept: Planned['accept'] = () => {},
+): Promise<number> {
+  const requireMatch = (record: object | null): void => {
+    requirePlanned(kind.members, step, record)
+    if (record) accept(record as Members)
   }
+  const runAlso: RunAlso = (operation, input = {}) => performUnrecorded(operation, { ...call, input, requireMatch: () => {} })
+  try {
+    const input = inputOf(kind.members, step)
+    const { output } = await performUnrecorded(kind.operations[step.action], { ...call, input, requireMatch })
+    await kind.finish?.(step, runAlso)
+    return Number((output as Members | undefined)?.grants_ended ?? 0)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (step.action === 'delete' && error.missing && kind.refused === undefined) return 0
+    throw new ChangedMeanwhile(kind.refused ?? whyRefused(error))
+  }
+}
+
+/** The line of the audit trail. */
+function lineOf(act: Act, { grantsEnded, secretsImported }: Omit<PlannedChange, 'carryOut'>, grants: number): Act {
+  const details = {
+    ...act.details,
+    ...(grantsEnded && { grants }),
+    ...(secretsImported > 0 && { secrets_imported: secretsImported }),
+  }
+  return { ...act, details }
+}
+
+/** A plan has no faults. So if an operation refuses a step, the store has changed since the plan. */
+function whyRefused({ missing, conflict, message }: Refusal): string {
+  if (missing) return 'it was deleted meanwhile'
+  if (conflict === undefined) return message
+  return conflict === 'taken' ? 'it was registered meanwhile' : 'others were registered meanwhile'
+}
+
+/** The members that a step gives to its operation. A picture has an operation of its own. */
+function inputOf<R extends object>(table: RecordMembers, step: Step<R>): Members {
+  if (step.action === 'delete') return {}
+  const after = membersOf(table, step.after)
+  const changes = step.action === 'change' ? differences(table, step.before, step.after) : null
+  const given = Object.values(table).filter(({ name, shape, isSeparate }) =>
+    changes ? shape.kind !== 'picture' && changes.some((change) => change.name === name) : !isSeparate,
+  )
+  return Object.fromEntries(given.map(({ name }) => [name, after[name]]))
+}
+
+/** Throws if the record in the store, as JSON, is not the one that the plan was made for. */
+function requirePlanned<R extends object>(table: RecordMembers, step: Step<R>, record: object | null): void {
+  const before = step.action === 'create' ? null : membersOf(table, step.before)
+  const isSame = before === null || record === null ? before === record : changesBetween(record as Members, before).length === 0
+  if (!isSame) throw new ChangedMeanwhile('it was changed meanwhile')
 }

@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { isClientId } from '../../domain/model/client-id.ts'
 import { WEBHOOKS_AT_MOST, type Webhook } from '../../domain/model/webhook-store.ts'
+import { newStandardSecret, standardSecretText } from '../../keys/standard-webhook.ts'
 import { byKey } from '../members/member.ts'
 import { webhookMembers } from '../members/webhook-members.ts'
 import type { Service } from '../service.ts'
-import { detailsOf, newWebhook, webhookFaults, webhookOf } from '../webhooks.ts'
-import { type Claim, type Entry, oneByOne, sectionOf } from './section.ts'
+import { createWebhook, deleteWebhook, detailsOf, updateWebhook, webhookFaults, webhookOf } from '../webhooks.ts'
+import { type Claim, type Entry, sectionOf } from './section.ts'
 import { type StoredSecrets, storedSecretOfWebhook } from './stored-secrets.ts'
 
 type Given = Pick<Webhook, 'id' | 'url' | 'events'> & Partial<Pick<Webhook, 'secret'>>
@@ -36,20 +37,17 @@ export const webhookSection = sectionOf<Given>({
     return { newSecret: step.action === 'create' && !isImported, secretsImported: isImported ? 1 : 0 }
   },
   storedSecrets: ({ id, secret }) => (secret === undefined ? [] : [storedSecretOfWebhook({ id, secret })]),
-  carryOut: ({ service, storedSecrets }) => {
-    const { webhooks } = service.store
-    return oneByOne(webhookMembers, {
-      async insert(after, _at, keepSecret) {
-        const imported = importedSecret(after, service, storedSecrets) ?? undefined
-        const { webhook, secret } = await newWebhook(service, after, imported)
-        if (imported === undefined) await keepSecret({ kind: 'webhook', id: webhook.id, name: webhook.url, secret })
-        return webhooks.insertWebhook(webhook)
-      },
-      change: async (id, change) => webhooks.changeWebhook(id, (present) => ({ ...present, ...change(present) })),
-      delete: webhooks.deleteWebhook,
-      idOf: ({ id }) => id,
-    })
-  },
+  operations: { create: createWebhook, change: updateWebhook, delete: deleteWebhook },
+  origins:
+    ({ service, storedSecrets }) =>
+    async (step, keepSecret) => {
+      if (step.action !== 'create') return {}
+      const { id, url: name } = step.after
+      const imported = importedSecret(step.after, service, storedSecrets) ?? undefined
+      const secret = imported ?? newStandardSecret()
+      if (imported === undefined) await keepSecret({ kind: 'webhook', id, name, secret: standardSecretText(secret) })
+      return { origin: { webhook: { id, secret } } }
+    },
 })
 
 /** The secret of the file, undefined if the file has none, and null if no secret of the settings opens it. */

@@ -1,4 +1,5 @@
 /** The number of bytes of the longest text to sign, which registration and doctor compare with what every wallet can sign. */
+
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readScopesAndResources } from '../../../src/domain/authorization/requested-scopes.ts'
@@ -7,6 +8,7 @@ import { allowanceWith, clientOfMetadata } from '../../../src/domain/clients/cli
 import { registerClient } from '../../../src/domain/clients/register-client.ts'
 import { type AuthorizationRequest, withScopes } from '../../../src/domain/model/authorization-request.ts'
 import type { Deps } from '../../../src/domain/model/deps.ts'
+import { wordsOf } from '../../../src/domain/model/fault.ts'
 import { CLIENT_KINDS, type Client, type Resource } from '../../../src/domain/model/records.ts'
 import { portRuleOf } from '../../../src/domain/model/redirect-rules.ts'
 import type { OpenResources } from '../../../src/domain/model/resources.ts'
@@ -77,7 +79,7 @@ function composeFor(facts: TextFacts, client: Client, request: Record<string, un
 function registered(members: Partial<Parameters<typeof registerClient>[0]> = {}): Client {
   const usual = { name: 'MyApp', type: 'confidential' as const, redirectUris: ['https://app.example.net/callback'] }
   const outcome = registerClient({ ...usual, ...members }, 0)
-  if (outcome.kind === 'faults') throw new Error(outcome.faults.join())
+  if (outcome.kind === 'faults') throw new Error(wordsOf(outcome.faults).join())
   return outcome.client
 }
 
