@@ -121,8 +121,10 @@ export class FeedUser {
     const { recorded, book } = this.#place
     const code = await this.#ask(() => recorded.authorize(this.#node(), person, app))
     if (code.kind !== 'code') return []
-    const redeemed = await this.#ask(() => recorded.redeem(this.#node(), app, code.code))
+    // One attempt only: one that got no response may reach the store after its repetition, and a code that is used twice ends the grant.
+    const { response: redeemed } = await recorded.redeem(this.#node(), app, code.code)
     if (redeemed.kind !== 'tokens') return []
+    this.responses++
     const { access, grantId: id, refresh } = redeemed
     const grant: HeldGrant = { app, id, tokens: [{ text: access, watched: book.addToken(access) }], refresh }
     const begun = Date.now()
