@@ -54,7 +54,7 @@ beforeAll(async () => {
     offsets.push(file)
     // The clock of the first node is right. The clock of the second node is ten minutes ahead.
     writeFileSync(file, String(index * TEN_MINUTES))
-    const child = spawn(process.execPath, [SERVE], {
+    const child = spawn(process.execPath, ['--conditions=grantor-source', SERVE], {
       env: { ...OWN_ENVIRONMENT, ...env, GRANTOR_LISTEN: `127.0.0.1:${port}`, TEST_CLOCK_OFFSET_FILE: file },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
