@@ -1,6 +1,6 @@
 /**
- * Where the rows of the database are, and what follows from that for a statement. `one-primary.ts` is the placement of plain PostgreSQL. A connection
- * that finds the extension of a cluster loads another one, which the composition root passes as `LoadPlacement`.
+ * The placement of rows: which server a statement goes to, which batch it joins, and how its commit is confirmed. `one-primary.ts` is the placement of
+ * plain PostgreSQL. A connection that finds the extension of a cluster loads another one, which the composition root passes as `LoadPlacement`.
  */
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { ClusterHealth } from '../cluster-health.ts'
