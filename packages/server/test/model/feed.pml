@@ -59,12 +59,12 @@ bit isOnLastPage[ENDINGS];
 #define IS_ON(e, page) true
 #endif
 
-/* The node: the look before its last scan, and the marks. Every id from mark[t] on was assigned at the time t or later. */
+/* The node: the snapshot before its last scan, and the positions. Every id from position[t] on was assigned at the time t or later. */
 bit hasHistory = 0;
 bit instance = 0;
 byte xmax = 0;
 bit wasRunning[ENDINGS];
-byte mark[TIME_AT_MOST + 1];
+byte position[TIME_AT_MOST + 1];
 bit isInFeed[ENDINGS];
 /*
  * The last message: what was added before `until` and after the message before. `from` and `until` of the real messages are in milliseconds and
@@ -167,29 +167,29 @@ proctype Failover() {
   }
 }
 
-/* A look at the server: which transactions are finished, which are not, and the next id. */
-inline look() {
+/* A snapshot of the server: which transactions are finished, which are not, and the next id. */
+inline snapshot() {
   d_step {
-    lookAt = now;
-    lookNext = nextId;
-    lookInstance = hasFailedOver;
-    lookXmax = 1;
+    snapshotAt = now;
+    snapshotNext = nextId;
+    snapshotInstance = hasFailedOver;
+    snapshotXmax = 1;
     e = 0;
     do
-    :: e < ENDINGS && isVisible[e] && id[e] >= lookXmax -> lookXmax = id[e] + 1; e++
-    :: e < ENDINGS && !(isVisible[e] && id[e] >= lookXmax) -> e++
+    :: e < ENDINGS && isVisible[e] && id[e] >= snapshotXmax -> snapshotXmax = id[e] + 1; e++
+    :: e < ENDINGS && !(isVisible[e] && id[e] >= snapshotXmax) -> e++
     :: e == ENDINGS -> break
     od;
     e = 0;
     do
-    :: e < ENDINGS -> isRunning[e] = (id[e] != 0 && !isVisible[e] && !isDead[e] && id[e] < lookXmax); e++
+    :: e < ENDINGS -> isRunning[e] = (id[e] != 0 && !isVisible[e] && !isDead[e] && id[e] < snapshotXmax); e++
     :: e == ENDINGS -> break
     od;
     e = 0
   }
 }
 
-/* The first transaction that the look before did not see, and that this look sees; 0 if there is none. Then where the scan begins. */
+/* The first transaction that the snapshot before did not see, and that this snapshot sees; 0 if there is none. Then where the scan begins. */
 inline beginScan() {
   d_step {
     first = 0;
@@ -197,7 +197,7 @@ inline beginScan() {
     do
     :: e < ENDINGS ->
       if
-      :: isVisible[e] && id[e] < lookXmax && !isRunning[e] && (wasRunning[e] || id[e] >= xmax) && (first == 0 || id[e] < first) ->
+      :: isVisible[e] && id[e] < snapshotXmax && !isRunning[e] && (wasRunning[e] || id[e] >= xmax) && (first == 0 || id[e] < first) ->
         first = id[e]
       :: else -> skip
       fi;
@@ -211,9 +211,9 @@ inline beginScan() {
     :: t <= TIME_AT_MOST && hasHistory && !isNew ->
       if
 #ifndef WITHOUT_THE_HISTORY_OF_LOOKS
-      :: mark[t] != 0 && (first == 0 || mark[t] <= first) -> begin = t
+      :: position[t] != 0 && (first == 0 || position[t] <= first) -> begin = t
 #else
-      :: mark[t] != 0 -> begin = t
+      :: position[t] != 0 -> begin = t
 #endif
       :: else -> skip
       fi;
@@ -231,10 +231,10 @@ inline beginScan() {
   }
 }
 
-/* The statement fails on another server than that of the look. */
+/* The statement fails on another server than that of the snapshot. */
 inline scan(page) {
   d_step {
-    isFailed = (lookInstance != hasFailedOver);
+    isFailed = (snapshotInstance != hasFailedOver);
     e = 0;
     do
     :: e < ENDINGS ->
@@ -246,7 +246,7 @@ inline scan(page) {
   }
 }
 
-/* The next scan begins after this look. */
+/* The next scan begins after this snapshot. */
 inline keepLook() {
   d_step {
     e = 0;
@@ -255,26 +255,26 @@ inline keepLook() {
     :: e == ENDINGS -> break
     od;
     e = 0;
-    xmax = lookXmax;
+    xmax = snapshotXmax;
     hasHistory = 1;
-    instance = lookInstance;
+    instance = snapshotInstance;
     t = 0;
     do
-    :: t <= TIME_AT_MOST && isNew -> mark[t] = 0; t++
+    :: t <= TIME_AT_MOST && isNew -> position[t] = 0; t++
     :: t > TIME_AT_MOST || !isNew -> break
     od;
     t = 0;
     if
 #ifndef WITHOUT_THE_NEXT_ID
-    :: mark[lookAt] == 0 -> mark[lookAt] = lookNext
+    :: position[snapshotAt] == 0 -> position[snapshotAt] = snapshotNext
 #else
-    :: mark[lookAt] == 0 -> mark[lookAt] = lookXmax
+    :: position[snapshotAt] == 0 -> position[snapshotAt] = snapshotXmax
 #endif
     :: else -> skip
     fi;
-    lookAt = 0;
-    lookNext = 0;
-    lookXmax = 0;
+    snapshotAt = 0;
+    snapshotNext = 0;
+    snapshotXmax = 0;
     first = 0;
     begin = 0
   }
@@ -285,8 +285,8 @@ inline publish() {
   d_step {
     number++;
     until = readAt;
-    feed = lookInstance;
-    isOfPresentServer = (lookInstance == hasFailedOver);
+    feed = snapshotInstance;
+    isOfPresentServer = (snapshotInstance == hasFailedOver);
     hasFeed = 1;
     e = 0;
     do
@@ -303,7 +303,7 @@ inline publish() {
     od;
     e = 0;
     isNew = 0;
-    lookInstance = 0;
+    snapshotInstance = 0;
     readAt = 0
   }
 }
@@ -313,10 +313,10 @@ proctype Node() {
   byte e;
   byte t;
   byte readAt;
-  byte lookAt;
-  byte lookNext;
-  byte lookXmax;
-  bit lookInstance;
+  byte snapshotAt;
+  byte snapshotNext;
+  byte snapshotXmax;
+  bit snapshotInstance;
   byte first;
   byte begin;
   bit isRunning[ENDINGS];
@@ -344,14 +344,14 @@ nextRead:
     fi;
 #endif
 #ifdef WITHOUT_THE_LOOK_BEFORE_THE_SCAN
-    atomic { lookXmax = xmax; lookInstance = hasFailedOver; beginScan(); scan(0) };
-    look();
+    atomic { snapshotXmax = xmax; snapshotInstance = hasFailedOver; beginScan(); scan(0) };
+    snapshot();
 #else
     atomic {
-      look();
+      snapshot();
 #ifndef WITHOUT_A_NEW_RUN_AFTER_A_FAILOVER
       /* Another server: everything is read again, and every reader gets a snapshot. */
-      isNew = (hasHistory && instance != lookInstance);
+      isNew = (hasHistory && instance != snapshotInstance);
 #endif
       beginScan()
     };

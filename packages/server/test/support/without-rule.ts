@@ -2,4 +2,4 @@
 import { BEGUN_BEFORE, type beginOfScan } from '../../src/store/postgres/ending-history.ts'
 
 /** Continues at the time of the latest read. */
-export const atLatestRead: typeof beginOfScan = ({ marks }) => (marks.at(-1)?.at ?? 0) + BEGUN_BEFORE
+export const atLatestRead: typeof beginOfScan = ({ positions }) => (positions.at(-1)?.at ?? 0) + BEGUN_BEFORE

@@ -3,7 +3,7 @@
  * that it uses, and its text. A test counts the partitions.
  */
 
-import { LOOK_AS_JSON } from '../postgres/endings.ts'
+import { SNAPSHOT_AS_JSON } from '../postgres/endings.ts'
 import type { Kind } from '../postgres/statements/statement.ts'
 import { FIND_COORDINATOR } from './coordinator.ts'
 import { DISTRIBUTED } from './distribution.ts'
@@ -179,7 +179,7 @@ A node reads the machine of each shard every five seconds. At the start and ever
 that appends audit lines reads the address of the coordinator, at most every five seconds. A node that reads endings reads the transactions of
 every machine.
 
-${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR, askEveryMachine(LOOK_AS_JSON)].map((sql) => section({ name: '', kind: 'read', sql })).join('\n')}`
+${[READ_SHARDS, FIND_FORGETFUL, FIND_COORDINATOR, askEveryMachine(SNAPSHOT_AS_JSON)].map((sql) => section({ name: '', kind: 'read', sql })).join('\n')}`
 }
 
 function section({ name, kind, sql }: Omit<ListedStatement, 'reach'>): string {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { readRevokedToken } from '../revoked-token.ts'
-import { beginOfScan, type History, knownAfter, type Look, withLook } from './ending-history.ts'
+import { beginOfScan, type History, scannedRows, type TransactionSnapshot, withSnapshot } from './ending-history.ts'
 import type { Reply } from './placement.ts'
 import type { Connection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
@@ -15,15 +15,15 @@ import { textArray } from './statements/statement.ts'
  * `age` is the distance from an id to the next one that will be assigned. `xmax` of a snapshot may be lower than that: it follows the last
  * transaction that has finished. A standby does not show which transactions its primary has acknowledged.
  */
-const LOOK = `
+const SNAPSHOT = `
   SELECT pg_current_snapshot()::text AS snapshot, age(pg_snapshot_xmax(pg_current_snapshot())::xid) AS ahead,
          floor(extract(epoch FROM now()))::bigint AS clock, pg_postmaster_start_time()::text AS started,
          pg_is_in_recovery() AS in_recovery`
-const LOOK_HERE = `SELECT look.*, :at AS at FROM (${LOOK}) AS look`
+const SNAPSHOT_HERE = `SELECT snapshot_row.*, :at AS at FROM (${SNAPSHOT}) AS snapshot_row`
 /** Sent to each machine of a cluster. */
-export const LOOK_AS_JSON = `SELECT row_to_json(look) FROM (${LOOK}) AS look`
+export const SNAPSHOT_AS_JSON = `SELECT row_to_json(snapshot_row) FROM (${SNAPSHOT}) AS snapshot_row`
 
-type LookRow = { snapshot: string; ahead: number; clock: number; started: string; in_recovery: boolean }
+type SnapshotRow = { snapshot: string; ahead: number; clock: number; started: string; in_recovery: boolean }
 
 /** An ending may be later than the clock that was read, by the seconds by which the clock was set back since. */
 const LATER_BY_AT_MOST = 60
@@ -31,34 +31,34 @@ const LATER_BY_AT_MOST = 60
 /** The tables in which a read finds endings. */
 type Source = 'grants' | 'spent'
 /** The last row that was read. */
-type After = { first: number; after: string }
+type Cursor = { first: number; after: string }
 
-/** What was read before (`knownAfter`). `oldest` has 32 bits, as `xmin` has. */
-type Known = { seen: number; oldest: string }
-/** No row is known. The age of the id 0 is the highest one. */
-const NOTHING: Known = { seen: 0, oldest: '0' }
+/** What was read before (`scannedRows`). `oldest` has 32 bits, as `xmin` has. */
+type ScannedRows = { seen: number; oldest: string }
+/** No row was scanned. The age of the id 0 is the highest one. */
+const NO_ROWS: ScannedRows = { seen: 0, oldest: '0' }
 
-type Reading = { last: number; known: Known; left: Partial<Record<Source, After>> }
-/** `histories`: of each machine, after the last scan. `reading`: the pages of the present scan that were not read yet. */
-type Place = EndingPlace & { histories: Record<string, History>; reading: Reading | null }
+type Scan = { last: number; scanned: ScannedRows; remaining: Partial<Record<Source, Cursor>> }
+/** `histories`: of each machine, after the last scan. `scan`: the pages of the present scan that were not read yet. */
+type FeedPosition = EndingPlace & { histories: Record<string, History>; scan: Scan | null }
 
-type Page = { endings: Ending[]; next: After | null }
-type ReadPage = (of: After & Known & { last: number; limit: number }, server: string) => Promise<Page>
+type EndingsPage = { endings: Ending[]; next: Cursor | null }
+type ReadPage = (of: Cursor & ScannedRows & { last: number; limit: number }, server: string) => Promise<EndingsPage>
 
 /** `start`: the time from which a scan reads; a test shows that another rule skips endings. */
 export function createEndingStore(connection: Connection, start = beginOfScan): EndingStore {
-  const lookHere = connection.prepare<LookRow & { at: number }>('read', LOOK_HERE)
+  const snapshotHere = connection.prepare<SnapshotRow & { at: number }>('read', SNAPSHOT_HERE)
   const sources: Record<Source, ReadPage> = {
     grants: readingGrants(connection),
     spent: readingSpent(connection),
   }
 
   /** Reads the transactions of the server, or of each machine of the cluster. `server` is the one of this connection. */
-  async function look(given: number): Promise<Looks> {
-    const [here] = await lookHere({ at: given })
+  async function readSnapshots(given: number): Promise<MachineSnapshots> {
+    const [here] = await snapshotHere({ at: given })
     if (!here) throw new StoreUnavailable('PostgreSQL did not report its transactions')
-    const replies = await connection.placement.askEveryMachine(LOOK_AS_JSON)
-    const machines = replies.length > 0 ? replies.map(lookOf) : [{ name: '', row: here }]
+    const replies = await connection.placement.askEveryMachine(SNAPSHOT_AS_JSON)
+    const machines = replies.length > 0 ? replies.map(snapshotOf) : [{ name: '', row: here }]
     if (machines.some(({ row }) => row.in_recovery)) throw new StoreUnavailable('a standby does not have the order of commits')
     // The time of an ending is that of the machine that a node is connected to. So it is at least that of the slowest clock.
     const clocks = machines.map(({ row }) => here.at + row.clock - here.clock)
@@ -75,77 +75,77 @@ export function createEndingStore(connection: Connection, start = beginOfScan): 
 
   return {
     async readEndings(before, { within, limit, at }) {
-      const looks = await look(at)
-      const place = before?.instance === looks.instance ? (before as Place) : null
-      const { reading, histories } = place?.reading
-        ? { ...place, reading: place.reading }
-        : beginReading(place, looks, within, start)
-      const { last, known, left } = reading
+      const snapshots = await readSnapshots(at)
+      const position = before?.instance === snapshots.instance ? (before as FeedPosition) : null
+      const { scan, histories } = position?.scan
+        ? { ...position, scan: position.scan }
+        : beginScan(position, snapshots, within, start)
+      const { last, scanned, remaining } = scan
       const pages = await Promise.all(
-        (Object.entries(left) as [Source, After][]).map(async ([source, after]) => {
-          return { source, ...(await sources[source]({ ...after, ...known, last, limit }, looks.server)) }
+        (Object.entries(remaining) as [Source, Cursor][]).map(async ([source, after]) => {
+          return { source, ...(await sources[source]({ ...after, ...scanned, last, limit }, snapshots.server)) }
         }),
       )
-      const stillLeft = pages.flatMap(({ source, next }) => (next ? [[source, next] as const] : []))
-      const hasMore = stillLeft.length > 0
-      const next: Place = {
-        instance: looks.instance,
+      const stillRemaining = pages.flatMap(({ source, next }) => (next ? [[source, next] as const] : []))
+      const hasMore = stillRemaining.length > 0
+      const next: FeedPosition = {
+        instance: snapshots.instance,
         histories,
-        reading: hasMore ? { last, known, left: Object.fromEntries(stillLeft) } : null,
+        scan: hasMore ? { last, scanned, remaining: Object.fromEntries(stillRemaining) } : null,
       }
       return { endings: pages.flatMap(({ endings }) => endings), place: next, hasMore }
     },
   }
 }
 
-type Looks = {
+type MachineSnapshots = {
   server: string
   instance: string
   earliest: number
   latest: number
   begunBefore: number
-  machines: [string, Look][]
+  machines: [string, TransactionSnapshot][]
 }
 
-function beginReading(
-  place: Place | null,
-  { earliest, latest, begunBefore, machines }: Looks,
+function beginScan(
+  position: FeedPosition | null,
+  { earliest, latest, begunBefore, machines }: MachineSnapshots,
   within: number,
   start: typeof beginOfScan,
-): { reading: Reading; histories: Place['histories'] } {
-  const starts = machines.map(([name, look]) => {
-    const history = place?.histories[name]
-    return history ? start(history, look) : null
+): { scan: Scan; histories: FeedPosition['histories'] } {
+  const starts = machines.map(([name, snapshot]) => {
+    const history = position?.histories[name]
+    return history ? start(history, snapshot) : null
   })
   const from = starts.map((begin) => (begin === null ? earliest - within : begin - begunBefore))
   const first = Math.max(earliest - within, Math.min(...from))
   const histories = Object.fromEntries(
-    machines.map(([name, look]) => [name, withLook(place?.histories[name] ?? null, look, within)]),
+    machines.map(([name, snapshot]) => [name, withSnapshot(position?.histories[name] ?? null, snapshot, within)]),
   )
   const after = { first, after: '' }
-  const known = place && !starts.includes(null) ? knownBy(place) : NOTHING
-  return { reading: { last: latest + LATER_BY_AT_MOST, known, left: { grants: after, spent: after } }, histories }
+  const scanned = position && !starts.includes(null) ? scannedBy(position) : NO_ROWS
+  return { scan: { last: latest + LATER_BY_AT_MOST, scanned, remaining: { grants: after, spent: after } }, histories }
 }
 
-/** On Citus each machine has ids of its own, so nothing is known. */
-function knownBy({ histories }: Place): Known {
+/** On Citus each machine has ids of its own, so no row counts as scanned. */
+function scannedBy({ histories }: FeedPosition): ScannedRows {
   const [history, ...others] = Object.values(histories)
-  if (!history || others.length > 0) return NOTHING
-  const { seen, oldest } = knownAfter(history)
+  if (!history || others.length > 0) return NO_ROWS
+  const { seen, oldest } = scannedRows(history)
   return { seen, oldest: String(oldest % 2 ** 32) }
 }
 
-// A scan begins seconds before the last one has ended, so most of its rows would be known. With 1,000 endings a second, a read returns a third.
-const isUnknown = (time: string) => `(${time} > :seen::bigint OR age(xmin) <= age(:oldest::text::xid))`
+// A scan begins seconds before the last one has ended, so most of its rows were scanned before. With 1,000 endings a second, a read returns a third.
+const isNotScanned = (time: string) => `(${time} > :seen::bigint OR age(xmin) <= age(:oldest::text::xid))`
 
-function lookOf({ host, port, success, result }: Reply): { name: string; row: LookRow } {
+function snapshotOf({ host, port, success, result }: Reply): { name: string; row: SnapshotRow } {
   const name = `${host}:${port}`
   if (!success) throw new StoreUnavailable(`the machine ${name} did not report its transactions`)
-  return { name, row: JSON.parse(result) as LookRow }
+  return { name, row: JSON.parse(result) as SnapshotRow }
 }
 
 /** A snapshot is `xmin:xmax:` and the ids of the running transactions, in order. */
-function transactionsOf({ snapshot, ahead }: LookRow, at: number): Look {
+function transactionsOf({ snapshot, ahead }: SnapshotRow, at: number): TransactionSnapshot {
   const [, end = '', list = ''] = snapshot.split(':')
   const xmax = Number(end)
   return { at, next: xmax + ahead, xmax, running: list === '' ? [] : list.split(',').map(Number) }
@@ -163,7 +163,7 @@ function readingGrants(connection: Connection): ReadPage {
     'read',
     `SELECT id, client_id, resources, ended_at FROM grants
      WHERE (coalesce(ended_at, expires_at), id) > (:first::bigint, :after) AND coalesce(ended_at, expires_at) <= :last::bigint
-       AND ended_at IS NOT NULL AND ${isUnknown('ended_at')}
+       AND ended_at IS NOT NULL AND ${isNotScanned('ended_at')}
      ORDER BY coalesce(ended_at, expires_at), id LIMIT :limit`,
     { table: 'grants' },
   )
@@ -190,7 +190,7 @@ function readingSpent(connection: Connection): ReadPage {
     'read',
     `SELECT hash, kind, expires_at, attempt_id FROM spent
      WHERE (expires_at, hash) > (:first::bigint, :after) AND expires_at <= :last::bigint
-       AND kind IN ('access_token', 'client', 'token') AND ${isUnknown('expires_at')}
+       AND kind IN ('access_token', 'client', 'token') AND ${isNotScanned('expires_at')}
      ORDER BY expires_at, hash LIMIT :limit`,
     { table: 'spent' },
   )
@@ -222,7 +222,7 @@ function endingsOf({ hash, kind, expires_at: expiry, attempt_id: attempt }: Spen
 }
 
 /** A page with fewer rows than the limit is the last one. */
-function nextOf<Row>(rows: readonly Row[], limit: number, placeOf: (row: Row) => After): After | null {
+function nextOf<Row>(rows: readonly Row[], limit: number, cursorOf: (row: Row) => Cursor): Cursor | null {
   const last = rows.at(-1)
-  return last && rows.length === limit ? placeOf(last) : null
+  return last && rows.length === limit ? cursorOf(last) : null
 }
