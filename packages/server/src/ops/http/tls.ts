@@ -1,11 +1,9 @@
 /**
  * TLS in the process, for deployments without a proxy (RFC 9325; RFC 7662 §4, RFC 8414 §6.1, OpenID Connect
- * Core §16.17, Discovery §7.1), with certificates that can be renewed while the server runs.
+ * Core §16.17, Discovery §7.1).
  */
 import { constants } from 'node:crypto'
-import type { Server, ServerOptions } from 'node:https'
-import type { Logger } from 'pino'
-import { type Background, repeat } from '../process/background.ts'
+import type { ServerOptions } from 'node:https'
 
 /** PEM; `expiresAt` in epoch seconds. */
 export type ServerCertificate = { cert: string; key: string; expiresAt: number }
@@ -44,60 +42,4 @@ export function tlsOptions({ cert, key }: Pick<ServerCertificate, 'cert' | 'key'
 export function withTls(options: ServerOptions | undefined): object {
   const requireHostHeader = false
   return options === undefined ? { http: { requireHostHeader } } : { https: { ...options, requireHostHeader } }
-}
-
-/** Seconds before its expiry at which a certificate that was not renewed causes a warning. */
-const SOON = 7 * 86_400
-
-/**
- * Loads a renewed certificate without a restart: at once on SIGHUP, otherwise within a minute. Open connections are not
- * affected. If the files are being replaced and do not match yet, the old certificate stays in place.
- */
-export function keepCertificate(options: {
-  servers: readonly Pick<Server, 'setSecureContext'>[]
-  /** the certificate that the servers were made with */
-  first: ServerCertificate
-  /** reads the files again; throws an error with a text for the log if they cannot be used */
-  read: () => ServerCertificate
-  /** epoch seconds */
-  now: () => number
-  logger: Pick<Logger, 'info' | 'warn' | 'error'>
-}): Background {
-  const { servers, read, now, logger } = options
-  let present = options.first
-  let lastWarning = ''
-
-  async function reload(): Promise<void> {
-    const certificate = read()
-    if (certificate.cert !== present.cert || certificate.key !== present.key) {
-      for (const server of servers) server.setSecureContext(tlsOptions(certificate))
-      present = certificate
-      logger.info({ expires: dayOf(certificate.expiresAt) }, 'loaded a renewed certificate')
-    }
-    warnOfEnd()
-  }
-
-  function warnOfEnd(): void {
-    const left = present.expiresAt - now()
-    const words = left <= 0 ? 'the certificate has expired' : left < SOON ? 'the certificate expires soon' : ''
-    if (words !== '' && words !== lastWarning) logger.warn({ expires: dayOf(present.expiresAt) }, words)
-    lastWarning = words
-  }
-
-  const onSignal = (): void => {
-    reload().catch((error: unknown) => logger.error({ err: error }, 'the certificate stays as it is'))
-  }
-  warnOfEnd()
-  const background = repeat({ name: 'reading the certificate', every: 60, run: reload }, logger)
-  process.on('SIGHUP', onSignal)
-  return {
-    stop() {
-      process.off('SIGHUP', onSignal)
-      return background.stop()
-    },
-  }
-}
-
-function dayOf(at: number): string {
-  return new Date(at * 1000).toISOString()
 }
