@@ -16,7 +16,7 @@ const FIELDS = [
   ['client_id', 'Client', 'client id'],
   ['grant_id', 'Grant', 'grant id'],
 ] as const
-/** A text with proposals: a trail also has lines of operators who were removed, and of reasons of earlier versions. */
+/** A text with proposals: a trail also has lines of operators who were removed. */
 const PROPOSED = [
   ['operator', 'Operator', '0x…, id or cli:NAME'],
   ['reason', 'Reason', 'code_replayed'],

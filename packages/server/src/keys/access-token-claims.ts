@@ -15,7 +15,7 @@ export type AccessTokenClaims = {
   jti: string
   scope: string
   grant_id?: string
-  /** when the wallet signed in (RFC 9068 §2.2.1); absent without a user, and in grants of a version before OpenID Connect */
+  /** when the wallet signed in (RFC 9068 §2.2.1); absent without a user */
   auth_time?: number
   /** how the wallet signed in (RFC 9068 §2.2.1); absent without a user */
   acr?: string

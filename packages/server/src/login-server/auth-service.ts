@@ -184,7 +184,7 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   }
 }
 
-/** Absent if the auth service is older, or does not offer cross-device logins. */
+/** Absent if the auth service does not offer cross-device logins. */
 function asCrossDevice(offer: unknown): CrossDevice | undefined {
   if (!isRecord(offer)) return undefined
   const { url, code, continue_url: continueUrl, signed } = offer

@@ -8,8 +8,8 @@
 export type Account = {
   /** with checksum */
   wallet: string
-  /** the chain of the sign-in; null in a grant of a version before OpenID Connect */
-  chainId: number | null
+  /** the chain of the sign-in */
+  chainId: number
   /** what people call the account: a name, or the short form of the address. Not unique, and can change */
   name: string
   /** the URL of the account's picture */
@@ -22,8 +22,8 @@ export const NAME_SCOPE = 'profile'
 type StandardScope = {
   /** true if the user cannot decline the scope */
   isRequired: boolean
-  /** from a claim to its value; a claim whose value is undefined is omitted */
-  claims: Readonly<Record<string, (account: Account) => string | number | undefined>>
+  /** from a claim to its value */
+  claims: Readonly<Record<string, (account: Account) => string | number>>
 }
 
 const standardScopes: Readonly<Record<string, StandardScope>> = {
@@ -37,9 +37,9 @@ const standardScopes: Readonly<Record<string, StandardScope>> = {
     isRequired: false,
     claims: {
       wallet_address: ({ wallet }) => wallet,
-      chain_id: ({ chainId }) => chainId ?? undefined,
+      chain_id: ({ chainId }) => chainId,
       // CAIP-10: the account on the chain of the sign-in
-      account_id: ({ wallet, chainId }) => (chainId === null ? undefined : `eip155:${chainId}:${wallet}`),
+      account_id: ({ wallet, chainId }) => `eip155:${chainId}:${wallet}`,
     },
   },
   // Core §5.4. `sub` identifies the user: §5.7 forbids to identify a user by a name.
@@ -81,10 +81,7 @@ export function isRequiredScope(scope: string): boolean {
 export function claimsOfScopes(account: Account, scopes: readonly string[]): Record<string, string | number> {
   const claims: Record<string, string | number> = {}
   for (const scope of scopes.filter(isStandardScope)) {
-    for (const [claim, valueOf] of Object.entries(standardScopes[scope]?.claims ?? {})) {
-      const value = valueOf(account)
-      if (value !== undefined) claims[claim] = value
-    }
+    for (const [claim, valueOf] of Object.entries(standardScopes[scope]?.claims ?? {})) claims[claim] = valueOf(account)
   }
   return claims
 }

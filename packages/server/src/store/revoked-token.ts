@@ -1,15 +1,12 @@
-/**
- * The column `attempt_id` of a revoked token without a grant: the attempt, the client of the token, and its resource. None of them has a space. Rows
- * of earlier versions have the attempt only.
- */
+/** The column `attempt_id` of a revoked token without a grant: the attempt, the client of the token, and its resource. None of them has a space. */
 
-type Revocation = { hash: string; attemptId: string; at: number; clientId?: string; resource?: string }
+type Revocation = { hash: string; attemptId: string; at: number; clientId: string; resource?: string }
 
-export function revokedTokenRow({ hash, attemptId, at, clientId = '', resource = '' }: Revocation) {
+export function revokedTokenRow({ hash, attemptId, at, clientId, resource = '' }: Revocation) {
   return { hash, at, attemptId: `${attemptId} ${clientId} ${resource}` }
 }
 
-export function readRevokedToken(attempt: string): { clientId?: string; resources?: string[] } {
+export function readRevokedToken(attempt: string): { clientId: string; resources?: string[] } {
   const [, clientId = '', resource = ''] = attempt.split(' ')
-  return { ...(clientId !== '' && { clientId }), ...(resource !== '' && { resources: [resource] }) }
+  return { clientId, ...(resource !== '' && { resources: [resource] }) }
 }

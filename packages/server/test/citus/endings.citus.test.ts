@@ -83,7 +83,7 @@ test('No statement of a request, of an ending or of an audit line needs a two-ph
   await store.grants.rotateRefreshToken(rotationOf((await store.grants.readGrant(first)) as never, 0))
   await store.grants.revokeAccessToken({ grantId: first, clientId, jti: 'j', expiresAt: NOW + 600, at: NOW })
   await store.spent.spend({ kind: 'dpop', hash: randomUUID(), expiresAt: NOW, attemptId: 'a' } as never)
-  await store.spent.revokeClientToken({ hash: randomUUID(), attemptId: 'a', at: NOW })
+  await store.spent.revokeClientToken({ hash: randomUUID(), clientId, attemptId: 'a', at: NOW })
   await store.pushedRequests.push({ id: randomUUID(), clientId, request: '{}', expiresAt: NOW, spentAt: null } as never)
   await store.checkWritable()
   await store.cleaning.takeLease('sweep', 'node', NOW, 60)

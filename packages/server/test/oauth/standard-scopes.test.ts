@@ -22,10 +22,6 @@ test('Scope `profile` adds the name, twice, and the picture (OpenID Connect Core
   expect(claimsOfScopes(ACCOUNT, ['openid', 'profile'])).toEqual({ name, preferred_username: name, picture })
 })
 
-test('A claim without a value is omitted (OpenID Connect Core §5.3.2)', () => {
-  expect(claimsOfScopes({ ...ACCOUNT, chainId: null }, ['wallet'])).toEqual({ wallet_address: ACCOUNT.wallet })
-})
-
 test('Every claim that a scope adds is in the list for the metadata', () => {
   expect([...SCOPE_CLAIMS].sort()).toEqual(Object.keys(claimsOfScopes(ACCOUNT, ['openid', 'wallet', 'profile'])).sort())
 })

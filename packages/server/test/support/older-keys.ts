@@ -1,4 +1,4 @@
-/** A store as an earlier version left it. That version made keys of other algorithms than that of access tokens on demand. */
+/** A store as a version leaves it that has only the algorithm of access tokens. */
 import { DatabaseSync } from 'node:sqlite'
 import { loadKeys } from '../../src/domain/maintenance/keep-keys.ts'
 import { keepingOf } from './key-keeping.ts'

@@ -325,10 +325,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     authUrl,
     loginUrl,
     adminUrl: adminUrl ?? '',
-    async workOnJobs() {
-      await task('working on jobs')()
-      await task('working on matching grants')()
-    },
+    workOnJobs: task('working on jobs'),
     workOnEndings: task('working on endings'),
     authServer,
     loginServer,

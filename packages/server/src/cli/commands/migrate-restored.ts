@@ -51,7 +51,7 @@ async function readListed(store: Store, keeping: KeyKeeping) {
       enabled: disabledAt === null,
       created_at: createdAt,
       // null for a secret that was made before its time of creation was stored
-      secrets: secrets.map((secret) => ({ created_at: secret.createdAt ?? null, expires_at: secret.expiresAt })),
+      secrets: secrets.map((secret) => ({ created_at: secret.createdAt, expires_at: secret.expiresAt })),
     })),
     resources: (await store.resources.listResources()).map(({ uri, name, scopes, openTo }) => ({
       resource: uri,

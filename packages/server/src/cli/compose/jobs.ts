@@ -24,7 +24,6 @@ export function composeJobs({ store, now, announceEnded, audit }: JobParts): Par
     tasks: [
       { name: 'working on jobs', every: 1, run: createJobWorker('jobs', work) },
       { name: 'working on endings', every: 1, run: createJobWorker('endings', work) },
-      { name: 'working on matching grants', every: 1, run: createJobWorker('matching', work) },
     ],
   }
 }

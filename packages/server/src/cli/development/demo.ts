@@ -112,7 +112,7 @@ async function putClient(
 ): Promise<void> {
   const registered = registerClient(registration, at)
   if (registered.kind === 'faults') throw new Error(wordsOf(registered.faults).join(' '))
-  const secrets = secret === undefined ? [] : [{ secretHash: hashSecret(secret), expiresAt: null }]
+  const secrets = secret === undefined ? [] : [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }]
   const client = { ...registered.client, id, secrets }
   if ((await store.clients.insertClient(client)) === 'taken') await store.clients.replaceClient(client)
 }

@@ -90,8 +90,8 @@ function placeOf(client: Client, uri: string | null): ClientPlace {
   return redirectUriPlace(uri ?? client.redirectUris[0] ?? '')
 }
 
-/** `uri` is the registered redirect URI; absent in a question of an earlier version. `to` is the same URI with the app's `state`. */
-type Question = { sessionHash: string; uri?: string | null; to: string | null; clientId: string | null; expiresAt: number }
+/** `uri` is the registered redirect URI, `to` the same URI with the app's `state`. Both are null if the app named no redirect URI. */
+type Question = { sessionHash: string; uri: string | null; to: string | null; clientId: string | null; expiresAt: number }
 
 const QUESTION = sealedFormat<Question>('logoutQuestion')
 

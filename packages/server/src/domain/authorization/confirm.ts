@@ -19,8 +19,8 @@ type Confirmation = {
   request: AuthorizationRequest
   sessionHash: string
   expiresAt: number
-  /** the client's consent rule when the page was shown; absent in a confirmation of an earlier version, which was shown under `session` */
-  shownUnder?: ConsentRule
+  /** the client's consent rule when the page was shown */
+  shownUnder: ConsentRule
 }
 
 const CONFIRMATION = sealedFormat<Confirmation>('confirmation')
@@ -48,14 +48,7 @@ export async function confirm(
 ): Promise<ConfirmOutcome> {
   const confirmation = CONFIRMATION.open(deps.keys, sealed)
   if (!confirmation) return { kind: 'broken' }
-  const { sessionHash, expiresAt, shownUnder = 'session' } = confirmation
-  // A confirmation of an earlier version lacks these members.
-  const request: AuthorizationRequest = {
-    ...confirmation.request,
-    responseMode: confirmation.request.responseMode ?? 'query',
-    scopesByResource: confirmation.request.scopesByResource ?? null,
-    needsSignature: confirmation.request.needsSignature ?? false,
-  }
+  const { request, sessionHash, expiresAt, shownUnder } = confirmation
   if (expiresAt <= deps.now()) return { kind: 'expired' }
   const session = await findSession(deps, sessionId)
   // The page may have been open for minutes, so `max_age` is checked again.

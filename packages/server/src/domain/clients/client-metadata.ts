@@ -89,7 +89,6 @@ export function clientOfMetadata(
 ): Client {
   return {
     ...CLIENT_DEFAULTS,
-    assertionAudience: 'issuer',
     exchangeResources: [],
     postLogoutRedirectUris: [],
     id: clientId,

@@ -24,7 +24,7 @@ type Packed = [
   jwksUri: string | null,
   jwks: ClientMetadata['jwks'],
   registeredAt: number,
-  /** absent if all are the usual ones, and in registrations of earlier versions */
+  /** absent if all are the usual ones */
   guarantees?: Partial<Guarantees>,
 ]
 const REGISTRATION = sealedFormat<Packed>('clientRegistration')

@@ -50,7 +50,6 @@ export function clientOf(registration: ClientRegistration, { id, createdAt }: Pi
   const scopes = unique(givenScopes)
   return applyProfile({
     ...CLIENT_DEFAULTS,
-    assertionAudience: 'issuer',
     resourceServer: null,
     requirePkce: false,
     authMethod: usualAuthMethod(given),

@@ -66,7 +66,7 @@ async function* endPages(
 
 /** The unended grants whose codes were issued before an ending raised the wallet's epoch to this one. */
 function olderGrants(store: RequestStore, of: WalletAtClient, epoch: number): AsyncGenerator<Grant[]> {
-  return selected(unendedGrants(store, of), (grant) => grant.epoch === null || grant.epoch < epoch)
+  return selected(unendedGrants(store, of), (grant) => grant.epoch < epoch)
 }
 
 /** A request ends at most this many grants of a wallet. SQLite and PostgreSQL do this in about a second. */

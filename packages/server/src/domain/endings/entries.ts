@@ -10,7 +10,7 @@
 export const ENTRY_LENGTH = 16
 const FIRST_CAPACITY = 64
 /** The owner of entries that count for none. Other owners are numbers from 1 to 65,535. */
-export const NO_OWNER = 0
+const NO_OWNER = 0
 
 export class Block {
   /** epoch seconds; after this time no token that an entry concerns is valid */

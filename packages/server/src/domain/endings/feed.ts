@@ -12,7 +12,7 @@ import type { ServiceSettings } from '../model/deps.ts'
 import { type Ending, type EndingPlace, hashOfClient } from '../model/ending-store.ts'
 import type { Store } from '../model/store.ts'
 import { StoreUnavailable } from '../model/store-errors.ts'
-import { ENTRY_LENGTH, Entries, NO_OWNER } from './entries.ts'
+import { ENTRY_LENGTH, Entries } from './entries.ts'
 import { type FeedPlace, writeCursor } from './feed-cursor.ts'
 import { type Added, type EntryKind, type MessageFrame, partsOf, signingKeyIds, signMessage } from './feed-message.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -379,9 +379,8 @@ export class EndingFeed {
     state.delay = Math.max(0, at - ending.at)
     const { clientId, resources } = ending
     const group = resources === undefined ? EVERYONE : state.visibility.groupOf(this.#resourcesOf(resources))
-    const owner = clientId === undefined ? NO_OWNER : this.#ownerOf(clientId)
-    if (clientId !== undefined && isFull(state, owner))
-      return this.#addClient(state, entryOfHash(hashOfClient(clientId)), { forgetAt, group })
+    const owner = this.#ownerOf(clientId)
+    if (isFull(state, owner)) return this.#addClient(state, entryOfHash(hashOfClient(clientId)), { forgetAt, group })
     state.pending.push({ kind: 'ended', ...state.kinds.ended.add(entry, { forgetAt, group, owner }) })
   }
 

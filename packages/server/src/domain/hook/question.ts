@@ -12,7 +12,6 @@ export function questionText({ occasion, client, account, scopes, resources, gra
       occasion,
       wallet,
       wallet_kind: walletKind,
-      // null in a grant of an earlier version
       chain_id: chainId,
       auth_time: authTime,
       client_id: client.id,

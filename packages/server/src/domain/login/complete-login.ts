@@ -150,7 +150,7 @@ async function appOf(deps: Deps, challenge: Challenge): Promise<RequestedApp | n
 
 function isFor(verifier: LoginVerifier, challenge: Challenge): boolean {
   const { nonce, browserHash, elsewhere } = challenge
-  const isOfKind = verifier.elsewhere === elsewhere && (verifier.crossDevice ?? false) === isCrossDevice(challenge)
+  const isOfKind = verifier.elsewhere === elsewhere && verifier.crossDevice === isCrossDevice(challenge)
   return isOfKind && verifier.nonce === nonce && verifier.browserHash === browserHash
 }
 
@@ -224,7 +224,7 @@ async function askHook(
 ): Promise<{ kind: 'allowed'; firstScopes: string[] | null } | Extract<CompleteOutcome, { kind: `${string}refused_by_hook` }>> {
   if (!requested) return { kind: 'allowed', firstScopes: null }
   const { client, purpose, app } = requested
-  const account = { ...proof, authTime: proof.provedAt ?? deps.now() }
+  const account = { ...proof, authTime: proof.provedAt }
   if (purpose.kind === 'device') {
     const permission = await askAboutDevice(hook, client, { ...purpose.request, scopes: proof.scopes }, account)
     if (permission.kind === 'failed') throw permission.error
@@ -302,7 +302,7 @@ function newSession(deps: Deps, sessionId: string, { challenge, proof, request }
     receiptId: proof.receiptId,
     epoch: proof.epoch,
     // A browser may continue ten minutes after another device has signed.
-    authTime: proof.provedAt ?? at,
+    authTime: proof.provedAt,
     lastSeenAt: at,
     expiresAt: at + deps.settings.lifetimes.session,
     elsewhere: challenge.elsewhere,

@@ -13,7 +13,7 @@ export type LoginVerifier = {
    * true for a cross-device login. One device can have a challenge of each kind with the same nonce, and only the text of this kind names the
    * code that the user compared
    */
-  crossDevice?: boolean
+  crossDevice: boolean
   expiresAt: number
   proof: ProvenWallet | 'denied'
 }
@@ -26,8 +26,8 @@ export type ProvenWallet = {
   chainId: number
   method: LoginMethod
   epoch: number
-  /** epoch seconds; absent in a verifier of an earlier version */
-  provedAt?: number
+  /** epoch seconds */
+  provedAt: number
   scopes: string[]
   receiptId: string | null
 }

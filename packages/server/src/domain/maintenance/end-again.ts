@@ -217,7 +217,7 @@ class Comparing {
     return false
   }
 
-  /** A line of an earlier version does not name the token: the keys of the client's tokens must be replaced. */
+  /** A line whose client the log shortened does not name the token: the keys of the client's tokens must be replaced. */
   async #compareToken({ clientId, jti }: LoggedLine): Promise<boolean> {
     const { store, now } = this.#parts
     if (clientId === undefined || jti === undefined) return true

@@ -37,7 +37,7 @@ export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void
   const isNew = !records.some(({ kind }) => kind === 'sign')
   for (const kind of missing) {
     const key = await newKey(keeping, kind, nextNumber(records, kind))
-    // No client has fetched the key set of a new store. If an earlier version has used the store, the key is announced first.
+    // No client has fetched the key set of a new store. In any other store the key is announced first, for example if a new version has one more kind.
     // `taken` means that another node was faster. The key of that node is read below.
     await keeping.store.insertKey({ ...key, startsAt: isNew ? 0 : key.createdAt + ANNOUNCED_FOR })
   }

@@ -15,7 +15,7 @@ export type Changed = readonly string[] | 'everything'
 /** The changes of the store up to `revision`. */
 export type Changes = { revision: number; changed: Changed }
 
-/** The changes after the revision `seen`. An older program raises the revision without listing the change. */
+/** The changes after the revision `seen`. The text has the latest characters only, so its first entry can be incomplete. */
 export function changesAfter(seen: number, revision: number, recent: string): Changes {
   const entries = recent.split(' ').slice(seen - revision)
   const ids = entries.map((entry, index) => {

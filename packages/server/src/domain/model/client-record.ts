@@ -1,14 +1,13 @@
-/** A client as the stores keep it: one JSON text. Members that an older program did not write get a default value. */
+/** A client as the stores keep it: one JSON text. A member that the program of another node does not write yet gets its default value. */
 import type { Client } from './records.ts'
 
-/** The members that are missing in records of earlier versions. */
+/** The values of a client that names none of these members. */
 export const CLIENT_DEFAULTS = {
   exchangeResources: [],
   profile: 'default',
   jwks: null,
   jwksUri: null,
-  // Clients that were registered before this member existed may use an endpoint.
-  assertionAudience: 'endpoint',
+  assertionAudience: 'issuer',
   requirePushedRequests: false,
   requestObjectSigned: false,
   dpopBound: false,

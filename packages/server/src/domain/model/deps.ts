@@ -81,7 +81,7 @@ export type NameAnswer = ({ kind: 'name' } & AccountName) | { kind: 'none' } | {
 export type AccountPicture = { type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'; bytes: Buffer }
 
 /** An account that has signed in: a session or a grant. */
-export type SignedInAccount = Pick<Session, 'wallet' | 'walletKind' | 'receiptId'> & { chainId: number | null }
+export type SignedInAccount = Pick<Session, 'wallet' | 'walletKind' | 'receiptId' | 'chainId'>
 
 /** The public names of accounts. The methods wait for other servers for 300 milliseconds at most, and do not throw. */
 export type AccountNames = {
@@ -103,7 +103,7 @@ export type HookOccasion = (typeof HOOK_OCCASIONS)[number]
 export type HookQuestion = {
   occasion: HookOccasion
   client: Pick<Client, 'id' | 'name'>
-  account: Pick<Session, 'wallet' | 'walletKind'> & Pick<Grant, 'chainId' | 'authTime'>
+  account: Pick<Session, 'wallet' | 'walletKind' | 'chainId' | 'authTime'>
   scopes: readonly string[]
   resources: readonly string[]
   /** at a refresh: the grant, and the token that is presented; the token is null if the client keeps its refresh token */

@@ -5,7 +5,7 @@ import type { Client } from './records.ts'
 
 /**
  * `at`: when it happened, in epoch seconds. No token that the ending concerns is issued later than a minute after this time.
- * `clientId` and `resources` of a token without a grant are absent if the store does not have them.
+ * `resources` of a token without a grant are absent if the store does not have them.
  */
 export type Ending =
   /** The grant ended, and with it all its access tokens. */
@@ -13,7 +13,7 @@ export type Ending =
   /** One access token of a grant was revoked. `clientId` and `resources` are those of the grant. */
   | { kind: 'token'; jti: string; clientId: string; resources: string[]; at: number }
   /** A token without a grant was revoked; `hash` is `hashOfUse` of the client id and the `jti`. */
-  | { kind: 'client_token'; hash: string; clientId?: string; resources?: string[]; at: number }
+  | { kind: 'client_token'; hash: string; clientId: string; resources?: string[]; at: number }
   /** The client was disabled, deleted or changed as `endsTokens` says; `hash` is `hashOfClient`. */
   | { kind: 'client'; hash: string; at: number }
 

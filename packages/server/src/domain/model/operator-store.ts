@@ -128,7 +128,7 @@ export interface RestorationStore {
 }
 
 /** Lists of few items that rarely change. Each is one record of the store. */
-export type SmallLists = { operators: Operator; jobs: Job; endings: Job; matching: Job }
+export type SmallLists = { operators: Operator; jobs: Job; endings: Job }
 
 export interface ListStore {
   readList<Name extends keyof SmallLists>(name: Name): Promise<SmallLists[Name][]>

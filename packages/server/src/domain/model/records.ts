@@ -23,8 +23,7 @@ export type ConsentRule = 'session' | 'signed'
 export type ClientSecret = {
   secretHash: string
   expiresAt: number | null
-  /** absent in a record of an earlier version */
-  createdAt?: number
+  createdAt: number
 }
 
 /** The logo that an operator uploaded. The bytes are in the store, apart from the record. */
@@ -206,16 +205,16 @@ export type Grant = {
   endReason: EndReason | null
   /** RFC 7638 thumbprint of the key that the refresh token of a public client is bound to (RFC 9449 §5) */
   dpopJkt: string | null
-  /** when the wallet signed in; null, like `chainId` and `sessionHash`, in a grant of a version before OpenID Connect */
-  authTime: number | null
+  /** when the wallet signed in */
+  authTime: number
   /** the chain on which the wallet signed in */
-  chainId: number | null
+  chainId: number
   /** the session of the code; the client is notified when that session ends (OpenID Connect Back-Channel Logout §2.3) */
   sessionHash: string | null
   /** for a contract wallet: the receipt of the session's sign-in, unless that is `receiptId` */
   sessionReceiptId: string | null
-  /** the wallet's epoch when the code was issued; null in a grant of an earlier version, which is older than every epoch */
-  epoch: number | null
+  /** the wallet's epoch when the code was issued */
+  epoch: number
   /** access tokens that were revoked one by one: from `jti` to the time until which the revocation is remembered */
   revokedTokens: Record<string, number>
 }

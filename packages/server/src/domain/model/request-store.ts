@@ -216,7 +216,7 @@ export interface SpentStore {
     hash: string
     attemptId: string
     at: number
-    clientId?: string
+    clientId: string
     resource?: string
   }): Promise<SpendOutcome>
   /** `access_token`: whether a token without a grant was revoked. */

@@ -3,8 +3,7 @@
  * the work ends the grants that have not ended yet, so it can be repeated.
  *
  * The jobs of operators and those that end the grants of a wallet are two lists with a lease each. Users can start the latter, so these
- * use up no place of an operator's job and wait for none. Jobs with further conditions are a third list: an earlier version that runs beside this
- * one does not read it, and would otherwise end all grants of the client.
+ * use up no place of an operator's job and wait for none.
  */
 import { randomUUID } from 'node:crypto'
 import { deleteClient, endOlderGrants } from '../consent/end-grants.ts'
@@ -20,7 +19,7 @@ const JOBS_AT_MOST = 100
  * An operator who has to end the grants of more clients at once can disable these clients first. If there is no place for the ending of a
  * wallet, the request itself ends all grants.
  */
-const UNDER_WAY_AT_MOST = { jobs: 20, endings: 50, matching: 20 } as const
+const UNDER_WAY_AT_MOST = { jobs: 20, endings: 50 } as const
 
 type ListName = keyof typeof UNDER_WAY_AT_MOST
 
@@ -35,13 +34,12 @@ export type NewJob = Pick<Job, 'clientId' | 'startedBy' | 'matching'> & {
 export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: number): Promise<Job | null> {
   const added: Job = { ...job, ofWallet: null, id: randomUUID(), createdAt: at, grantsEnded: 0, doneAt: null }
   let result: Job | null = null
-  const list = job.kind === 'end_matching_grants' ? 'matching' : 'jobs'
   const isSame = ({ kind, clientId, matching, doneAt }: Job): boolean =>
     doneAt === null && kind === job.kind && clientId === job.clientId && JSON.stringify(matching) === JSON.stringify(job.matching)
-  await lists.changeList(list, (jobs) => {
+  await lists.changeList('jobs', (jobs) => {
     const present = jobs.find(isSame)
     if (!present) {
-      result = isFull(list, jobs) ? null : added
+      result = isFull('jobs', jobs) ? null : added
       return result ? [...withoutOldest(jobs), added] : jobs
     }
     const again = { ...present, startedAgain: (present.startedAgain ?? 0) + 1, confirmedAt: at }
@@ -84,9 +82,9 @@ async function addEnding(
   return result
 }
 
-/** The jobs of all lists, in the order in which they were started. */
+/** The jobs of both lists, in the order in which they were started. */
 export async function readJobs({ lists }: Pick<Store, 'lists'>): Promise<Job[]> {
-  const all = await Promise.all([lists.readList('jobs'), lists.readList('endings'), lists.readList('matching')])
+  const all = await Promise.all([lists.readList('jobs'), lists.readList('endings')])
   return all.flat().toSorted((a, b) => a.createdAt - b.createdAt)
 }
 

@@ -31,10 +31,10 @@ export type Code = {
   sessionHash: string
   expiresAt: number
   grantExpiresAt: number
-  /** when the wallet signed in; null in a code of an earlier version */
-  authTime: number | null
-  /** the chain on which the wallet signed in; null in a code of an earlier version */
-  chainId: number | null
+  /** when the wallet signed in */
+  authTime: number
+  /** the chain on which the wallet signed in */
+  chainId: number
   /** for the ID token (OpenID Connect Core §3.1.2.1) */
   nonce: string | null
   /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
@@ -68,9 +68,9 @@ type Packed = [
   string,
   number,
   number,
+  number,
+  number,
   // trailing nulls are omitted
-  (number | null)?,
-  (number | null)?,
   (string | null)?,
   (string | null)?,
   (string | null)?,
@@ -110,7 +110,7 @@ function pack(code: Code): Packed {
 
 function unpack(packed: Packed): Code {
   const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
-  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime = null, chainId = null, ...rare] = rest
+  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime, chainId, ...rare] = rest
   const [nonce = null, dpopJkt = null, sessionReceiptId = null, scopesByResource = null, firstScopes = null] = rare
   return {
     grantId,

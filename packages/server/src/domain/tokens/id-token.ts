@@ -36,7 +36,7 @@ export async function makeIdToken(deps: Deps, client: Client, grant: Grant, toke
     aud: client.id,
     exp: token.expiresAt,
     iat: deps.now(),
-    ...(authTime === null ? {} : { auth_time: authTime }),
+    auth_time: authTime,
     ...(token.nonce === null ? {} : { nonce: token.nonce }),
     at_hash: accessTokenHash(key.algorithm, token.accessToken),
     acr: acrOf(grant),

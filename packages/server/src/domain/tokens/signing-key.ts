@@ -6,7 +6,7 @@ import type { Deps } from '../model/deps.ts'
  * The key that signs with an algorithm now, for an ID token or another JWT for a client.
  *
  * Throws while the first key with the algorithm is announced: clients that cache the key set do not have the key yet. This state lasts
- * one minute, and only in a store that an earlier version has used.
+ * one minute, for example when a new version has one more algorithm.
  */
 export function signingKeyOf({ keys }: Pick<Deps, 'keys'>, algorithm: SigningAlgorithm): SigningKey {
   const key = keys.signer(algorithm)

@@ -70,7 +70,7 @@ export async function mintTokens(deps: Deps, client: Client, grant: Grant, conte
     scope,
     grant_id: grant.id,
     // RFC 9068 §2.2.1, for APIs that require a recent sign-in or a signature (RFC 9470 §6.1)
-    ...(grant.authTime === null ? {} : { auth_time: grant.authTime }),
+    auth_time: grant.authTime,
     acr: acrOf(grant),
     ...(contents.binding === null ? {} : { cnf: contents.binding }),
   })

@@ -20,11 +20,11 @@ export const NO_STORED_SECRETS: StoredSecrets = { clients: new Map(), webhooks: 
 
 /** A line of the file. */
 export type StoredSecret =
-  | { client_id: string; client_secret_hash: string; created_at: number | null; expires_at: number | null }
+  | { client_id: string; client_secret_hash: string; created_at: number; expires_at: number | null }
   | { webhook_id: string; wrapped_secret: string }
 
 export function storedSecretsOfClient({ id, secrets }: Pick<Client, 'id' | 'secrets'>): StoredSecret[] {
-  return secrets.map(({ secretHash, createdAt = null, expiresAt }) => ({
+  return secrets.map(({ secretHash, createdAt, expiresAt }) => ({
     client_id: id,
     client_secret_hash: secretHash,
     created_at: createdAt,
@@ -72,13 +72,15 @@ type ClientLine = Extract<StoredSecret, { client_id: string }>
 type WebhookLine = Extract<StoredSecret, { webhook_id: string }>
 
 function secretOf({ client_secret_hash: secretHash, created_at: createdAt, expires_at: expiresAt }: ClientLine): ClientSecret {
-  return { secretHash, expiresAt, ...(createdAt === null ? {} : { createdAt }) }
+  return { secretHash, createdAt, expiresAt }
 }
 
 function isClientLine(line: unknown): line is ClientLine {
   if (!hasMembers(line, ['client_id', 'client_secret_hash', 'created_at', 'expires_at'])) return false
   const { client_id: id, client_secret_hash: hash, created_at: createdAt, expires_at: expiresAt } = line
-  return isId(id) && typeof hash === 'string' && isSecretHash(hash) && isTimeOrNull(createdAt) && isTimeOrNull(expiresAt)
+  return (
+    isId(id) && typeof hash === 'string' && isSecretHash(hash) && isTime(createdAt) && (expiresAt === null || isTime(expiresAt))
+  )
 }
 
 function isWebhookLine(line: unknown): line is WebhookLine {
@@ -93,4 +95,4 @@ function hasMembers(line: unknown, names: readonly string[]): line is Record<str
 }
 
 const isId = (value: unknown): value is string => typeof value === 'string' && isClientId(value)
-const isTimeOrNull = (value: unknown): boolean => value === null || (Number.isSafeInteger(value) && (value as number) >= 0)
+const isTime = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0

@@ -23,11 +23,11 @@ export type GrantRow = {
   ended_at: number | null
   end_reason: string | null
   dpop_jkt: string | null
-  auth_time: number | null
-  chain_id: number | null
+  auth_time: number
+  chain_id: number
   session_hash: string | null
   session_receipt_id: string | null
-  epoch: number | null
+  epoch: number
   /** jti → exp */
   revoked_tokens: Record<string, number>
 }

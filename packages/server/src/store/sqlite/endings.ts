@@ -53,7 +53,8 @@ function endingsOf({
   attempt_id: attempt,
 }: Row): Ending[] {
   if (kind === 'client') return [{ kind, hash: key, at }]
-  if (kind === 'client_token') return [{ kind, hash: key, ...readRevokedToken(attempt ?? ''), at }]
+  // The row of the revocation is deleted when no token can be valid any more.
+  if (kind === 'client_token') return attempt === null ? [] : [{ kind, hash: key, ...readRevokedToken(attempt), at }]
   // A grant is deleted long after its last token has expired.
   if (clientId === null || resources === null || revoked === null) return []
   const ofGrant = { clientId, resources: JSON.parse(resources) as string[], at }

@@ -85,11 +85,11 @@ export function grantOf(row: GrantRow): Grant {
     endedAt: row[14] as number | null,
     endReason: row[15] as Grant['endReason'],
     dpopJkt: row[16] as string | null,
-    authTime: row[17] as number | null,
-    chainId: row[18] as number | null,
+    authTime: row[17] as number,
+    chainId: row[18] as number,
     sessionHash: row[19] as string | null,
     sessionReceiptId: row[22] as string | null,
-    epoch: row[24] as number | null,
+    epoch: row[24] as number,
     revokedTokens: JSON.parse(row[20] as string) as Grant['revokedTokens'],
   }
 }

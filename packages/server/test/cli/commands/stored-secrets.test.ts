@@ -148,7 +148,7 @@ test('The secret of a webhook that was wrapped with another GRANTOR_SECRET is re
 
 const HASH = hashSecret('one')
 const line = (more: object, id = '00000000-0000-4000-8000-000000000001') =>
-  JSON.stringify({ client_id: id, client_secret_hash: HASH, created_at: null, expires_at: null, ...more })
+  JSON.stringify({ client_id: id, client_secret_hash: HASH, created_at: 0, expires_at: null, ...more })
 
 test.each<[string, string]>([
   ['a hash that is too short', line({ client_secret_hash: HASH.slice(1) })],

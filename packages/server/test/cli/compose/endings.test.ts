@@ -83,7 +83,8 @@ function endingOf(number: number, at: number): Ending {
   // The last bytes of an entry spread the entries of a table.
   hash.writeUInt32LE((number * 2_654_435_761) % 2 ** 32, 12)
   hash.writeUInt32LE(number, 0)
-  return { kind: 'client_token', hash: hash.toString('base64url'), at }
+  // No client has so many that one entry replaces them.
+  return { kind: 'client_token', hash: hash.toString('base64url'), clientId: `client ${number % 1000}`, at }
 }
 
 async function feedValuesOf(metrics: ReturnType<typeof createMetrics>): Promise<Record<string, number>> {

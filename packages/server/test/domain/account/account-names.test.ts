@@ -114,7 +114,6 @@ test('A host that was called too often is not called for a picture', async () =>
 
 test.for<[string, Partial<SignedInAccount>, boolean]>([
   ['a key', {}, true],
-  ['a key, in a grant of a version that stored no chain', { chainId: null }, true],
   ['a contract on Ethereum', { walletKind: 'contract', chainId: 1 }, true],
   ['a contract on another chain, whose address can have another owner on Ethereum', { walletKind: 'contract' }, false],
   ['an account on Ethereum that the platform vouched for', { receiptId: null, chainId: 1 }, true],

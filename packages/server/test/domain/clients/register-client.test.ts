@@ -285,7 +285,7 @@ describe("Rotating a client's secret", () => {
   test('A rotation never extends a secret that expires sooner, and does not revive an expired one', () => {
     const { client } = register()
     const [secret] = client.secrets
-    const ending = { ...client, secrets: [{ secretHash: secret?.secretHash ?? '', expiresAt: NOW + 60 }] }
+    const ending = { ...client, secrets: [{ secretHash: secret?.secretHash ?? '', expiresAt: NOW + 60, createdAt: NOW }] }
     expect(rotateClientSecret(ending, 86_400, NOW).client.secrets[1]?.expiresAt).toBe(NOW + 60)
     expect(rotateClientSecret(ending, 86_400, NOW + 60).client.secrets, 'nor revives what has ended').toHaveLength(1)
   })

@@ -111,9 +111,17 @@ test('The entry of a client that is disabled a second time is kept for as long a
   expect(entriesOf((await node.readAfter(null)).messages, 'clients')).toEqual([entryOfText('client')])
 })
 
+/** One of a thousand clients, so that none has enough endings for one entry in place of them. */
+const ordinaryClient = (index: number): string => `client ${index % 1000}`
+
 describe('The bounds of the feed', () => {
   test('A feed with more than a million endings is not given to readers until enough of them are forgotten, and both are noted once', async () => {
-    const ending = (index: number): Ending => ({ kind: 'client_token', hash: hashOf(index), at: now() })
+    const ending = (index: number): Ending => ({
+      kind: 'client_token',
+      hash: hashOf(index),
+      clientId: ordinaryClient(index),
+      at: now(),
+    })
     let given = 0
     const endings: FeedParts['store']['endings'] = {
       readEndings: async () => {
@@ -145,7 +153,8 @@ describe('The bounds of the feed', () => {
       for (const { log, now } of [full, other])
         log.push({ kind: 'client_token', hash: hashOf(name), at: now(), clientId, resources: [resource] })
     }
-    for (let index = 0; index < 400_000; index++) full.log.push({ kind: 'client_token', hash: hashOf(index), at: full.now() })
+    for (let index = 0; index < 400_000; index++)
+      full.log.push({ kind: 'client_token', hash: hashOf(index), clientId: ordinaryClient(index), at: full.now() })
     for (let index = 0; index < 101_000; index++) endOf('rogue', `of rogue ${index}`)
     const { cursor } = await full.node.readAfter(null)
     await other.node.readAfter(null)

@@ -92,7 +92,7 @@ test.each(Object.keys(NEW_STORES))(
   },
 )
 
-describe('A store of an earlier version, which created a key in another algorithm only at its first use', () => {
+describe('A store of a version without the other algorithms', () => {
   test('The first key in an algorithm is published for a minute before it signs, and its algorithm is not advertised until then', async () => {
     await upgrade()
     expect(await statesOf('sign_rs256')).toEqual(['announced'])

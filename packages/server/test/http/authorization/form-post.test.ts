@@ -1,9 +1,8 @@
 /** OAuth 2.0 Form Post Response Mode: the browser posts the response to the app with a form from the server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seal, unseal } from '../../../src/keys/sealed.ts'
 import { hashSources, scripts, styles } from '../../../src/pages/inline.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, fieldOf, movingTo, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { type Answer, fieldOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient
@@ -120,14 +119,4 @@ describe('Redirect URIs that cannot receive a form', () => {
     })
     await expect(registration).rejects.toThrow('Redirect URI com.example.app:/cb cannot receive a form')
   })
-})
-
-test('A confirmation that an earlier version sealed without a response mode gets its response in the query', async () => {
-  const page = await walk.authorize(requestOf(client, { prompt: 'consent' }))
-  const { keys } = grantor.deps
-  const { request, ...others } = unseal(keys, 'grf', fieldOf(page, 'confirmation')) as { request: { responseMode?: string } }
-  const { responseMode: _, ...earlierRequest } = request
-  const confirmation = seal(keys, 'grf', { ...others, request: earlierRequest })
-  const answer = await walk.postForm('/oauth/authorize/confirm', { confirmation, decision: 'allow' })
-  expect(parameterOf(movingTo(answer), 'code')).not.toBe('')
 })

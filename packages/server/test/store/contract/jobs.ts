@@ -27,7 +27,7 @@ const JOBS: Record<string, (store: Store, of: Pick<Grant, 'clientId' | 'wallet'>
   async 'the grants with a scope'(store) {
     const matching = { wallet: null, scope: 'enhancement', createdBefore: null }
     await addJob(store, { kind: 'end_matching_grants', clientId: '', matching, startedBy: STARTED_BY }, NOW)
-    return 'matching'
+    return 'jobs'
   },
   async 'the grants of a wallet'(store, { wallet }) {
     const epoch = await store.wallets.raiseEpoch(wallet)

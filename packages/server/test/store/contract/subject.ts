@@ -160,7 +160,7 @@ export function someClient(client: Partial<Client> = {}): Client {
     backchannelLogoutUri: 'https://app.example.net/logout',
     backchannelLogoutSessionRequired: false,
     logo: null,
-    secrets: [{ secretHash: randomBytes(32).toString('base64url'), expiresAt: null }],
+    secrets: [{ secretHash: randomBytes(32).toString('base64url'), expiresAt: null, createdAt: NOW }],
     createdAt: NOW,
     disabledAt: null,
     ...client,

@@ -97,7 +97,7 @@ const CASES: Case[] = [
   {
     what: 'the revocation of an access token that has no grant',
     async prepare({ spent }) {
-      const token = { hash: randomUUID(), at: NOW }
+      const token = { hash: randomUUID(), clientId: randomUUID(), at: NOW }
       await spent.revokeClientToken({ ...token, attemptId: randomUUID() })
       return ({ spent }) => spent.confirmSpent(token.hash)
     },

@@ -182,7 +182,7 @@ test("Endings by the database's clock are read, whatever the clock of the node",
   await read(1)
   const grant = await livingGrant(store)
   await store.grants.endGrant(grant.id, 'revoked', NOW)
-  await store.spent.revokeClientToken({ hash: grant.id, attemptId: randomUUID(), at: NOW })
+  await store.spent.revokeClientToken({ hash: grant.id, clientId: grant.clientId, attemptId: randomUUID(), at: NOW })
   expect((await read(2)).map(({ kind }) => kind)).toEqual(['grant', 'client_token'])
 })
 

@@ -86,7 +86,8 @@ test('After a page that failed, the feed has every ending that was acknowledged 
   clock.advance(1)
   // The scan has read the last page of these tokens.
   const token = randomBytes(32)
-  await store.spent.revokeClientToken({ hash: token.toString('base64url'), attemptId: randomUUID(), at: clock.now() })
+  const [hash, clientId] = [token.toString('base64url'), randomUUID()]
+  await store.spent.revokeClientToken({ hash, clientId, attemptId: randomUUID(), at: clock.now() })
   const acknowledged = clock.now() * 1000
   clock.advance(1)
   await feed.renew()
@@ -99,7 +100,10 @@ test('After a page that failed, the feed has every ending that was acknowledged 
 test('After the feed was too large, it has every ending that was acknowledged before `until`', async () => {
   let hashes: string[] = []
   const { store, clock, feed, cursor } = await startFeed(async (page) => {
-    const more = hashes.map((hash) => ({ kind: 'client_token' as const, hash, at: clock.now() }))
+    // No client has so many that one entry replaces them.
+    const more = hashes.map((hash, index) => {
+      return { kind: 'client_token' as const, hash, clientId: `client ${index % 1000}`, at: clock.now() }
+    })
     hashes = []
     return { ...page, endings: [...page.endings, ...more] }
   })
