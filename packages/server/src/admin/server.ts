@@ -76,7 +76,7 @@ export function createAdminServer(admin: Admin, addConsole: AddConsole): Fastify
 function logoRoute(server: FastifyInstance, { look }: Admin): void {
   addLogoRoute(server, {
     path: `${LOGO_PATH}/:hash`,
-    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo : null),
+    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo.bytes : null),
     refuse: () => {
       throw new Problem('not_found', 'There is no such logo.')
     },

@@ -42,7 +42,7 @@ export const look = {
   logoFile: {
     name: 'LOGO_FILE',
     words:
-      'A PNG or WebP beside that name: at most 65,536 bytes, each side 16 to 1,024 pixels. The servers read the file when they start, and serve the picture themselves.',
+      'A PNG beside that name: at most 65,536 bytes, each side 16 to 1,024 pixels. The servers read the file when they start, and serve the picture themselves.',
     usedBy: servers,
     parse: file,
     otherwise: 'none: the first letter of GRANTOR_PLATFORM_NAME, or the logo of Grantor',

@@ -37,7 +37,7 @@ function settingsOf({ name, accentColor, logo, helpUrl, privacyUrl }: Look): Htm
   const none = html`<span class="none">not set</span>`
   return facts([
     ['Name', html`<bdi>${name}</bdi>`],
-    ['Logo', logo ? `${logo.width} × ${logo.height} pixels, ${logo.bytes.length} bytes, ${logo.type}` : none],
+    ['Logo', logo ? `${logo.width} × ${logo.height} pixels, ${logo.bytes.length} bytes` : none],
     ['Accent colour', accentColor === undefined ? none : html`<code>${accentColor}</code>`],
     ['Help', helpUrl ?? none],
     ['Privacy', privacyUrl ?? none],

@@ -55,7 +55,7 @@ ${choices.map(([choice, words]) => html`<label class="check"><input type="checkb
 ${offered.map(([choice, words]) => html`<option value="${choice}"${text === choice && html` selected`}>${words}</option>`)}</select></div>`
   }
   if (shape.kind === 'picture')
-    return html`${head}<input type="file" name="${name}" id="${id}" accept="image/png,image/webp" required${described}></div>`
+    return html`${head}<input type="file" name="${name}" id="${id}" accept="image/png" required${described}></div>`
   if (['texts', 'scopes', 'key_set'].includes(shape.kind))
     return html`${head}<textarea name="${name}" id="${id}" rows="3" spellcheck="false" class="code"${described}>
 ${text}</textarea></div>`

@@ -2,12 +2,9 @@
 import { createHash } from 'node:crypto'
 import { readPictureHead, type Size } from './picture-type.ts'
 import { cleanPng } from './png-logo.ts'
-import { cleanWebp } from './webp-logo.ts'
-
-export type LogoType = 'image/png' | 'image/webp'
 
 /** `hash`: SHA-256 of the bytes, in hexadecimal digits. It is the address of the logo, so that browsers can keep the logo for ever. */
-export type Logo = Size & { type: LogoType; bytes: Buffer; hash: string }
+export type Logo = Size & { bytes: Buffer; hash: string }
 
 /** The bounds of a logo: bytes, and pixels of a side. */
 export type LogoBounds = { bytes: number; side: number }
@@ -19,7 +16,8 @@ export const PLATFORM_LOGO: LogoBounds = { bytes: 65_536, side: 1024 }
 export const CLIENT_LOGO: LogoBounds = { bytes: 32_768, side: 512 }
 
 /** In characters: the longest data URI of such a logo. */
-export const CLIENT_LOGO_URI_AT_MOST = 'data:image/webp;base64,'.length + Math.ceil(CLIENT_LOGO.bytes / 3) * 4
+const URI_START = 'data:image/png;base64,'
+export const CLIENT_LOGO_URI_AT_MOST = URI_START.length + Math.ceil(CLIENT_LOGO.bytes / 3) * 4
 
 /** Fewer pixels cannot be recognised. */
 const SIDE_AT_LEAST = 16
@@ -27,19 +25,19 @@ const SIDE_AT_LEAST = 16
 /**
  * The logo without what a picture does not need, or a fault that completes the sentence "The picture …".
  *
- * No SVG: an SVG can have scripts and can load other pictures. The pixels of a PNG are inflated and checked. Those of a WebP are not: its
- * compressed data reach browsers as they were in the file. Chunks that a picture does not need are removed from both.
+ * Only PNG: its pixels are inflated and checked, and chunks that a picture does not need are removed. An SVG can have scripts and can load other
+ * pictures.
  */
 export function readLogo(given: Buffer, bounds: LogoBounds): { logo: Logo } | { fault: string } {
   const head = readPictureHead(given)
-  if (head === null || (head.type !== 'image/png' && head.type !== 'image/webp')) return { fault: 'is neither a PNG nor a WebP' }
+  if (head?.type !== 'image/png') return { fault: 'is not a PNG' }
   if (given.length > bounds.bytes) return { fault: `has ${given.length} bytes; a logo has at most ${bounds.bytes}` }
-  const { type, width, height } = head
+  const { width, height } = head
   if (Math.min(width, height) < SIDE_AT_LEAST || Math.max(width, height) > bounds.side)
     return { fault: `has ${width} × ${height} pixels; each side of a logo has ${SIDE_AT_LEAST} to ${bounds.side}` }
-  const cleaned = type === 'image/png' ? cleanPng(given) : cleanWebp(given)
+  const cleaned = cleanPng(given)
   if ('fault' in cleaned) return cleaned
-  return { logo: { type, width, height, bytes: cleaned.bytes, hash: createHash('sha256').update(cleaned.bytes).digest('hex') } }
+  return { logo: { width, height, bytes: cleaned.bytes, hash: createHash('sha256').update(cleaned.bytes).digest('hex') } }
 }
 
 /** A logo as a data URI (RFC 2397): how requests and files have it. The stated type is not trusted. */
@@ -49,6 +47,6 @@ export function readLogoUri(uri: string, bounds: LogoBounds): { logo: Logo } | {
   return readLogo(Buffer.from(encoded, 'base64'), bounds)
 }
 
-export function logoUri({ type, bytes }: { type: LogoType; bytes: Uint8Array }): string {
-  return `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
+export function logoUri(bytes: Uint8Array): string {
+  return `${URI_START}${Buffer.from(bytes).toString('base64')}`
 }

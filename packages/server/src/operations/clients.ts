@@ -436,16 +436,16 @@ export const setClientLogo = act<{ logo: string }, CheckedRecord>({
   path: ':id/logo',
   summary: 'Gives a client a logo, which users see beside its name.',
   description:
-    'A PNG or WebP of at most 32,768 bytes, each side 16 to 512 pixels, as a data URI. The service checks the picture, removes what a picture does not need, and serves it itself. The host of the client is always shown too.',
+    'A PNG of at most 32,768 bytes, each side 16 to 512 pixels, as a data URI. The service checks the picture, removes what a picture does not need, and serves it itself. The host of the client is always shown too.',
   input: [
     {
       name: 'logo',
       shape: { kind: 'picture' },
       required: true,
       label: 'Logo',
-      hint: 'A PNG or WebP of at most 32 kB; each side has 16 to 512 pixels.',
+      hint: 'A PNG of at most 32 kB; each side has 16 to 512 pixels.',
       words: 'The picture, as in data:image/png;base64,iVBORw0KGgo…',
-      option: { value: 'FILE', words: 'A PNG or WebP of at most 32,768 bytes; each side has 16 to 512 pixels.' },
+      option: { value: 'FILE', words: 'A PNG of at most 32,768 bytes; each side has 16 to 512 pixels.' },
     },
   ],
   command: {
@@ -457,11 +457,11 @@ export const setClientLogo = act<{ logo: string }, CheckedRecord>({
   },
   page: { link: 'Logo', title: 'Set the logo', button: 'Set the logo', done: 'The client has the logo.' },
   async question({ service, id, input: { logo } }) {
-    const { type, width, height, bytes } = givenLogo(logo)
+    const { width, height, bytes } = givenLogo(logo)
     const { name } = await readClient(service, id)
     return {
       title: `Set the logo of ${name}?`,
-      effect: `Users see this picture beside the name: ${type}, ${width} × ${height} pixels, ${bytes.length} bytes.`,
+      effect: `Users see this picture beside the name: ${width} × ${height} pixels, ${bytes.length} bytes.`,
     }
   },
   run: async (call) => changeLogo(call, givenLogo(call.input.logo)),

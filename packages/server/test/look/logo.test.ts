@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_LOGO, readLogo } from '../../src/look/logo.ts'
 import { encodePngChunk } from '../../src/look/png-chunk.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { assemblePng, pixelsOf, pngHeader, pngLogo, webpLogo } from '../support/logos.ts'
-import { gif, jpeg } from '../support/pictures.ts'
+import { assemblePng, pixelsOf, pngHeader, pngLogo } from '../support/logos.ts'
+import { gif, jpeg, webp } from '../support/pictures.ts'
 
 let browser: Browser
 let page: Page
@@ -35,29 +35,14 @@ test('A PNG keeps its pixels, and loses its texts, places and times', async () =
     more: ['tEXt', 'eXIf', 'tIME', 'PLTE'].map((type) => ({ type, data: secret })),
   })
   const logo = logoOf(given)
-  expect(logo).toMatchObject({ type: 'image/png', width: 200, height: 40 })
+  expect(logo).toMatchObject({ width: 200, height: 40 })
   expect(logo.bytes.includes(secret)).toBe(false)
-  expect(await pixelsOf(page, logo.type, logo.bytes)).toBe(await pixelsOf(page, logo.type, given))
+  expect(await pixelsOf(page, logo.bytes)).toBe(await pixelsOf(page, given))
 })
 
-test.each([
-  ['lossy', { alpha: 1, quality: 0.5 }],
-  ['lossy with transparency', { alpha: 0.5, quality: 0.5 }],
-  ['lossless', { alpha: 0.5, quality: 1 }],
-])('A WebP keeps its pixels, and loses its colour profile: %s', async (_, options) => {
-  const given = await webpLogo(page, options)
-  const logo = logoOf(given)
-  expect(logo).toMatchObject({ type: 'image/webp', width: 48, height: 32 })
-  expect(given.includes('ICCP')).toBe(true)
-  expect(logo.bytes.includes('ICCP')).toBe(false)
-  expect(await pixelsOf(page, logo.type, logo.bytes)).toBe(await pixelsOf(page, logo.type, given))
-})
-
-test('The check of a logo that was checked before changes nothing', async () => {
-  for (const given of [pngLogo(), await webpLogo(page), await webpLogo(page, { alpha: 0.5 })]) {
-    const { bytes, hash } = logoOf(given)
-    expect(logoOf(bytes)).toMatchObject({ bytes, hash })
-  }
+test('The check of a logo that was checked before changes nothing', () => {
+  const { bytes, hash } = logoOf(pngLogo())
+  expect(logoOf(bytes)).toMatchObject({ bytes, hash })
 })
 
 const pixels = deflateSync(Buffer.alloc(64 * (1 + 64 * 4)))
@@ -77,11 +62,12 @@ test('A PNG keeps its colour space, its gamma, and the transparency of its palet
 })
 
 test.each([
-  ['a text', Buffer.from('not a picture'), 'neither a PNG nor a WebP'],
-  ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'neither a PNG nor a WebP'],
-  ['a GIF', gif(), 'neither a PNG nor a WebP'],
-  ['a JPEG', jpeg(), 'neither a PNG nor a WebP'],
-  ['an empty file', Buffer.alloc(0), 'neither a PNG nor a WebP'],
+  ['a text', Buffer.from('not a picture'), 'not a PNG'],
+  ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), 'not a PNG'],
+  ['a GIF', gif(), 'not a PNG'],
+  ['a JPEG', jpeg(), 'not a PNG'],
+  ['a WebP', webp('VP8 '), 'not a PNG'],
+  ['an empty file', Buffer.alloc(0), 'not a PNG'],
   ['a side of 15 pixels', pngLogo({ width: 15 }), '15 × 64 pixels'],
   ['a side of 1,025 pixels', pngLogo({ width: 1025 }), '1025 × 64 pixels'],
   ['65,537 bytes', Buffer.concat([pngLogo(), Buffer.alloc(65_536)]), 'a logo has at most 65536'],
@@ -120,21 +106,7 @@ test('A PNG in which one byte was changed is refused', () => {
   )
 })
 
-test('A PNG or a WebP that was cut off is refused', async () => {
-  for (const given of [pngLogo(), await webpLogo(page), await webpLogo(page, { quality: 1 })])
-    fc.assert(fc.property(fc.nat(given.length - 1), (length) => faultOf(given.subarray(0, length)) !== ''))
-})
-
-test('A WebP with another size in its extended header, with an animation, or with two pictures is refused', async () => {
-  const given = await webpLogo(page)
-  const wider = Buffer.from(given)
-  wider.writeUIntLE(99, 24, 3)
-  const animated = Buffer.from(given)
-  animated.writeUInt8(animated.readUInt8(20) | 2, 20)
-  const picture = given.subarray(given.indexOf('VP8 '))
-  const twice = Buffer.concat([given, picture])
-  twice.writeUInt32LE(twice.length - 8, 4)
-  expect(faultOf(wider)).toContain('damaged')
-  expect(faultOf(animated)).toContain('animated')
-  expect(faultOf(twice)).toContain('damaged')
+test('A PNG that was cut off is refused', () => {
+  const given = pngLogo()
+  fc.assert(fc.property(fc.nat(given.length - 1), (length) => faultOf(given.subarray(0, length)) !== ''))
 })

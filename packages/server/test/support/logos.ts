@@ -1,4 +1,4 @@
-/** Pictures of any size for tests of logos: real PNGs, and WebPs that a browser encodes. */
+/** Real PNGs of any size, for tests of logos. */
 import { deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { encodePngChunk, PNG_SIGNATURE } from '../../src/look/png-chunk.ts'
@@ -44,26 +44,8 @@ export function assemblePng(parts: { header: Buffer; more?: { type: string; data
   return Buffer.concat([PNG_SIGNATURE, ...chunks.map(encodePngChunk)])
 }
 
-/** `quality` 1 is lossless in Chromium. Chromium adds a colour profile. */
-export async function webpLogo(page: Page, { alpha = 1, quality = 0.5, width = 48, height = 32 } = {}): Promise<Buffer> {
-  const url = await page.evaluate(
-    (given) => {
-      const canvas = Object.assign(document.createElement('canvas'), { width: given.width, height: given.height })
-      const context = canvas.getContext('2d')
-      if (!context) throw new Error('no canvas')
-      Object.assign(context, { globalAlpha: given.alpha, fillStyle: '#123456' })
-      context.fillRect(0, 0, given.width, given.height)
-      context.fillStyle = '#ffaa00'
-      context.fillRect(4, 4, 8, 8)
-      return canvas.toDataURL('image/webp', given.quality)
-    },
-    { alpha, quality, width, height },
-  )
-  return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
-}
-
 /** The pixels that a browser draws for a picture, or null if the browser cannot decode the picture. */
-export function pixelsOf(page: Page, type: string, bytes: Buffer): Promise<string | null> {
+export function pixelsOf(page: Page, bytes: Buffer): Promise<string | null> {
   return page.evaluate(
     async (url) => {
       const image = new Image()
@@ -78,6 +60,6 @@ export function pixelsOf(page: Page, type: string, bytes: Buffer): Promise<strin
       context?.drawImage(image, 0, 0)
       return context?.getImageData(0, 0, image.width, image.height).data.join(' ') ?? null
     },
-    `data:${type};base64,${bytes.toString('base64')}`,
+    `data:image/png;base64,${bytes.toString('base64')}`,
   )
 }

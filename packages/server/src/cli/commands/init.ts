@@ -60,7 +60,7 @@ export const init = defineCommand({
     'platform-name': { value: 'NAME', words: 'The name of the platform on the pages that users see; Grantor unless given.' },
     logo: {
       value: 'FILE',
-      words: 'A PNG or WebP beside that name, which the servers must be able to read. For files and systemd.',
+      words: 'A PNG beside that name, which the servers must be able to read. For files and systemd.',
     },
     'accent-color': { value: 'COLOR', words: 'The colour of buttons and links on those pages, such as #0b2a6f.' },
     'help-url': { value: 'URL', words: 'The help of the platform, a link at the foot of those pages.' },

@@ -31,9 +31,9 @@ function judgeAccent(color: string): Found {
 
 async function checkLogo(file: string, { authUrl, loginUrl }: Site['settings']): Promise<Found[]> {
   const reading = readLogoFile(file)
-  if ('fault' in reading) return [wrong(reading.fault, 'Let the servers read a PNG or WebP: docs/operating/branding.md.')]
-  const { type, width, height, bytes, hash } = reading.logo
-  const facts = ok(`the logo has ${width} × ${height} pixels and ${bytes.length} bytes (${type})`)
+  if ('fault' in reading) return [wrong(reading.fault, 'Let the servers read a PNG: docs/operating/branding.md.')]
+  const { width, height, bytes, hash } = reading.logo
+  const facts = ok(`the logo has ${width} × ${height} pixels and ${bytes.length} bytes`)
   const served = await Promise.all([authUrl, loginUrl].map((origin) => checkServed(`${origin}/logos/${hash}`, origin)))
   return [facts, ...served.filter((each) => each !== null)]
 }

@@ -10,7 +10,7 @@ export function readPictureFile(file: string): { uri: string } | { fault: string
     if (about.size > CLIENT_LOGO.bytes)
       return { fault: `${named} has ${about.size} bytes; a logo has at most ${CLIENT_LOGO.bytes}` }
     const read = readLogo(readFileSync(file), CLIENT_LOGO)
-    return 'fault' in read ? { fault: `${named} ${read.fault}` } : { uri: logoUri(read.logo) }
+    return 'fault' in read ? { fault: `${named} ${read.fault}` } : { uri: logoUri(read.logo.bytes) }
   } catch (error) {
     return { fault: `cannot be read: ${named} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})` }
   }

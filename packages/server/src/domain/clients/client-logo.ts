@@ -10,13 +10,13 @@ import type { Store } from '../model/store.ts'
 export async function setClientLogo(
   { clients }: Pick<Store, 'clients'>,
   clientId: string,
-  { logo, accept = () => {} }: { logo: Pick<Logo, 'hash' | 'type' | 'bytes'> | null; accept?: (present: Client) => void },
+  { logo, accept = () => {} }: { logo: Pick<Logo, 'hash' | 'bytes'> | null; accept?: (present: Client) => void },
 ): Promise<Client | null> {
   const changed = await clients.changeClientLogo(clientId, (present) => {
     accept(present)
     if (logo === null) return { client: { ...present, logo: null }, bytes: null }
-    const { hash, type, bytes } = logo
-    return { client: { ...present, logo: { hash, type } }, bytes }
+    const { hash, bytes } = logo
+    return { client: { ...present, logo: { hash } }, bytes }
   })
   return changed?.client ?? null
 }

@@ -26,11 +26,10 @@ export type ClientSecret = {
   createdAt: number
 }
 
-/** The logo that an operator uploaded. The bytes are in the store, apart from the record. */
+/** The logo that an operator uploaded, a PNG. The bytes are in the store, apart from the record. */
 export type ClientLogo = {
   /** SHA-256 in hexadecimal digits */
   hash: string
-  type: 'image/png' | 'image/webp'
 }
 
 /** A registered client (RFC 6749 §2). */

@@ -1,6 +1,6 @@
 /** `GET /logos/HASH`: the logo of the platform. `GET /logos/CLIENT/HASH`: the logo that an operator uploaded for a client. */
 import type { FastifyInstance } from 'fastify'
-import { addLogoRoute, type ServedLogo } from '../../ops/http/logo-route.ts'
+import { addLogoRoute } from '../../ops/http/logo-route.ts'
 import { LOGO_PATH } from '../../pages/look.ts'
 import type { Service } from '../service.ts'
 import { refuseUnknownPath } from '../unknown-route.ts'
@@ -11,7 +11,7 @@ const KEPT_AT_MOST = 200
 export function logoRoute(server: FastifyInstance, { look, ...service }: Service): void {
   addLogoRoute(server, {
     path: `${LOGO_PATH}/:hash`,
-    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo : null),
+    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo.bytes : null),
     refuse: refuseUnknownPath,
   })
   addLogoRoute(server, { path: `${LOGO_PATH}/:client/:hash`, find: clientLogos(service), refuse: refuseUnknownPath })
@@ -22,15 +22,15 @@ export function logoRoute(server: FastifyInstance, { look, ...service }: Service
  * hash costs no more than an authorization request of an unknown client.
  */
 function clientLogos({ deps: { clients }, readClientLogo }: Pick<Service, 'deps' | 'readClientLogo'>) {
-  const kept = new Map<string, ServedLogo>()
-  return async ({ client: clientId = '', hash }: { client?: string; hash: string }): Promise<ServedLogo | null> => {
+  const kept = new Map<string, Buffer>()
+  return async ({ client: clientId = '', hash }: { client?: string; hash: string }): Promise<Buffer | null> => {
     const client = await clients.find(clientId)
     if (client?.logo?.hash !== hash) return null
     const found = kept.get(hash)
     if (found) return found
     const bytes = await readClientLogo(client.id)
     if (bytes === null) return null
-    const logo = { type: client.logo.type, bytes: Buffer.from(bytes) }
+    const logo = Buffer.from(bytes)
     const [oldest] = kept.keys()
     if (kept.size >= KEPT_AT_MOST && oldest !== undefined) kept.delete(oldest)
     kept.set(hash, logo)

@@ -9,7 +9,7 @@ export function addPlatformLogoRoute(server: FastifyInstance, { look }: { look: 
   onlyMethods(server, `${LOGO_PATH}/:hash`, ['GET'])
   addLogoRoute(server, {
     path: `${LOGO_PATH}/:hash`,
-    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo : null),
+    find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo.bytes : null),
     refuse: () => {
       throw notFound()
     },

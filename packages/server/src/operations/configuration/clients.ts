@@ -54,7 +54,7 @@ const kind: Kind<Client> = {
     if (logo === null) return members
     const { bytes = null } = (await store.clients.readClientLogo(id)) ?? {}
     const { logo: _, ...others } = members
-    return bytes === null ? others : { ...others, logo: logoUri({ type: logo.type, bytes }) }
+    return bytes === null ? others : { ...others, logo: logoUri(bytes) }
   },
   async effects(step, { service, store }) {
     if (step.action !== 'delete') {
@@ -141,7 +141,7 @@ function clientOfEntry(members: Members, before: Client | null, { at, storedSecr
   return {
     ...client,
     secrets: hasSecret(client.authMethod) ? secrets : [],
-    logo: logo && { hash: logo.hash, type: logo.type },
+    logo: logo && { hash: logo.hash },
     disabledAt: isDisabled === true ? (before?.disabledAt ?? at) : null,
   }
 }

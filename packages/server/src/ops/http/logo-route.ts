@@ -1,13 +1,12 @@
 /** Serves logos at the address of their hash. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-export type ServedLogo = { type: string; bytes: Buffer }
-
 /**
  * An operator chose the bytes. With these headers a browser shows them as a picture or not at all: no script runs, nothing is loaded. Another
  * picture has another address, so a browser and a cache between can keep the picture for ever.
  */
 const LOGO_HEADERS = {
+  'content-type': 'image/png',
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'cross-origin',
@@ -19,8 +18,8 @@ type LogoParams = { client?: string; hash: string }
 type LogoRoute = {
   /** with the parameter `:hash`, and maybe `:client` */
   path: string
-  /** null if there is no such logo; `hash` has 64 hexadecimal digits */
-  find(params: LogoParams): Promise<ServedLogo | null>
+  /** The PNG; null if there is no such logo; `hash` has 64 hexadecimal digits */
+  find(params: LogoParams): Promise<Buffer | null>
   refuse(reply: FastifyReply): unknown
 }
 
@@ -31,7 +30,7 @@ export function addLogoRoute(server: FastifyInstance, { path, find, refuse }: Lo
     handler: async (request, reply) => {
       const logo = /^[0-9a-f]{64}$/.test(request.params.hash) ? await find(request.params) : null
       if (logo === null) return refuse(reply)
-      return reply.headers({ ...LOGO_HEADERS, 'cache-control': FOR_EVER, 'content-type': logo.type }).send(logo.bytes)
+      return reply.headers({ ...LOGO_HEADERS, 'cache-control': FOR_EVER }).send(logo)
     },
   })
 }

@@ -144,7 +144,7 @@ export function clientsContract(subject: Subject): void {
     const [store, other] = subject().nodes
     const client = someClient()
     await store.clients.insertClient(client)
-    const logo = { hash: 'b'.repeat(64), type: 'image/webp' as const }
+    const logo = { hash: 'b'.repeat(64) }
     await Promise.all([
       store.clients.changeClientLogo(client.id, (present) => ({ client: { ...present, logo }, bytes: new Uint8Array([7]) })),
       other.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' })),
