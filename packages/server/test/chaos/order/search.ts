@@ -130,19 +130,16 @@ function reduceUnknown(group: readonly Operation[]): Operation[] {
 }
 
 /**
- * The reduced history if an order explains it, or if an order does so when one request changed the grant and was refused all the same: the node
- * lost the result of the change, another request ended the grant, and the repeated statement found the ended grant. Otherwise null.
+ * Whether an order explains the history, or does so if one request changed the grant and was refused all the same: the node
+ * lost the result of the change, another request ended the grant, and the repeated statement found the ended grant.
  */
-export function explain(operations: readonly Operation[]): Operation[] | null {
-  const reduced = reduce(operations)
-  if (findContradiction(reduced) === null) return reduced
-  for (const refused of operations) {
-    if (!('outcome' in refused.step) || refused.step.outcome !== 'refused') continue
+export function isExplained(operations: readonly Operation[]): boolean {
+  if (findContradiction(reduce(operations)) === null) return true
+  return operations.some((refused) => {
+    if (!('outcome' in refused.step) || refused.step.outcome !== 'refused') return false
     const others = operations.filter((each) => each !== refused)
     const change = { ...refused, step: { ...refused.step, outcome: 'unknown' } as Step }
     const found = { ...refused, step: { op: 'introspect', token: '', outcome: 'inactive' } as Step }
-    const candidate = reduce([...others, change, found])
-    if (findContradiction(candidate) === null) return candidate
-  }
-  return null
+    return findContradiction(reduce([...others, change, found])) === null
+  })
 }

@@ -1,5 +1,0 @@
-module grantor.example/order
-
-go 1.24
-
-require github.com/anishathalye/porcupine v1.3.1
