@@ -6,12 +6,11 @@ import { parseArgs } from 'node:util'
 import { atExit } from './at-exit.ts'
 import { CHECKOUT } from './built.ts'
 import { measureChecks } from './feed/checks.ts'
-import { measureCost } from './feed/cost.ts'
 import { measureDelays } from './feed/delays.ts'
 import { measureReaders } from './feed/readers.ts'
 import { layOut } from './package-home.ts'
 
-const PARTS = ['checks', 'delays', 'readers', 'cost'] as const
+const PARTS = ['checks', 'delays', 'readers'] as const
 
 export async function measureFeed(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -23,8 +22,6 @@ export async function measureFeed(args: string[]): Promise<void> {
       seconds: { type: 'string', default: '2' },
       rate: { type: 'string', default: '1000' },
       readers: { type: 'string', default: '2000' },
-      store: { type: 'string', default: 'sqlite,postgres' },
-      baseline: { type: 'string' },
       folder: { type: 'string', default: tmpdir() },
     },
   })
@@ -44,7 +41,6 @@ export async function measureFeed(args: string[]): Promise<void> {
     checks: (place) => measureChecks(place, { entries, rounds, seconds }),
     delays: (place) => measureDelays(place, { rate }),
     readers: (place) => measureReaders(place, { readers, rounds, seconds }),
-    cost: (place) => measureCost(place, { stores: values.store.split(','), baseline: values.baseline ?? null, rounds }),
   }
   for (const part of PARTS) {
     if (positionals.length > 0 && !positionals.includes(part)) continue

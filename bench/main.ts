@@ -3,15 +3,12 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { measureAppends } from './appends.ts'
 import { atExit } from './at-exit.ts'
 import { measureAudit } from './audit.ts'
-import { measureBuilders } from './builders.ts'
 import { CHECKOUT } from './built.ts'
 import { checksOf } from './checks.ts'
 import { measureFeed } from './feed.ts'
 import { type Figures, figuresOf, keep, kept } from './figures.ts'
-import { measureJobs } from './jobs.ts'
 import { tell } from './measure.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { layOut } from './package-home.ts'
@@ -23,10 +20,7 @@ import { checksTable, measuredTable, serversText } from './tables.ts'
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
   if (args[0] === 'audit') return measureAudit(args.slice(1))
-  if (args[0] === 'appends') return measureAppends(args.slice(1))
-  if (args[0] === 'jobs') return measureJobs(args.slice(1))
   if (args[0] === 'feed') return measureFeed(args.slice(1))
-  if (args[0] === 'builders') return measureBuilders(args.slice(1))
   if (args[0] === 'soak') return measureSoak(args.slice(1))
   const options = parseOptions(args)
   if (options === 'help') {

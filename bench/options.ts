@@ -69,15 +69,8 @@ Parts (unless named, all but others):
 
   audit     searches of an audit trail of 10,000,000 lines on PostgreSQL and 1,000,000 on SQLite; only if it is named, with
             --postgres N, --sqlite N, --rounds N and --folder DIR
-  appends   lines of the audit trail that 1 to 28 writers append together; only if it is named, with --writers LIST, --rate N (140
-            lines a second), --seconds N, --store sqlite,postgres, --baseline DIR, --folder DIR, and --url URL for an empty
-            database of yours, such as one on Citus; with --baseline, only that build uses it
-  jobs      refreshes while a job of an operator ends 1,000,000 grants of another client; only if it is named, with
-            --grants N, --store sqlite,postgres and --folder DIR
   feed      a check of a token with the feed of endings, against introspection and against the token alone, and the memory of a
             reader; only if it is named, with --entries N, --rounds N, --seconds N and --folder DIR
-  builders  the time from npm create grantor-app to a wallet that is signed in, for each template; only if it is named, with
-            --templates LIST; needs the registries of npm and Python
   soak      half an hour of refreshes at half of the highest rate, with endings, cleaning and key rotation; only if it is
             named, with --minutes N, --chart FILE and --folder DIR
 
