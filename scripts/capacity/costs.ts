@@ -25,7 +25,7 @@ export type Operation = 'refresh' | 'newToken' | 'sameToken' | 'visit' | 'signIn
 /** Microseconds of the signature check of one wallet (`recoverPublicKey` of noble-curves). */
 const SIGNATURE = 1500
 
-// `npm run bench` measures the whole request on SQLite. The driver's part on PostgreSQL is added (`node scripts/measure-postgres.ts`).
+// `npm run bench` measures the whole request on SQLite. The driver's part on PostgreSQL is added (`node scripts/capacity/measure-postgres.ts`).
 const authorize = { node: 75 + 17, primary: 22, workers: 65, coordinator: 0, nodeOnCitus: 50, log: 0, pages: 0 }
 const redemption = { node: 135 + 40, primary: 87, workers: 293, coordinator: 2, nodeOnCitus: 142, log: 3939, pages: 0.61 }
 

@@ -2,7 +2,7 @@
  * Measures the cost of each operation on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
- *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--programs FOLDER | --citus 3 [--via worker] [--shards 64]] [--by-wallet] [--at-once 32] [--pause 4]
+ *     node scripts/capacity/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--programs FOLDER | --citus 3 [--via worker] [--shards 64]] [--by-wallet] [--at-once 32] [--pause 4]
  *
  * --programs is the folder of the programs of PostgreSQL, to compare a primary of the same version with Citus. Without it, they are those of the tests.
  *
@@ -23,15 +23,15 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { databaseUrl } from '../packages/server/src/config/database-url.ts'
-import { endEverything } from '../packages/server/src/domain/consent/end-grants.ts'
-import { PAGE } from '../packages/server/src/domain/model/pages.ts'
-import type { Store } from '../packages/server/src/domain/model/store.ts'
-import { startCluster } from '../packages/server/test/citus/cluster.ts'
-import { type PostgresServer, startPostgres } from '../packages/server/test/support/postgres-server.ts'
-import { migratePostgres, openPostgresStore } from '../packages/server/test/support/postgres-store.ts'
-import { connect, type Sql } from '../packages/server/test/support/sql.ts'
-import { CLIENT, DAY, fill, idOf, NOW, walletOf } from './postgres-rows/fill.ts'
+import { databaseUrl } from '../../packages/server/src/config/database-url.ts'
+import { endEverything } from '../../packages/server/src/domain/consent/end-grants.ts'
+import { PAGE } from '../../packages/server/src/domain/model/pages.ts'
+import type { Store } from '../../packages/server/src/domain/model/store.ts'
+import { startCluster } from '../../packages/server/test/citus/cluster.ts'
+import { type PostgresServer, startPostgres } from '../../packages/server/test/support/postgres-server.ts'
+import { migratePostgres, openPostgresStore } from '../../packages/server/test/support/postgres-store.ts'
+import { connect, type Sql } from '../../packages/server/test/support/sql.ts'
+import { CLIENT, DAY, fill, idOf, NOW, walletOf } from './rows.ts'
 
 const { values } = parseArgs({
   options: {

@@ -2,16 +2,16 @@
  * Measures how long growth takes on Citus, for docs/operating/citus.md: `grantor migrate` distributes tables that have rows, an index is built,
  * and the shards of the tables move to a worker that was added.
  *
- *     TEST_CITUS_PG_BIN=DIR node scripts/measure-growth.ts [--grants 1000000] [--workers 2] [--shards 32]
+ *     TEST_CITUS_PG_BIN=DIR node scripts/capacity/measure-growth.ts [--grants 1000000] [--workers 2] [--shards 32]
  *
  * No requests are served meanwhile: `packages/server/test/citus/growth.citus.test.ts` serves requests. The servers are on loopback, with their files in memory if there is
  * room. With a million grants it takes about five minutes and 8 GB.
  */
 import { parseArgs } from 'node:util'
-import { startCluster, startMachine } from '../packages/server/test/citus/cluster.ts'
-import { migratePostgres } from '../packages/server/test/support/postgres-store.ts'
-import { connect, type Sql } from '../packages/server/test/support/sql.ts'
-import { fill, NOW } from './postgres-rows/fill.ts'
+import { startCluster, startMachine } from '../../packages/server/test/citus/cluster.ts'
+import { migratePostgres } from '../../packages/server/test/support/postgres-store.ts'
+import { connect, type Sql } from '../../packages/server/test/support/sql.ts'
+import { fill, NOW } from './rows.ts'
 
 const { values } = parseArgs({
   options: {

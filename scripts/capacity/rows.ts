@@ -1,4 +1,4 @@
-/** Rows for measurements on PostgreSQL, put by SQL. */
+/** The rows of the measurements: grants with their wallets, sessions and receipts, inserted by SQL. */
 import { createHash } from 'node:crypto'
 import type { Sql } from '../../packages/server/test/support/sql.ts'
 
@@ -22,9 +22,9 @@ export async function fill(sql: Sql, { grants, perWallet }: Filling): Promise<vo
   const wallet = (number: string) => `'0x' || md5('wallet ' || ${number}) || left(md5('more ' || ${number}), 8)`
   await sql.unsafe(`
     INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
-                        refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id)
+                        refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, auth_time, chain_id, epoch)
       SELECT ${id}, '${CLIENT}', ${wallet(`(n - 1) / ${perWallet.grants} + 1`)}, 'ordinary', gen_random_uuid(), true, '["enhancement"]', '["https://api.example.com/"]',
-             ${NOW}, ${NOW + 30 * DAY} + n, ${NOW + 14 * DAY}, 0, 'abcdefghij', ${NOW - 3600}, gen_random_uuid() ${numbers(grants)} ORDER BY hashtext(n::text)`)
+             ${NOW}, ${NOW + 30 * DAY} + n, ${NOW + 14 * DAY}, 0, 'abcdefghij', ${NOW - 3600}, gen_random_uuid(), ${NOW - 3600}, 1, 0 ${numbers(grants)} ORDER BY hashtext(n::text)`)
   await sql.unsafe(`
     INSERT INTO sessions (hash, wallet, chain_id, method, receipt_id, epoch, auth_time, last_seen_at, expires_at, attempt_id)
       SELECT CASE WHEN n % 10 = 0 THEN 'session-' || n ELSE encode(sha256(n::text::bytea), 'base64') END, ${wallet(`(n - 1) / ${perWallet.sessions} + 1`)}, 1, 'signature',
