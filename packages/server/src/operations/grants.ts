@@ -82,7 +82,7 @@ const { list, get, remove, act, existing } = operationsOn(kind)
 export type GrantRecord = ReturnType<typeof grantRecord>
 export type ReceiptRecord = Awaited<ReturnType<typeof readReceipt>>
 
-export function grantRecord(grant: Grant, at: number) {
+function grantRecord(grant: Grant, at: number) {
   return grantFields.read({ ...grant, at, ends: Math.min(grant.expiresAt, grant.refreshExpiresAt) })
 }
 

@@ -1,6 +1,6 @@
 /** Counts the events of the audit log that are metrics. */
 import { type AuditEventName, auditEvents } from '../../domain/model/audit-events.ts'
-import { countedClient } from '../../domain/model/counted-client.ts'
+import { countedClient } from '../../domain/model/client-id.ts'
 import { currentNetwork } from '../../ops/http/request-log.ts'
 import type { LoggedEvent } from '../../ops/log/audit-log.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'

@@ -13,3 +13,9 @@ export function isClientId(text: string): boolean {
 export function bytesOfClientId(clientId: string): string {
   return Buffer.from(clientId.replaceAll('-', ''), 'hex').toString('latin1')
 }
+
+/** The client of a metric: the id if an operator registered the client. Anyone can bring a new client that is not registered. */
+export function countedClient(clientId: string | undefined): string {
+  if (clientId === undefined) return 'none'
+  return isClientId(clientId) ? clientId : 'unregistered'
+}

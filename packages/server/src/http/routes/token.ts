@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { authenticateClient } from '../../domain/clients/authenticate-client.ts'
 import { requireSigningOfProfile } from '../../domain/clients/profile-signing.ts'
-import { countedClient } from '../../domain/model/counted-client.ts'
+import { countedClient } from '../../domain/model/client-id.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Client } from '../../domain/model/records.ts'
 import { grantToClient } from '../../domain/tokens/client-credentials-grant.ts'
