@@ -50,7 +50,6 @@ async function readListed(store: Store, keeping: KeyKeeping) {
       name,
       enabled: disabledAt === null,
       created_at: createdAt,
-      // null for a secret that was made before its time of creation was stored
       secrets: secrets.map((secret) => ({ created_at: secret.createdAt, expires_at: secret.expiresAt })),
     })),
     resources: (await store.resources.listResources()).map(({ uri, name, scopes, openTo }) => ({
