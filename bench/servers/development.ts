@@ -22,7 +22,7 @@ export async function startDevelopment(start: {
   const port = await fiveInARow()
   const [authUrl, loginUrl] = [`http://localhost:${port}`, `http://localhost:${port + 1}`]
   const log = join(start.folder, 'grantor-start.log')
-  const [program, data] = [join(start.home, 'packages/server/bin/grantor.js'), join(start.folder, 'data')]
+  const [program, data] = [join(start.home, 'bin/grantor.js'), join(start.folder, 'data')]
   const engine = start.observed ? observeEngine(join(start.folder, 'engine-start.log')) : undefined
   const args = [...(engine?.args ?? []), program, 'start', '--ports', String(port), '--data', data]
   // As in grantor.ts.

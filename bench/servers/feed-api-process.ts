@@ -3,7 +3,7 @@
  * token was refused first.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { importBuilt } from '../built.ts'
+import { importResource } from '../built.ts'
 
 type Check = ((request: { headers: { authorization: string } }) => Promise<unknown>) & { ready(): Promise<void> }
 type Resource = { createTokenCheck(options: object): Check }
@@ -19,7 +19,7 @@ const EVERY = 5
 let requests = 0
 
 async function main({ home, options, port, tokens }: ApiTask): Promise<void> {
-  const { createTokenCheck } = (await importBuilt('resource/index.js', home)) as Resource
+  const { createTokenCheck } = (await importResource(home)) as Resource
   const toNode: typeof fetch = (input, init) => {
     const url = new URL(String(input instanceof Request ? input.url : input))
     url.port = String(port)

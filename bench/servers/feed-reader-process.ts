@@ -1,7 +1,7 @@
 /** An API in a process of its own that checks tokens. Its input is a file with JSON, whose path is the argument; its output is JSON. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { importBuilt } from '../built.ts'
+import { importResource } from '../built.ts'
 import { median } from '../statistics.ts'
 
 type Way = 'local' | 'introspection' | 'feed'
@@ -25,7 +25,7 @@ export type FeedSpeed = { ways: Record<`${Way} ${'same' | 'new'}`, number[]>; re
 export type FeedMemory = { before: number; after: number; resident: number }
 
 const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as FeedTask
-const { createTokenCheck } = (await importBuilt('resource/index.js', task.home)) as Resource
+const { createTokenCheck } = (await importResource(task.home)) as Resource
 console.log(JSON.stringify(task.tokens.length > 0 ? await measureSpeed() : await measureMemory()))
 process.exit(0)
 

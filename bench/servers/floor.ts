@@ -14,7 +14,7 @@ export async function startFloor({ cores, folder, home }: FloorStart): Promise<T
   const log = join(folder, 'floor.log')
   if (home) {
     const env = { GRANTOR_DATABASE_URL: `sqlite:${file}` }
-    await runNode({ args: [join(home, 'packages/server/bin/grantor.js'), 'migrate'], cwd: home, env, cores, log })
+    await runNode({ args: [join(home, 'bin/grantor.js'), 'migrate'], cwd: home, env, cores, log })
   }
   const from = performance.now()
   const args = [join(import.meta.dirname, 'floor-process.ts')]

@@ -52,7 +52,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
     ...start.settings,
   }
   const grantor = (...words: string[]) => ({
-    args: [join(start.home, 'packages/server/bin/grantor.js'), ...words],
+    args: [join(start.home, 'bin/grantor.js'), ...words],
     cwd: start.home,
     env,
     cores: start.cores,
