@@ -1,4 +1,6 @@
 /** The answers and the refusals of an operation, for the OpenAPI document. */
+
+import { jobs } from '../operations/jobs.ts'
 import { type JsonSchema, Type } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
 import { nameSchema, refTo } from '../operations/schemas.ts'
@@ -33,11 +35,11 @@ export const problemSchema = nameSchema(
 type Given = { hasId: boolean; hasBody: boolean; hasInput: boolean }
 
 export function answersOf(operation: Operation, given: Given): Record<number, object> {
-  const { answers, output, startedOutput = output } = operation
+  const { answers, output } = operation
   const successes = [
     [output === null ? 204 : 200, answers.done, output],
     [201, answers.created, output],
-    [202, answers.started, startedOutput],
+    [202, answers.started, refTo(jobs.schemas[0])],
   ] as const
   return Object.fromEntries([
     ...successes.flatMap(([status, words, schema]) => (words === undefined ? [] : [[status, answer(words, schema)]])),
@@ -45,14 +47,14 @@ export function answersOf(operation: Operation, given: Given): Record<number, ob
   ]) as Record<number, object>
 }
 
-function refusalsOf({ checksState, mayConflict, namesRecord }: Operation, { hasId, hasBody, hasInput }: Given): number[] {
+function refusalsOf({ refusals }: Operation, { hasId, hasBody, hasInput }: Given): number[] {
   return [
     400,
     401,
     403,
-    ...(hasId || namesRecord ? [404] : []),
-    ...(mayConflict ? [409] : []),
-    ...(checksState ? [412] : []),
+    ...(hasId || refusals.includes('not_found') ? [404] : []),
+    ...(refusals.includes('conflict') ? [409] : []),
+    ...(refusals.includes('changed_meanwhile') ? [412] : []),
     ...(hasBody ? [413, 415] : []),
     ...(hasInput || hasId ? [422] : []),
     ...(hasId ? [414] : []),

@@ -19,7 +19,7 @@ import {
   type Result,
 } from '../operations/operation.ts'
 import { inputSchema, USUAL_LIMIT } from '../operations/schemas.ts'
-import type { Service } from '../operations/service.ts'
+import type { ServerService } from '../operations/service.ts'
 import { headerFields } from '../ops/http/header-fields.ts'
 import type { Admin } from './admin.ts'
 import { answersOf } from './answers.ts'
@@ -39,7 +39,7 @@ function pathOf({ subject, kind, verb, path }: Operation): string | null {
 }
 
 /** Adds the route of the operation, which runs only for an operator whose token and role have the scope. */
-export function addRoute(server: FastifyInstance, admin: Admin, service: Service, operation: Operation): void {
+export function addRoute(server: FastifyInstance, admin: Admin, service: ServerService, operation: Operation): void {
   const url = pathOf(operation)
   if (url === null) return
   const authorized = new WeakMap<FastifyRequest, Authorized>()
@@ -64,11 +64,14 @@ const isRead = (kind: Kind): boolean => kind === 'list' || kind === 'get'
 const hasQuery = (kind: Kind): boolean => isRead(kind) || kind === 'delete'
 
 function schemaOf(operation: Operation, url: string) {
-  const { id, subject, summary, description, scope, kind, checksState, isRepeatable } = operation
+  const { id, subject, summary, description, scope, kind, refusals } = operation
   const params = url.includes(':id') ? { params: subjectOf(subject).hasUris ? URI : ID } : {}
   const input = inputSchema(operation)
   const body = input && !hasQuery(kind) ? { body: input } : {}
-  const headers = { ...(checksState && IF_MATCH), ...(isRepeatable && IDEMPOTENCY_KEY) }
+  const headers = {
+    ...(refusals.includes('changed_meanwhile') && IF_MATCH),
+    ...(refusals.includes('idempotency_key_reused') && IDEMPOTENCY_KEY),
+  }
   return {
     operationId: id,
     tags: [subject],
@@ -78,7 +81,7 @@ function schemaOf(operation: Operation, url: string) {
     ...params,
     querystring: (hasQuery(kind) && input) || NONE,
     ...body,
-    ...((checksState || isRepeatable) && { headers: Type.Object(headers) }),
+    ...(Object.keys(headers).length > 0 && { headers: Type.Object(headers) }),
     response: answersOf(operation, { hasId: 'params' in params, hasBody: 'body' in body, hasInput: input !== null }),
   }
 }
@@ -103,7 +106,7 @@ const IDEMPOTENCY_KEY: Record<string, JsonSchema> = {
 
 type Query = Members & { limit?: number; after?: string; before?: string }
 
-function callOf(service: Service, operation: Operation, request: FastifyRequest): Omit<Call, 'service' | 'actor'> {
+function callOf(service: ServerService, operation: Operation, request: FastifyRequest): Omit<Call, 'service' | 'actor'> {
   const { limit = USUAL_LIMIT, after, before, ...query } = request.query as Query
   const key = request.headers['idempotency-key']
   return {
@@ -116,12 +119,17 @@ function callOf(service: Service, operation: Operation, request: FastifyRequest)
         ...(before !== undefined && { before }),
       }),
     },
-    requireMatch: matcher(operation.checksState && request.headers['if-match']),
+    requireMatch: matcher(operation.refusals.includes('changed_meanwhile') ? request.headers['if-match'] : undefined),
     idempotencyKey: typeof key === 'string' ? key : undefined,
   }
 }
 
-function send(reply: FastifyReply, service: Service, operation: Operation, { output, record, isNew }: Result): FastifyReply {
+function send(
+  reply: FastifyReply,
+  service: ServerService,
+  operation: Operation,
+  { output, record, isNew }: Result,
+): FastifyReply {
   const { answers, isPaged } = operation
   if (record) void reply.header('etag', etagOf(record))
   if (answers.started && isNew) {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
 import { ADMIN_SCOPES } from '../domain/operators/roles.ts'
 import { operations } from '../operations/all.ts'
-import type { Service } from '../operations/service.ts'
+import type { ServerService } from '../operations/service.ts'
 import { limitHeaders } from '../ops/http/header-limits.ts'
 import { addLogoRoute } from '../ops/http/logo-route.ts'
 import type { MalformedHttp } from '../ops/http/malformed-http.ts'
@@ -18,7 +18,7 @@ import { addRoute } from './route.ts'
 import { serviceOf } from './service.ts'
 import { compileSchema } from './validate.ts'
 
-type AddConsole = (server: FastifyInstance, admin: Admin, service: Service) => void
+type AddConsole = (server: FastifyInstance, admin: Admin, service: ServerService) => void
 
 /** Enough for the JWK Set of one client. */
 const BODY_AT_MOST = 65_536

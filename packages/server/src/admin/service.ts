@@ -2,7 +2,7 @@
 import { endAllowed, endSession } from '../domain/consent/end-grants.ts'
 import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
 import { addJob } from '../domain/operators/jobs.ts'
-import type { Service } from '../operations/service.ts'
+import type { ServerService } from '../operations/service.ts'
 import type { Admin } from './admin.ts'
 
 export function serviceOf({
@@ -16,7 +16,7 @@ export function serviceOf({
   isCallable,
   live,
   findName,
-}: Admin): Service {
+}: Admin): ServerService {
   return {
     store,
     now: deps.now,

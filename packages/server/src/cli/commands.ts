@@ -1,11 +1,13 @@
 /** Every command, in the order of `grantor --help`: first those of one word, then the groups, each with its list first. */
+
 import { subjects } from '../operations/all.ts'
+import { needsNoServer } from '../operations/operation.ts'
 import { commandName, commandOf } from './operation-commands/command-of.ts'
 import { ownCommands } from './own-commands.ts'
 import type { CommandEntry } from './terminal/command.ts'
 
 const ofOperations = subjects
-  .flatMap(({ operations }) => operations)
+  .flatMap(({ operations }) => operations.filter(needsNoServer))
   .flatMap((operation): CommandEntry[] => {
     const { command } = operation
     return command ? [{ name: commandName(operation), load: async () => commandOf(operation, command) }] : []

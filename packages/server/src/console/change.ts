@@ -138,7 +138,8 @@ async function showForm(
   const prefilled = members.filter(({ name }) => form?.prefilled?.includes(name))
   const values = { ...operation.page?.initial, ...present?.members, ...enteredMembers(prefilled, visit.query) }
   const etag = isRefused ? '' : (entered?.text('etag') ?? '')
-  const state: Hidden[] = operation.checksState && present ? [['etag', etag || etagOf(present.state)]] : []
+  const state: Hidden[] =
+    operation.refusals.includes('changed_meanwhile') && present ? [['etag', etag || etagOf(present.state)]] : []
   visit.reply.code(faults.length > 0 ? 422 : 200)
   return visit.send({
     title: faults.length > 0 ? `Problem: ${title}` : title,
@@ -173,9 +174,12 @@ async function showQuestion(change: ChangePages, visit: Visit, fields: Fields, d
   const given = givenBy(change, visit, fields, present)
   const question = await visit.ask(operation, given)
   const decided: Hidden[] = Object.entries(question.decided ?? {}).map(([name, value]) => [name, String(value)])
-  const state: Hidden[] = operation.checksState && present && !form ? [['etag', etagOf(present.state)]] : []
+  const state: Hidden[] =
+    operation.refusals.includes('changed_meanwhile') && present && !form ? [['etag', etagOf(present.state)]] : []
   // A form that is sent twice creates one record. So does a question that is loaded again.
-  const key: Hidden[] = operation.isRepeatable ? [['key', fields.text('key') || draftId || randomUUID()]] : []
+  const key: Hidden[] = operation.refusals.includes('idempotency_key_reused')
+    ? [['key', fields.text('key') || draftId || randomUUID()]]
+    : []
   const more = [...decided, ...state, ...key]
   const entered = hiddenOf(fields).filter(([name]) => !more.some(([other]) => other === name))
   const shown = [...(question.facts ?? []), ...shownMembers(formMembers(operation), given.input ?? {})]
@@ -218,7 +222,7 @@ async function carryOut(console: Console, change: ChangePages, visit: Visit, fie
 
 function givenBy(change: ChangePages, visit: Visit, fields: Fields, present: Present | null): Given {
   const { operation, form } = change
-  const members = form ? formMembers(operation) : (operation.input ?? []).filter(({ name }) => fields.names().includes(name))
+  const members = form ? formMembers(operation) : operation.input.filter(({ name }) => fields.names().includes(name))
   const entered = enteredMembers(members, fields)
   const given = change.given?.(visit, fields) ?? {}
   const own = { id: visit.params.id ?? fields.text('id'), etag: fields.text('etag'), key: fields.text('key'), ...given }

@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<string, Partial<Member>>> = {
   },
 }
 
-function fieldsOf(members: readonly Member[] = []): Member[] {
+function fieldsOf(members: readonly Member[]): Member[] {
   return members.map((member) => ({ ...member, ...FIELDS[member.name] }))
 }
 

@@ -16,7 +16,7 @@ export type ListView = {
 }
 
 /** The input of the list from the query of the page. */
-export function viewOfList({ query }: Visit, { input: members = [] }: Pick<Operation, 'input'>, place: string): ListView {
+export function viewOfList({ query }: Visit, { input: members }: Pick<Operation, 'input'>, place: string): ListView {
   const texts = members.map(({ name, longest = 500 }) => [name, query.text(name).slice(0, longest)] as const)
   const entered = Object.fromEntries(texts.filter(([, text]) => text !== ''))
   const flags = members.filter(({ shape }) => shape.kind === 'flag').map(({ name }) => name)

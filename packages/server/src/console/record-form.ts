@@ -8,7 +8,7 @@ import { type Html, html } from '../pages/html.ts'
 import type { Fields } from './form.ts'
 
 /** The members that a form of the operation has. */
-export function formMembers({ input = [] }: Operation): Member[] {
+export function formMembers({ input }: Operation): Member[] {
   return input.filter(({ label, isSeparate }) => label !== undefined && !isSeparate)
 }
 

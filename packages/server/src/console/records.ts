@@ -136,7 +136,7 @@ function addRecordPage(console: Console, subject: Subject): void {
     const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
     const parts = subjects.filter(({ part }) => part?.of === name)
     const tables = await Promise.all(parts.map((part) => partSection(console, visit, part, { [idName]: id })))
-    const hasAudit = visit.frame.mayReadAudit && searchAudit.input?.some((member) => member.name === idName) === true
+    const hasAudit = visit.frame.mayReadAudit && searchAudit.input.some((member) => member.name === idName) === true
     const more = name === 'clients' && (await clientSections(visit, id))
     return {
       title,

@@ -5,7 +5,7 @@ import { Problem, problemOf, statusOf } from '../admin/problem.ts'
 import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { parseForm } from '../oauth/form.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
-import type { Service } from '../operations/service.ts'
+import type { ServerService } from '../operations/service.ts'
 import { messagesOf } from '../ops/http/outage-log.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import { auditPages } from './audit.ts'
@@ -25,7 +25,7 @@ import { signInRoutes } from './sign-in.ts'
 import { addPage, type Console, frameOfRequest } from './visit.ts'
 import { walletPages } from './wallets.ts'
 
-export function consoleRoutes(server: FastifyInstance, admin: Admin, service: Service): void {
+export function consoleRoutes(server: FastifyInstance, admin: Admin, service: ServerService): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseForm(body as Buffer)),

@@ -20,14 +20,14 @@ import {
 } from '../operations/operation.ts'
 import { notFound } from '../operations/refusal.ts'
 import { USUAL_LIMIT } from '../operations/schemas.ts'
-import { type Actor, mayUse, type Service, type ServiceSetting } from '../operations/service.ts'
+import { type Actor, mayUse, type ServerService, type ServiceSetting } from '../operations/service.ts'
 import { type Fields, formTokenOf, queryFieldsOf } from './form.ts'
 import { consolePage, type Frame, type Page } from './layout.ts'
 import { redirectTo, sendPage } from './replies.ts'
 import { readVisitor } from './session.ts'
 import { signInPage } from './sign-in-page.ts'
 
-export type Console = { admin: Admin; service: Service; server: FastifyInstance }
+export type Console = { admin: Admin; service: ServerService; server: FastifyInstance }
 
 /** What a page gives to an operation. */
 export type Given = { id?: string; input?: Members; limit?: number; after?: string; before?: string; etag?: string; key?: string }
@@ -160,16 +160,18 @@ export async function visitOf(
       const { link, isDangerous = false, button } = page ?? { link: operation.verb }
       const { noun } = subjectOf(subject)
       const usual = { title: `${link} this ${noun}?`, effect: summary, isDangerous, button: button ?? `${link} the ${noun}` }
-      return { ...usual, ...(await question?.(call as Call<never>)) }
+      return { ...usual, ...(await question?.(call as Call<never, ServerService>)) }
     },
   }
 }
 
+type ServerCall = Call<Members, ServerService>
+
 function callOf(
-  { service, actor }: Pick<Call, 'service' | 'actor'>,
+  { service, actor }: Pick<ServerCall, 'service' | 'actor'>,
   operation: Operation,
   { id = '', input = {}, limit = USUAL_LIMIT, after, before, etag, key }: Given,
-): Call {
+): ServerCall {
   checkInput(operation, input)
   // A link with a longer id than the API accepts leads to no record.
   if (id.length > (subjectOf(operation.subject).hasUris ? 2000 : 100)) throw notFound(operation.subject, id)

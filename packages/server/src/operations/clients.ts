@@ -142,7 +142,7 @@ const listClients = list<ClientFilter>({
     filterMember('state', 'State', ['enabled', 'disabled'], 'Only clients in this state.'),
   ],
   isPaged: true,
-  mayConflict: true,
+  refusals: ['conflict'],
   run: async ({ service, input, page }) => ({ output: await listedClients(service, input, page) }),
 })
 
@@ -200,7 +200,7 @@ export const createClient = create<Members, Created>({
   summary: 'Registers a client.',
   description: 'The client secret is in this response only. With an Idempotency-Key a repeated request gets the same response.',
   input: givenAtCreation(clientMembers),
-  isRepeatable: true,
+  refusals: ['idempotency_key_reused'],
   answers: {
     done: 'The request was repeated: the client was registered before.',
     created: 'The client was registered.',
@@ -323,7 +323,7 @@ export const updateClient = change({
 })
 
 /** In the API, this is the member `disabled` of `updateClient`. */
-const SWITCH = { path: null, checksState: true, answers: {}, output: null } as const
+const SWITCH = { path: null, refusals: ['changed_meanwhile'], answers: {}, output: null } as const
 
 const DISABLED = 'The client is disabled. Its grants are kept.'
 
@@ -383,8 +383,7 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
       },
     },
   ],
-  checksState: true,
-  mayConflict: true,
+  refusals: ['changed_meanwhile', 'conflict'],
   answers: { created: 'The client and its new secret.' },
   output: createdSchema,
   command: {
@@ -427,7 +426,11 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
 })
 
 /** What both changes of a logo have. */
-const LOGO = { checksState: true, answers: { done: 'The changed client.' }, output: refTo(clientSchema) } as const
+const LOGO = {
+  refusals: ['changed_meanwhile'],
+  answers: { done: 'The changed client.' },
+  output: refTo(clientSchema),
+} as const
 
 export const setClientLogo = act<{ logo: string }, CheckedRecord>({
   ...LOGO,
@@ -518,8 +521,7 @@ type JobOutput = ReturnType<typeof jobRecord>
 
 /** Work that takes long at a client with many grants. */
 const JOB = {
-  checksState: true,
-  mayConflict: true,
+  refusals: ['changed_meanwhile', 'conflict'],
   answers: { started: 'The job, which goes on without the caller.' },
   output: refTo(jobs.schemas[0]),
 } as const

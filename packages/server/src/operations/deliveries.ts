@@ -76,7 +76,7 @@ const listDeliveries = list<{ webhook_id: string }, DeliveryRecord>({
     },
   ],
   answers: { done: 'The attempts.' },
-  namesRecord: true,
+  refusals: ['not_found'],
   command: { examples: ['--webhook 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'] },
   async run({ service, input }) {
     const { webhooks } = service.store

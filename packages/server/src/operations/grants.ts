@@ -153,7 +153,8 @@ export const getReceiptOfGrant = get<ReceiptRecord>({
   summary: 'Reads the text that the wallet signed for a grant.',
   answers: { done: 'The receipt.' },
   output: refTo(receiptSchema),
-  command: { examples: ['6f1d2c3b-8a47-4c5e-b1a0-9d3e7f2c4b5a --json'], settings: 'keys' },
+  needs: 'keys',
+  command: { examples: ['6f1d2c3b-8a47-4c5e-b1a0-9d3e7f2c4b5a --json'] },
   run: async ({ service, id }) => ({ output: await readReceipt(service, id) }),
 })
 
@@ -198,7 +199,6 @@ export const endGrantsOfWallet = act<AtClient, { grants_ended: number }>({
     started: 'The job that ends the other grants.',
   },
   output: Type.Object({ grants_ended: Type.Integer() }),
-  startedOutput: refTo(jobs.schemas[0]),
   command: null,
   page: { link: 'End all grants of this wallet', button: 'End the grants' },
   async question({ service, input: { wallet, client_id: clientId } }) {
@@ -260,7 +260,7 @@ export const endMatchingGrants = act<Matching, JobRecord>({
       option: { value: 'TIME', words: 'Only grants from before this time: a date, a time in UTC, or how long ago, such as 90d.' },
     },
   ],
-  mayConflict: true,
+  refusals: ['conflict'],
   answers: { started: 'The job, which goes on without the caller.' },
   output: refTo(jobs.schemas[0]),
   command: {

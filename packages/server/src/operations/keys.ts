@@ -92,7 +92,7 @@ export const rotateKey = create<{ kind: KeyKind }, KeyRecord>({
       option: { value: 'KIND', words: 'sign, sign_es256, sign_rs256, sign_eddsa, seal or mac; sign unless given.' },
     },
   ],
-  mayConflict: true,
+  refusals: ['conflict'],
   answers: { created: 'The new key.' },
   output: refTo(kind.schemas[0]),
   command: {
@@ -125,7 +125,7 @@ export const retireKey = remove<{ at_once?: boolean }>({
   description:
     'Refused while the key is in use, or while something that was made with the key may be valid. With `at_once`, for a key that leaked, a new key takes over immediately, and everything that the old key made stops working.',
   input: [{ name: 'at_once', shape: { kind: 'flag' }, option: { words: 'Retires the key now, with everything that it made.' } }],
-  mayConflict: true,
+  refusals: ['conflict'],
   answers: { done: 'The key was retired.' },
   command: {
     about:

@@ -9,7 +9,7 @@ import type { AdminScope } from '../domain/operators/roles.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { type Member, type Members, type RecordMember, type Shown, textOf } from './members/member.ts'
 import { Refusal } from './refusal.ts'
-import { type Act, type Actor, requireScope, type Service } from './service.ts'
+import { type Act, type Actor, requireScope, type ServerService, type Service } from './service.ts'
 import type { SubjectName } from './subject-name.ts'
 
 /** `set` creates a record with a given id, or changes it. `act` is everything else that changes something. */
@@ -21,8 +21,8 @@ export type Page = { limit: number; after: unknown; before?: unknown }
 export type Total = { number: number; kind: 'exact' | 'at_least' }
 export type Listed<Item = Members> = { items: Item[]; next?: unknown; previous?: unknown; total?: Total }
 
-export type Call<Input = Members> = {
-  service: Service
+export type Call<Input = Members, Needed extends Service = Service> = {
+  service: Needed
   actor: Actor
   /** the id of the record; empty if the operation has none */
   id: string
@@ -75,16 +75,12 @@ export type Question = {
 export type CommandWords = {
   /** one sentence, if it differs from that of the operation */
   words?: string
-  /** after the name of the subject; the verb of the operation unless given */
-  verb?: string
   /** a paragraph of the help, or several */
   about?: string | readonly string[]
   /** after `grantor NAME` */
   examples: readonly string[]
   /** true if the command needs the option --yes, or an answer at the terminal */
   isConfirmed?: true
-  /** the program whose settings the command reads; those of the subject unless given */
-  settings?: 'clients' | 'grants' | 'keys'
   /** the sentence before the record or in its place */
   done?: (output: never, call: Pick<Call, 'id'>) => string
   /** the object that `--json` prints; the record unless given */
@@ -127,7 +123,18 @@ export type PageWords = {
   isOffered?: (record: Members) => boolean
 }
 
-export type Operation<Input = never, Output = unknown> = {
+/** The answers of the API: `created` and `started` to a call that created a record or started work, and `done` to the others. */
+export type AnswerKind = 'done' | 'created' | 'started'
+
+/**
+ * A refusal that depends on what is stored. `conflict`: the state of the record can forbid the operation. `changed_meanwhile`: the caller can
+ * name the state that it read (If-Match). `idempotency_key_reused`: a repeated call can be recognised (Idempotency-Key). `not_found`: the input
+ * names a record that may not exist.
+ */
+export type StateRefusal = 'conflict' | 'changed_meanwhile' | 'idempotency_key_reused' | 'not_found'
+
+/** `Needed`: the least that the operation works with. */
+export type Operation<Input = never, Output = unknown, Needed extends Service = ServerService> = {
   /** the `operationId` of the API */
   id: string
   subject: SubjectName
@@ -138,38 +145,50 @@ export type Operation<Input = never, Output = unknown> = {
   /** one sentence: "Registers a client." */
   summary: string
   description?: string
+  /** `keys`: also the secret with which the keys are wrapped. `server`: a running server, so no command has the operation. */
+  needs: 'store' | 'keys' | 'server'
   /** the members of the input, besides the id of the record */
-  input?: readonly Member[]
+  input: readonly Member[]
   /** the path of the API below the subject, by the kind unless given; null if another operation of the API does the same */
   path?: string | null
-  /** the description of each answer of the API. `created` and `started` answer a call that created a record or started work. */
-  answers: { done?: string; created?: string; started?: string }
-  /** the schema of the output; null if there is none */
+  /** the description of each answer of the API */
+  answers: Readonly<Partial<Record<AnswerKind, string>>>
+  /** the schema of the output; null if there is none. A call that started work returns a job. */
   output: JsonSchema | null
-  /** the schema of the output of a call that started work; `output` unless given */
-  startedOutput?: JsonSchema
+  refusals: readonly StateRefusal[]
   /** true if the list is read page by page */
   isPaged?: true
-  /** true if the state of the record can be named (If-Match) */
-  checksState?: true
-  /** true if a repeated call can be recognised (Idempotency-Key) */
-  isRepeatable?: true
-  /** true if the state of the record can forbid the operation */
-  mayConflict?: true
-  /** whether the input names a record that may not exist */
-  namesRecord?: true
   command: CommandWords | null
   page?: PageWords
   /** Throws `Refusal` if the operation would be refused for what the caller gave. */
-  question?(call: Call<Input>): Promise<Question>
-  run(call: Call<Input>): Promise<Result<Output>>
+  question?: (call: Call<Input, Needed>) => Promise<Question>
+  run: (call: Call<Input, Needed>) => Promise<Result<Output>>
 }
+
+/** An operation that needs no server. */
+export type CommandOperation<Output = unknown> = Operation<never, Output, Service>
+
+/** What an operation is defined with. The values of `USUAL` can be left out. */
+export type Defined<Of extends Pick<Operation, keyof typeof USUAL>> = Omit<Of, keyof typeof USUAL> &
+  Partial<Pick<Of, 'input' | 'refusals'>> & { needs?: 'store' | 'keys' }
+const USUAL = { needs: 'store', input: [], refusals: [] } as const
 
 /** Keeps the type of the input inside of the operation. Callers give inputs that were checked by its members. */
 export function defineOperation<Input = Members, Output = unknown>(
-  operation: Operation<Input, Output>,
+  operation: Defined<Operation<Input, Output, Service>>,
+): CommandOperation<Output> {
+  return { ...USUAL, ...operation }
+}
+
+/** The same for an operation that only a running server can carry out. */
+export function defineServerOperation<Input = Members, Output = unknown>(
+  operation: Omit<Defined<Operation<Input, Output>>, 'needs' | 'command'> & { needs: 'server'; command: null },
 ): Operation<never, Output> {
-  return operation
+  return { ...USUAL, ...operation }
+}
+
+export function needsNoServer(operation: Operation): operation is CommandOperation {
+  return operation.needs !== 'server'
 }
 
 /** A value of a record that is shown besides its members, such as its state. */
@@ -264,16 +283,22 @@ export function nameOf({ displays = [], idName }: RecordKind, record: Members): 
 }
 
 /** Runs the operation for the actor, and records the act. */
-export async function perform<Output>(operation: Operation<never, Output>, call: Call): Promise<Result<Output>> {
+export async function perform<Output, Needed extends Service>(
+  operation: Operation<never, Output, Needed>,
+  call: Call<Members, Needed>,
+): Promise<Result<Output>> {
   const result = await performUnrecorded(operation, call)
   if (result.act) await call.service.record(call.actor, result.act)
   return result
 }
 
 /** For a step of a plan, whose operations have one act together. The caller records it. */
-export async function performUnrecorded<Output>(operation: Operation<never, Output>, call: Call): Promise<Result<Output>> {
+export async function performUnrecorded<Output, Needed extends Service>(
+  operation: Operation<never, Output, Needed>,
+  call: Call<Members, Needed>,
+): Promise<Result<Output>> {
   requireScope(call.actor, operation.scope)
-  return operation.run(call as Call<never>)
+  return operation.run(call as Call<never, Needed>)
 }
 
 /** The record in the output of an operation: the output itself, or the member with the name of the kind of records. */

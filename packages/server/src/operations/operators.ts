@@ -76,8 +76,7 @@ export const setOperator = defineOperation<{ role: OperatorRole }>({
   summary: 'Adds an operator, or changes the role.',
   description: 'The id is the address of a wallet or the id of a registered client.',
   input: [operatorMembers.role],
-  checksState: true,
-  mayConflict: true,
+  refusals: ['changed_meanwhile', 'conflict'],
   answers: { done: 'The role was changed.', created: 'The operator was added.' },
   output: refTo(kind.schemas[0]),
   command: {
@@ -144,8 +143,7 @@ export const removeOperator = remove({
   verb: 'remove',
   summary: 'Removes an operator.',
   description: 'Access ends with the next request. The last owner cannot be removed.',
-  checksState: true,
-  mayConflict: true,
+  refusals: ['changed_meanwhile', 'conflict'],
   command: {
     about: 'Tokens and console sessions of the operator stop working with the next request. The last owner cannot be removed.',
     examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],

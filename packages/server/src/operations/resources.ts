@@ -83,7 +83,7 @@ export const createResource = create<Members, ResourceRecord>({
   summary: 'Registers a resource.',
   description: 'A request that is repeated with the same members has the same result.',
   input: givenAtCreation(resourceMembers),
-  mayConflict: true,
+  refusals: ['conflict'],
   answers: {
     done: 'The resource is registered already, with these members.',
     created: 'The resource was registered.',

@@ -89,8 +89,8 @@ const pageMembers = {
 
 /** What a caller gives besides the id of the record; null if the operation takes nothing. */
 export function inputSchema({ input, kind, isPaged }: Pick<Operation, 'input' | 'kind' | 'isPaged'>): JsonSchema | null {
-  if (!input && !isPaged) return null
-  const properties = (input ?? []).map((member) => {
+  if (input.length === 0 && !isPaged) return null
+  const properties = input.map((member) => {
     const schema = givenSchema(member, kind)
     return [member.name, member.required ? schema : Type.Optional(schema)] as const
   })

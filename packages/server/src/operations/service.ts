@@ -67,14 +67,18 @@ export type Service = {
   textFacts(): Promise<TextFacts | null>
   /** Empty for a client that was deleted, or that is no longer published. */
   nameOfClient(clientId: string): Promise<string>
-  /** The refused sign-ins of a wallet in this process, since a time. A command has no such process. */
-  refusedSignIns(wallet: Address): { refusals: RefusedSignIn[]; since: number }
   /** The address that an ENS name resolves to. `off`: names are not looked up here. */
   findName(name: string): Promise<NamedAddress | { kind: 'off' }>
   /** Sends a signed test to a webhook, and waits for the response. On the command line it needs the secret, as `keys` does. */
   testWebhook(webhook: StoredWebhook): Promise<Attempt>
   /** Whether the service would send to this URL: not to an address of a private network. Names are not resolved. */
   isCallable(url: string): boolean
+}
+
+/** What only a running server has. */
+export type ServerService = Service & {
+  /** The refused sign-ins of a wallet in this process, since a time. */
+  refusedSignIns(wallet: Address): { refusals: RefusedSignIn[]; since: number }
   /** Signs a browser out, and notifies the apps that registered a logout URI. */
   endSession(session: Session): Promise<void>
 }

@@ -7,6 +7,7 @@ import { Type } from './json-schema.ts'
 import type { Members } from './members/member.ts'
 import {
   column,
+  defineServerOperation,
   type Listed,
   type Page,
   type RecordKind,
@@ -50,7 +51,7 @@ const kind: RecordKind = {
   ],
   empty: { page: 'This wallet is signed in nowhere.', terminal: 'The wallet is signed in nowhere.' },
 }
-const { list, remove, existing } = operationsOn(kind)
+const { list, existing } = operationsOn(kind)
 
 export type SessionRecord = ReturnType<typeof fields.read>
 
@@ -96,13 +97,18 @@ async function allSessions({ store, now }: Service, order: Order, page: Page): P
   return { items: items.map(fields.read), ...places, total: { number, kind: kindOfCount } }
 }
 
-export const endSession = remove<Members, { wallet: string }>({
+export const endSession = defineServerOperation<Members, { wallet: string }>({
   id: 'endSession',
+  subject: kind.name,
+  kind: 'delete',
   verb: 'end',
+  scope: kind.scope,
   summary: 'Signs a browser out.',
   description: 'Grants stay valid.',
   answers: { done: 'The session has ended.' },
+  output: null,
   // Only a server can notify the apps of the session.
+  needs: 'server',
   command: null,
   page: { link: 'End', isDangerous: true, done: 'That browser is signed out.' },
   async question({ service, id }) {

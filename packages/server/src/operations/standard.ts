@@ -1,14 +1,15 @@
 /** The operations that most kinds of records have. What they have in common is here, and each kind gives what differs. */
 
 import type { Members } from './members/member.ts'
-import { defineOperation, type Listed, type Operation, type RecordKind } from './operation.ts'
+import { type Defined, defineOperation, type Listed, type Operation, type RecordKind } from './operation.ts'
 import { notFound } from './refusal.ts'
 import { listOf, pageOf, refTo } from './schemas.ts'
+import type { Service } from './service.ts'
 import { capitalise } from './words.ts'
 
 /** What a kind gives of an operation: everything without a usual value, and each usual value that it replaces. */
-type Own<Input, Output, Usual extends keyof Operation> = Omit<Operation<Input, Output>, Usual> &
-  Partial<Pick<Operation<Input, Output>, Usual>>
+type Own<Input, Output, Usual extends keyof Operation> = Omit<Defined<Operation<Input, Output, Service>>, Usual> &
+  Partial<Pick<Operation<Input, Output, Service>, Usual>>
 
 type Common = 'id' | 'subject' | 'kind' | 'verb' | 'scope' | 'answers' | 'output'
 
@@ -68,7 +69,7 @@ function changesOn({ name: subject, noun, scope, schemas: [schema] }: RecordKind
         kind: 'change',
         verb: 'update',
         scope,
-        checksState: true,
+        refusals: ['changed_meanwhile'],
         answers: { done: `The changed ${noun}.` },
         output: refTo(schema),
         command: command && { done: () => `Changed; the ${noun} is now:`, ...command },

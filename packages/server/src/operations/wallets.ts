@@ -1,7 +1,8 @@
 /** Wallets: finds one by the beginning of its address or by its name, and lists its latest refused sign-ins. */
 import { walletOf } from './grants.ts'
 import { Type } from './json-schema.ts'
-import { column, type RecordKind, readPage, type Subject } from './operation.ts'
+import type { Members } from './members/member.ts'
+import { column, defineServerOperation, type RecordKind, readPage, type Subject } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { fieldsOf, nameSchema, refTo, time, walletSchema } from './schemas.ts'
 import type { RefusedSignIn, Service } from './service.ts'
@@ -46,7 +47,7 @@ const kind: RecordKind = {
   displays: [column('WALLET', 'wallet')],
   empty: { page: 'No wallet that has signed in begins with these digits.', terminal: 'No wallet was found.' },
 }
-const { list, get } = operationsOn(kind)
+const { list } = operationsOn(kind)
 
 export type FoundWallet = ReturnType<typeof found.read>
 export type WalletDetails = ReturnType<typeof details.read>
@@ -89,12 +90,19 @@ export const findWallets = list<{ search: string }, FoundWallet>({
   },
 })
 
-export const getWallet = get<WalletDetails>({
+export const getWallet = defineServerOperation<Members, WalletDetails>({
+  id: 'getWallet',
+  subject: kind.name,
+  kind: 'get',
+  verb: 'show',
+  scope: 'admin.read',
   summary: 'Reads why sign-ins of a wallet were refused lately.',
   description:
     'The refusals are in the memory of the process that answers, so each node has its own. They are kept for a day, within a bound: 20 for each network of callers, 5,000 in all.',
-  output: refTo(walletDetails),
   // The refusals are in the memory of a server.
+  needs: 'server',
+  answers: { done: 'The wallet.' },
+  output: refTo(walletDetails),
   command: null,
   async run({ service, id }) {
     const wallet = walletOf(id)

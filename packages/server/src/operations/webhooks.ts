@@ -205,10 +205,11 @@ const listWebhooks = list<Arrangement>({
 })
 
 export const createWebhook = create<{ url: string; events?: string[] }, Created>({
+  needs: 'keys',
   summary: 'Sends each new line of the audit trail to an address, signed (Standard Webhooks).',
   description: 'The secret is in this response only. The lines are sent in their order, from the next line on.',
   input: givenAtCreation(webhookMembers),
-  mayConflict: true,
+  refusals: ['conflict'],
   answers: { created: 'The webhook and its secret.' },
   output: Type.Object({
     webhook: refTo(kind.schemas[0]),
@@ -220,7 +221,6 @@ export const createWebhook = create<{ url: string; events?: string[] }, Created>
       'The secret is printed once. With --json one object is printed: {"webhook_id","url","events","secret"}.',
     ],
     examples: ['https://siem.example.com/grantor --event grant_ended --event session_started'],
-    settings: 'keys',
     json: ({ webhook: { webhook_id, url, events }, secret }: Created) => ({ webhook_id, url, events, secret }),
   },
   page: {
@@ -290,15 +290,15 @@ export const updateWebhook = change<WebhookRecord>({
 const testWebhook = act<Members, DeliveryRecord>({
   id: 'testWebhook',
   verb: 'test',
+  needs: 'keys',
   summary: 'Sends a signed test to a webhook, and waits for the response.',
   description:
     'The message has the type `webhook_test`. It is no line of the trail, and is sent once, also if the webhook is paused. The delivery log has the response.',
-  mayConflict: true,
+  refusals: ['conflict'],
   answers: { done: 'The test was sent. The result is that of the receiver.' },
   output: refTo(deliverySchema),
   command: {
     examples: [EXAMPLE],
-    settings: 'keys',
     done: ({ failure, status, milliseconds }: DeliveryRecord) =>
       failure === null
         ? `Accepted with status ${status} after ${milliseconds} ms.`

@@ -110,18 +110,12 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
     }),
     textFacts: () => (facts ??= textFactsOf(store, settings)),
     nameOfClient: async (clientId) => (await store.clients.readClient(clientId))?.name ?? '',
-    refusedSignIns() {
-      throw new Error('only a server has refused sign-ins')
-    },
     findName: async () => ({ kind: 'off' }),
     testWebhook: async (webhook) => {
       const { wrap } = keysOf().keeping
       return webhookTests({ wrap, outbound: { allowLoopback: isDevelopment }, now })(webhook)
     },
     isCallable: receiverCheck({ allowLoopback: isDevelopment }),
-    async endSession() {
-      throw new Error('only a server can notify the apps of the session')
-    },
   }
 }
 

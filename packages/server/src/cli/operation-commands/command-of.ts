@@ -1,7 +1,15 @@
 /** The command of an operation: its help, its options, and what it does. */
 import { subjectOf } from '../../operations/all.ts'
 import type { Member, Members } from '../../operations/members/member.ts'
-import { type Call, type CommandWords, matcher, type Operand, type Operation, perform } from '../../operations/operation.ts'
+import {
+  type Call,
+  type CommandOperation,
+  type CommandWords,
+  matcher,
+  type Operand,
+  type Operation,
+  perform,
+} from '../../operations/operation.ts'
 import { withService } from '../compose/command-service.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
 import { type Command, type CommandEnvironment, CommandError, EXIT, type OptionSpecs, UsageError } from '../terminal/command.ts'
@@ -10,16 +18,16 @@ import { optionSpecs, readInput } from './options.ts'
 import { environmentLines, outputLines, outputRecord } from './print.ts'
 import { asLine, commandErrorOf } from './refusal-lines.ts'
 
-export function commandName({ subject, verb }: Operation): string {
+export function commandName({ subject, verb }: Pick<Operation, 'subject' | 'verb'>): string {
   return `${subject} ${verb}`
 }
 
 type Options = Readonly<Record<string, unknown>> & { data?: string; json?: boolean; yes?: boolean; env?: boolean }
 
 /** One run of a command. */
-type Run = { operation: Operation; words: CommandWords; options: Options; environment: CommandEnvironment }
+type Run = { operation: CommandOperation; words: CommandWords; options: Options; environment: CommandEnvironment }
 
-export function commandOf(operation: Operation, words: CommandWords): Command {
+export function commandOf(operation: CommandOperation, words: CommandWords): Command {
   const { summary, description } = operation
   const operand = operandOf(operation)
   return {
@@ -29,7 +37,7 @@ export function commandOf(operation: Operation, words: CommandWords): Command {
     operands: operand ? [operand] : [],
     options: { ...optionSpecs(operation), ...listOptions(operation, words), ...commonOptions(operation, words) },
     examples: words.examples.map((rest) => `grantor ${commandName(operation)} ${rest}`.trimEnd()),
-    program: settingsOf(operation, words),
+    program: settingsOf(operation),
     async run({ options, operands: [text = ''] }, environment) {
       const command: Run = { operation, words, options, environment }
       const input = readInput(operation, options, environment.now())
@@ -39,7 +47,7 @@ export function commandOf(operation: Operation, words: CommandWords): Command {
         throw new UsageError(`this command ${asLine(summary)}; add --yes`)
       const member = memberOfOperand(operation)
       const addressed = member ? { id: '', input: { ...input, [member.name]: text } } : { id: text, input }
-      await callWithService(operation, { ...addressed, data: command.options.data, words }, environment, async (call) => {
+      await callWithService(operation, { ...addressed, data: command.options.data }, environment, async (call) => {
         if (operation.kind === 'list') await printList({ operation, words, given: options, atMost, environment }, call)
         else await carryOut(command, callsOf(words, call))
       })
@@ -48,11 +56,11 @@ export function commandOf(operation: Operation, words: CommandWords): Command {
   }
 }
 
-type Given = { id?: string; input?: Members; data: string | undefined; words?: CommandWords }
+type Given = { id?: string; input?: Members; data: string | undefined }
 
 /** Runs one operation for a command that is more than the operation. */
 export async function runOperation<Output>(
-  operation: Operation<never, Output>,
+  operation: CommandOperation<Output>,
   given: Given,
   environment: CommandEnvironment,
 ): Promise<Output> {
@@ -61,15 +69,15 @@ export async function runOperation<Output>(
 
 /** Opens the store for a call of the operation. */
 async function callWithService<Result>(
-  operation: Operation,
-  { id = '', input = {}, data, words }: Given,
+  operation: CommandOperation,
+  { id = '', input = {}, data }: Given,
   environment: CommandEnvironment,
   use: (call: Call) => Promise<Result>,
 ): Promise<Result> {
   const { kind } = operation
   const keys = kind === 'list' ? 'none' : kind === 'get' ? 'read' : 'make'
   try {
-    return await withService({ program: settingsOf(operation, words), data, keys }, environment, async (service, actor) => {
+    return await withService({ program: settingsOf(operation), data, keys }, environment, async (service, actor) => {
       const page = { limit: 1, after: undefined }
       return use({ service, actor, id, input, page, requireMatch: matcher(undefined), idempotencyKey: undefined })
     })
@@ -104,17 +112,17 @@ function callsOf({ repeats }: CommandWords, call: Call): Call[] {
 }
 
 /** Prints what will happen, and asks once. */
-async function confirm({ question, summary }: Operation, call: Call, { print, ask }: CommandEnvironment): Promise<void> {
+async function confirm({ question, summary }: CommandOperation, call: Call, { print, ask }: CommandEnvironment): Promise<void> {
   const asked = await question?.(call as Call<never>)
   for (const line of [asked?.effect ?? summary, ...(asked?.notes ?? [])]) print(line)
   if ((await ask?.('Type yes: '))?.trim() !== 'yes') throw new CommandError('nothing was changed')
 }
 
-function settingsOf({ subject }: Operation, words: CommandWords | undefined): 'clients' | 'grants' | 'keys' {
-  return words?.settings ?? subjectOf(subject).settings
+function settingsOf({ subject, needs }: CommandOperation): 'clients' | 'grants' | 'keys' {
+  return needs === 'keys' ? 'keys' : subjectOf(subject).settings
 }
 
-function commonOptions({ summary, kind, output }: Operation, words: CommandWords): OptionSpecs {
+function commonOptions({ summary, kind, output }: CommandOperation, words: CommandWords): OptionSpecs {
   const { isConfirmed, environment, json, stream } = words
   const hasJson = kind === 'list' || json !== undefined || output !== null
   const jsonWords =
@@ -128,11 +136,11 @@ function commonOptions({ summary, kind, output }: Operation, words: CommandWords
 }
 
 /** The member of the input that is typed without an option. */
-function memberOfOperand({ input = [], kind }: Operation): Member | undefined {
+function memberOfOperand({ input, kind }: Pick<Operation, 'input' | 'kind'>): Member | undefined {
   return kind === 'create' || kind === 'list' ? input.find(({ option }) => option?.isOperand) : undefined
 }
 
-function operandOf(operation: Operation): Operand | undefined {
+function operandOf(operation: CommandOperation): Operand | undefined {
   const member = memberOfOperand(operation)
   if (member?.option) return { name: member.option.value ?? '', words: member.option.words }
   const { kind, path, subject } = operation

@@ -1,7 +1,7 @@
 /** The command of a list: its records as a table or as JSON, printed page by page. */
 import { subjectOf } from '../../operations/all.ts'
 import type { Members } from '../../operations/members/member.ts'
-import { type Call, type CommandWords, type Listed, type Operation, perform } from '../../operations/operation.ts'
+import { type Call, type CommandOperation, type CommandWords, type Listed, perform } from '../../operations/operation.ts'
 import { type CommandEnvironment, type OptionSpecs, UsageError } from '../terminal/command.ts'
 import { growingColumns } from '../terminal/print.ts'
 import { cellText } from './print.ts'
@@ -11,7 +11,7 @@ const PAGE = 500
 
 type Given = { limit?: string; all?: boolean; json?: boolean }
 
-export function listOptions({ subject }: Operation, { stream }: CommandWords): OptionSpecs {
+export function listOptions({ subject }: CommandOperation, { stream }: CommandWords): OptionSpecs {
   if (!stream) return {}
   const { noun } = subjectOf(subject)
   return {
@@ -21,7 +21,7 @@ export function listOptions({ subject }: Operation, { stream }: CommandWords): O
 }
 
 /** The number of records to print. */
-export function limitFrom({ subject }: Operation, { stream }: CommandWords, { limit: text, all }: Given): number {
+export function limitFrom({ subject }: CommandOperation, { stream }: CommandWords, { limit: text, all }: Given): number {
   if (!stream) return Number.POSITIVE_INFINITY
   if (all && text !== undefined) throw new UsageError('--limit and --all contradict each other; give one of them')
   if (all) return Number.POSITIVE_INFINITY
@@ -31,10 +31,10 @@ export function limitFrom({ subject }: Operation, { stream }: CommandWords, { li
   throw new UsageError(`--limit must be a whole number from 1 to 999999999, not "${text}"${forAll}`)
 }
 
-type List = { operation: Operation; words: CommandWords; given: Given; atMost: number; environment: CommandEnvironment }
+type List = { operation: CommandOperation; words: CommandWords; given: Given; atMost: number; environment: CommandEnvironment }
 
 export async function printList({ operation, words, given, atMost, environment }: List, call: Call): Promise<void> {
-  const pages = pagesOf(operation as Operation<never, Listed>, words, call, atMost)
+  const pages = pagesOf(operation as CommandOperation<Listed>, words, call, atMost)
   const lines = given.json ? jsonLines(pages, words) : tableLines(pages, operation)
   for await (const page of lines) {
     for (const line of page) environment.print(line)
@@ -44,7 +44,7 @@ export async function printList({ operation, words, given, atMost, environment }
 
 /** A page is read when the one before it was printed. */
 async function* pagesOf(
-  operation: Operation<never, Listed>,
+  operation: CommandOperation<Listed>,
   { records }: CommandWords,
   call: Call,
   atMost: number,
@@ -62,7 +62,7 @@ async function* pagesOf(
   }
 }
 
-async function* tableLines(pages: AsyncGenerator<Members[]>, { subject }: Operation): AsyncGenerator<string[]> {
+async function* tableLines(pages: AsyncGenerator<Members[]>, { subject }: CommandOperation): AsyncGenerator<string[]> {
   const { displays = [], empty } = subjectOf(subject)
   const shown = displays.filter(({ column, isPageColumn }) => column !== undefined && !isPageColumn)
   const table = growingColumns(shown.map(({ column }) => column ?? ''))

@@ -1,6 +1,6 @@
 /** The options of an operation's command, from the members of its input, and the input from the given options. */
 import type { Member, Members } from '../../operations/members/member.ts'
-import type { Operation } from '../../operations/operation.ts'
+import type { CommandOperation } from '../../operations/operation.ts'
 import { type OptionSpec, type OptionSpecs, UsageError } from '../terminal/command.ts'
 import { readPictureFile } from '../terminal/read-picture.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'
@@ -24,11 +24,11 @@ function offOption({ name, option }: Member): [name: string, words: string] | nu
   return [option.off.name ?? `no-${name.replaceAll('_', '-')}`, option.off.words]
 }
 
-function membersWithOption({ input = [] }: Operation): Member[] {
+function membersWithOption({ input }: Pick<CommandOperation, 'input'>): Member[] {
   return input.filter(({ option }) => option !== undefined && !option.isOperand)
 }
 
-export function optionSpecs(operation: Operation): OptionSpecs {
+export function optionSpecs(operation: CommandOperation): OptionSpecs {
   const members = membersWithOption(operation)
   const own = members.flatMap((member) => specsOf(member, operation))
   if (operation.kind !== 'change') return Object.fromEntries(own)
@@ -41,7 +41,7 @@ export function optionSpecs(operation: Operation): OptionSpecs {
   return Object.fromEntries([...own, ...offs])
 }
 
-function specsOf(member: Member, { command }: Operation): (readonly [string, OptionSpec])[] {
+function specsOf(member: Member, { command }: CommandOperation): (readonly [string, OptionSpec])[] {
   const { option, shape, required } = member
   if (!option) return []
   if (option.flags) return Object.entries(option.flags).map(([name, words]) => [name, { words }] as const)
@@ -57,7 +57,7 @@ function specsOf(member: Member, { command }: Operation): (readonly [string, Opt
 }
 
 /** The input that the options describe. Their choices were checked when they were read. `now` is the time from which `24h` counts. */
-export function readInput(operation: Operation, options: Given, now: number): Members {
+export function readInput(operation: CommandOperation, options: Given, now: number): Members {
   const input: Record<string, unknown> = {}
   for (const member of membersWithOption(operation)) {
     const value = valueOf(operation, member, { options, now })
@@ -72,12 +72,12 @@ export function readInput(operation: Operation, options: Given, now: number): Me
   return input
 }
 
-function seeHelp({ subject, verb }: Operation): string {
+function seeHelp({ subject, verb }: CommandOperation): string {
   return `See: grantor ${subject} ${verb} --help`
 }
 
 /** Undefined if the member was not given. */
-function valueOf(operation: Operation, member: Member, { options, now }: { options: Given; now: number }): unknown {
+function valueOf(operation: CommandOperation, member: Member, { options, now }: { options: Given; now: number }): unknown {
   const { option, nullable, shape } = member
   if (option?.flags) return oneOf(Object.keys(option.flags), options)
   const name = optionName(member)

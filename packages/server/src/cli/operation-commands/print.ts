@@ -2,7 +2,7 @@
 
 import { subjectOf } from '../../operations/all.ts'
 import { type Members, type Shown, textOf } from '../../operations/members/member.ts'
-import { type CommandWords, type Display, type Operation, recordIn, type Subject } from '../../operations/operation.ts'
+import { type CommandOperation, type CommandWords, type Display, recordIn, type Subject } from '../../operations/operation.ts'
 import { columns, facts, time } from '../terminal/print.ts'
 
 /** A state in a table has no time. */
@@ -22,7 +22,7 @@ export function columnLines({ displays = [] }: Subject, records: readonly Member
 }
 
 /** The sentence, the record and the secret of an output. */
-export function outputLines(operation: Operation, { done, lines }: CommandWords, output: unknown, id: string): string[] {
+export function outputLines(operation: CommandOperation, { done, lines }: CommandWords, output: unknown, id: string): string[] {
   if (lines) return lines(output as never).flatMap((text) => text.split('\n'))
   const subject = subjectOf(operation.subject)
   const hasFacts = ['get', 'create', 'change'].includes(operation.kind) && (factDisplays(subject).length > 0 || !done)
@@ -39,7 +39,7 @@ function secretLines(name: string, secret: string): string[] {
 }
 
 /** What `--json` prints. */
-export function outputRecord({ subject }: Operation, { json }: CommandWords, output: unknown, id: string): unknown {
+export function outputRecord({ subject }: CommandOperation, { json }: CommandWords, output: unknown, id: string): unknown {
   return json ? json(output as never, { id }) : recordIn(subjectOf(subject), output)
 }
 

@@ -14,7 +14,7 @@ import {
   type RecordMembers,
   withoutPresets,
 } from '../members/member.ts'
-import { type Call, type Operation, type Origin, performUnrecorded } from '../operation.ts'
+import { type Call, type CommandOperation, type Origin, performUnrecorded } from '../operation.ts'
 import { Refusal } from '../refusal.ts'
 import type { Act, Actor, Service } from '../service.ts'
 import type { StoredSecret, StoredSecrets } from './stored-secrets.ts'
@@ -97,7 +97,7 @@ export type Step<R> =
 
 /** Performs another operation on the same record. The step has one line of the audit trail, for all its operations. */
 export type RunAlso = (operation: Performed, input?: Members) => Promise<unknown>
-type Performed = Operation
+type Performed = CommandOperation
 
 /** What differs between the kinds of records. */
 export type Kind<R extends object> = {
