@@ -13,8 +13,12 @@ export const ownCommands: readonly CommandEntry[] = [
   { name: 'settings', load: async () => (await import('./commands/settings.ts')).settings },
   { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
   { name: 'clients import', load: async () => (await import('./commands/clients-import.ts')).clientsImport },
+  { name: 'clients create', load: async () => (await import('./commands/clients-create.ts')).clientsCreate },
+  { name: 'clients setup', load: async () => (await import('./commands/clients-setup.ts')).clientsSetup },
   { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
+  { name: 'keys list', load: async () => (await import('./commands/keys-list.ts')).keysList },
   { name: 'keys rewrap', load: async () => (await import('./commands/keys-rewrap.ts')).keysRewrap },
+  { name: 'keys rotate', load: async () => (await import('./commands/keys-rotate.ts')).keysRotate },
   { name: 'audit export', load: async () => (await import('./commands/audit-export.ts')).auditExport },
   { name: 'audit verify', load: async () => (await import('./commands/audit-verify.ts')).auditVerify },
 ]

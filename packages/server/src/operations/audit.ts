@@ -108,11 +108,10 @@ export const searchAudit = operationsOn(kind).list<Filter, AuditLineRecord>({
   input,
   isPaged: true,
   command: {
-    words: 'Lists lines of the audit trail (sign-ins, consents, endings, acts of operators), the newest first.',
     about:
       'Several conditions must all hold. A time is a date (2026-11-23), a date with a time in UTC (2026-11-23T08:30Z), or how long ago it was (90m, 24h, 7d).',
     examples: ['--since 24h --event grant_ended', '--wallet 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 --json'],
-    stream: { json: 'lines' },
+    stream: 'lines',
   },
   async run({ service, page, input: { wallet, client_id: clientId, grant_id: grantId, ...given } }) {
     const filter = { ...given, clientId, grantId, ...(wallet !== undefined && { wallet: walletOf(wallet) }) }

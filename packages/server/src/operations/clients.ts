@@ -48,7 +48,7 @@ import {
 import { conflict, invalid, notFound, Refusal } from './refusal.ts'
 import { fieldsOf, nameSchema, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
 import { type Service, warningsOf } from './service.ts'
-import { environmentText, type Setup, setupOf } from './setup.ts'
+import { type Setup, setupOf } from './setup.ts'
 import { operationsOn } from './standard.ts'
 import { capitalise, formatCount, number, utc } from './words.ts'
 
@@ -123,7 +123,7 @@ async function checkedRecord(service: Service, client: Client): Promise<CheckedR
 type ClientRecord = Members & ReturnType<typeof fields.read>
 type CheckedRecord = ClientRecord & { warnings: readonly string[] }
 
-type Created = { client: CheckedRecord; client_secret: string | null }
+export type Created = { client: CheckedRecord; client_secret: string | null }
 
 const SORTED: Sorted<ClientRow> = {
   id: ({ id }) => id,
@@ -206,22 +206,8 @@ export const createClient = create<Members, Created>({
     created: 'The client was registered.',
   },
   output: createdSchema,
-  command: {
-    about:
-      'A client is a builder app, or a resource API. The client secret is printed once and stored only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}, with "warnings" if there are any; client_secret is null for clients without a secret: public and native clients, and clients that authenticate by private_key_jwt. With --env the lines CLIENT_ID=… and, if there is a secret, CLIENT_SECRET=… are printed, for a shell or an environment file.',
-    examples: [
-      '--name "My app" --redirect-uri https://app.example.com/callback --env > my-app.env',
-      '--name "My app" --redirect-uri https://app.example.com/callback',
-      '--name "My API" --resource-server https://api.example.com/ --json',
-      '--name "My back end" --grant-type client_credentials --token-endpoint-auth-method private_key_jwt --jwks-uri https://app.example.com/jwks.json',
-    ],
-    done: ({ client }: Created) => `Registered "${String(client.name)}".`,
-    json: registeredRecord,
-    environment: ({ client, client_secret: secret }: Created) => ({
-      CLIENT_ID: client.client_id,
-      ...(secret !== null && { CLIENT_SECRET: secret }),
-    }),
-  },
+  // The command also prints the secret for a shell: packages/server/src/cli/commands/clients-create.ts.
+  command: null,
   page: {
     link: 'Register a client',
     intro: 'Only the name and the redirect URIs are needed for an app with a server. Everything else has a usual value.',
@@ -283,16 +269,8 @@ export const getSetupOfClient = get<Setup>({
     note: Type.Union([Type.String(), Type.Null()], { description: 'What the code needs and the client lacks, or null.' }),
     snippets: Type.Array(Type.Object({ library: Type.String(), language: Type.String(), code: Type.String() })),
   }),
-  command: {
-    about: 'Needs GRANTOR_AUTH_URL and GRANTOR_LOGIN_URL, or --data. docs/guides/clients.md has the whole code of each library.',
-    examples: [EXAMPLE],
-    lines: (setup: Setup) => [
-      environmentText(setup),
-      ...(setup.note === null ? [] : ['', `# ${setup.note}`]),
-      ...setup.snippets.flatMap(({ library, code }) => ['', `# ${library}`, '', code.trimEnd()]),
-    ],
-    json: (setup: Setup) => setup,
-  },
+  // The command prints files and no record: packages/server/src/cli/commands/clients-setup.ts.
+  command: null,
   async run({ service, id }) {
     const client = await readClient(service, id)
     const facts = await service.textFacts()
@@ -310,7 +288,7 @@ export const updateClient = change({
     about:
       'Properties that are not named stay unchanged. A repeatable option replaces the whole list: to add a redirect URI, name the present ones too. The running service applies the change within a second. Existing grants are not affected.',
     examples: [`${EXAMPLE} --redirect-uri https://app.example.com/oauth/callback`],
-    hint: hintOfSecret,
+    done: (client: Members) => `Changed; the client ${hintOfSecret(client)}is now:`,
   },
   async question({ service, id, input }) {
     const { client, grants, have } = await readWithGrants(service, id)
@@ -673,7 +651,7 @@ async function withSecret(service: Service, client: Client, secret: string | nul
 }
 
 /** Exactly these members, and warnings if there are any. */
-function registeredRecord({ client, client_secret }: Created): Members {
+export function registeredRecord({ client, client_secret }: Created): Members {
   const { client_id, name, redirect_uris, scopes, type, consent, warnings } = client
   return { client_id, client_secret, name, redirect_uris, scopes, type, consent, ...(warnings.length > 0 && { warnings }) }
 }
@@ -693,9 +671,9 @@ async function readWithGrants(service: Service, id: string) {
 }
 
 /** A client that begins to authenticate with a secret has none yet. */
-function hintOfSecret({ client_id: id, token_endpoint_auth_method: method, secrets }: Members): string | null {
+function hintOfSecret({ client_id: id, token_endpoint_auth_method: method, secrets }: Members): string {
   const lacksSecret = hasSecret(method as ClientAuthMethod) && (secrets as Secrets).length === 0
-  return lacksSecret ? `It has no secret yet. Make one: grantor clients rotate-secret ${String(id)}` : null
+  return lacksSecret ? `has no secret yet (grantor clients rotate-secret ${String(id)} makes one), and ` : ''
 }
 
 type Secrets = readonly { expires_at: number | null }[]

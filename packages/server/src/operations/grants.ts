@@ -126,11 +126,10 @@ export const listGrants = list<{ wallet?: string; client_id?: string; active?: b
   ],
   isPaged: true,
   command: {
-    words: 'Lists grants with their wallet, client and scopes.',
     about:
       'The newest grants come first; with --wallet and --living the grants are in the order of their clients. STATE is active, expired or, if a grant has ended, ended with the reason (docs/reference/errors.md). Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
     examples: ['--living --client 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20', '--all --json > grants.json'],
-    stream: { json: 'array', hasAll: true },
+    stream: 'array',
   },
   async run({ service, input, page }) {
     const at = service.now()

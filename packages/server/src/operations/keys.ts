@@ -16,7 +16,7 @@ import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 import { utc } from './words.ts'
 
-const KEY_KINDS = ['sign', 'sign_es256', 'sign_rs256', 'sign_eddsa', 'seal', 'mac'] as const
+export const KEY_KINDS = ['sign', 'sign_es256', 'sign_rs256', 'sign_eddsa', 'seal', 'mac'] as const
 
 /** What the keys of each kind make. */
 export const KIND_WORDS: Readonly<Record<string, string>> = {
@@ -69,13 +69,8 @@ export type KeyRecord = Awaited<ReturnType<typeof readKeys>>[number]
 
 export const listKeys = list<Members, KeyRecord>({
   summary: 'Lists the keys with their states.',
-  command: {
-    words: 'Lists the keys in the store with their states; never the keys themselves.',
-    about:
-      'Kinds: sign (access tokens), sign_es256, sign_rs256 and sign_eddsa (ID tokens and other statements to clients that are registered for another algorithm), seal (codes and login challenges), mac (refresh tokens and new sessions). States: announced (published, not used yet), makes (in use), opens (only checks what it made), retired.',
-    examples: [''],
-    records: async ({ service }) => (await readStored(service)).map(numberedRecord),
-  },
+  // The command also shows the numbers: packages/server/src/cli/commands/keys-list.ts.
+  command: null,
   run: async ({ service }) => ({ output: { items: await readKeys(service) } }),
 })
 
@@ -89,20 +84,13 @@ export const rotateKey = create<{ kind: KeyKind }, KeyRecord>({
       name: 'kind',
       shape: { kind: 'text', choices: KEY_KINDS },
       required: true,
-      option: { value: 'KIND', words: 'sign, sign_es256, sign_rs256, sign_eddsa, seal or mac; sign unless given.' },
     },
   ],
   refusals: ['conflict'],
   answers: { created: 'The new key.' },
   output: refTo(kind.schemas[0]),
-  command: {
-    about:
-      'The running service rotates keys by age (GRANTOR_KEY_ROTATION_DAYS); this command rotates them earlier. The new key is announced for 60 seconds before the first use. Nothing stops working: the earlier key opens everything that was made with it until all of that has expired. For a leaked key: grantor keys retire --at-once.',
-    examples: ['', '--kind seal --kind mac'],
-    repeats: { member: 'kind', usual: 'sign' },
-    done: ({ kind, key_id, starts_at }: KeyRecord) => `Made ${kind} key ${key_id}; it takes over at ${utc(starts_at)}.`,
-    json: ({ key_id, kind, starts_at }: KeyRecord) => ({ key_id, kind, starts_at }),
-  },
+  // The command rotates several kinds: packages/server/src/cli/commands/keys-rotate.ts.
+  command: null,
   page: { link: 'Rotate', done: 'The key was made. It takes over in a minute.' },
   question: async ({ input: { kind } }) => ({
     effect: `It makes 1 key: ${wordsOf(kind)}. It ends 0 grants, and nothing stops working.`,
@@ -181,10 +169,12 @@ async function readStored(service: Service): Promise<KeyOf[]> {
   return all.map((key) => ({ key, keeping, all }))
 }
 
-/** With the number within its kind, which only the command shows. */
-function numberedRecord(stored: KeyOf): Members {
-  const { key_id, kind, ...others } = fields.read(stored)
-  return { key_id, kind, number: stored.key.number, ...others }
+/** The keys with their numbers within their kinds, which only the command line shows. */
+export async function readNumberedKeys(service: Service): Promise<Members[]> {
+  return (await readStored(service)).map((stored) => {
+    const { key_id, kind, ...others } = fields.read(stored)
+    return { key_id, kind, number: stored.key.number, ...others }
+  })
 }
 
 function wordsOf(kind: string): string {

@@ -73,8 +73,6 @@ export type Question = {
 
 /** What a command adds. */
 export type CommandWords = {
-  /** one sentence, if it differs from that of the operation */
-  words?: string
   /** a paragraph of the help, or several */
   about?: string | readonly string[]
   /** after `grantor NAME` */
@@ -85,18 +83,11 @@ export type CommandWords = {
   done?: (output: never, call: Pick<Call, 'id'>) => string
   /** the object that `--json` prints; the record unless given */
   json?: (output: never, call: Pick<Call, 'id'>) => unknown
-  /** of a list of any length: the options --limit and, with `hasAll`, --all; and how `--json` prints the records, each on its own line */
-  stream?: { json: 'lines' | 'array'; hasAll?: true }
-  /** all records of the list, if the command shows more of them than the API */
-  records?: (call: Call) => Promise<Members[]>
-  /** the lines in place of the record */
-  lines?: (output: never) => readonly string[]
-  /** a further line after the record, on standard error */
-  hint?: (output: never) => string | null
-  /** the variables that `--env` prints, for a shell */
-  environment?: (output: never) => Readonly<Record<string, string>>
-  /** the member of the input whose option may be repeated: the operation runs once for each value */
-  repeats?: { member: string; usual: string }
+  /**
+   * Of a list of any length, which has the option --limit: how `--json` prints the records, each on its own line. `lines`: without the brackets
+   * and commas of an array. An array also has the option --all.
+   */
+  stream?: 'lines' | 'array'
 }
 
 /** What a page adds. */

@@ -65,7 +65,7 @@ export const listSessions = list<{ wallet?: string; order?: Order }, SessionReco
   isPaged: true,
   command: {
     examples: ['--wallet 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '--limit 20'],
-    stream: { json: 'array', hasAll: true },
+    stream: 'array',
   },
   run: async ({ service, input: { wallet, order = 'newest' }, page }) => ({
     output: wallet === undefined ? await allSessions(service, order, page) : await sessionsOf(service, walletOf(wallet), page),

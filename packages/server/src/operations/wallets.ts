@@ -70,7 +70,6 @@ export const findWallets = list<{ search: string }, FoundWallet>({
   ],
   isPaged: true,
   command: {
-    words: 'Finds wallets by the beginning of their address.',
     about: `Prints the wallets that have signed in and whose address begins with these digits: 0x and at least ${DIGITS_AT_LEAST} digits, in capitals or not. A server with GRANTOR_ENS_NAMES also finds a name: in its console, and with GET /v1/wallets.`,
     examples: ['0xf39f'],
   },

@@ -15,14 +15,14 @@ import { dataOption, jsonOption } from '../compose/settings.ts'
 import { type Command, type CommandEnvironment, CommandError, EXIT, type OptionSpecs, UsageError } from '../terminal/command.ts'
 import { limitFrom, listOptions, printList } from './list.ts'
 import { optionSpecs, readInput } from './options.ts'
-import { environmentLines, outputLines, outputRecord } from './print.ts'
+import { outputLines, outputRecord } from './print.ts'
 import { asLine, commandErrorOf } from './refusal-lines.ts'
 
 export function commandName({ subject, verb }: Pick<Operation, 'subject' | 'verb'>): string {
   return `${subject} ${verb}`
 }
 
-type Options = Readonly<Record<string, unknown>> & { data?: string; json?: boolean; yes?: boolean; env?: boolean }
+type Options = Readonly<Record<string, unknown>> & { data?: string; json?: boolean; yes?: boolean }
 
 /** One run of a command. */
 type Run = { operation: CommandOperation; words: CommandWords; options: Options; environment: CommandEnvironment }
@@ -32,7 +32,7 @@ export function commandOf(operation: CommandOperation, words: CommandWords): Com
   const operand = operandOf(operation)
   return {
     name: commandName(operation),
-    words: words.words ?? summary,
+    words: summary,
     about: words.about ?? description ?? [],
     operands: operand ? [operand] : [],
     options: { ...optionSpecs(operation), ...listOptions(operation, words), ...commonOptions(operation, words) },
@@ -42,14 +42,13 @@ export function commandOf(operation: CommandOperation, words: CommandWords): Com
       const command: Run = { operation, words, options, environment }
       const input = readInput(operation, options, environment.now())
       const atMost = limitFrom(operation, words, options)
-      if (command.options.env && command.options.json) throw new UsageError('--env and --json are both given: keep one')
       if (words.isConfirmed && !command.options.yes && !environment.ask)
         throw new UsageError(`this command ${asLine(summary)}; add --yes`)
       const member = memberOfOperand(operation)
       const addressed = member ? { id: '', input: { ...input, [member.name]: text } } : { id: text, input }
       await callWithService(operation, { ...addressed, data: command.options.data }, environment, async (call) => {
         if (operation.kind === 'list') await printList({ operation, words, given: options, atMost, environment }, call)
-        else await carryOut(command, callsOf(words, call))
+        else await carryOut(command, call)
       })
       return EXIT.done
     },
@@ -86,29 +85,11 @@ async function callWithService<Result>(
   }
 }
 
-async function carryOut({ operation, words, options, environment }: Run, calls: Call[]): Promise<void> {
-  if (words.isConfirmed && !options.yes) for (const call of calls) await confirm(operation, call, environment)
-  const outputs: unknown[] = []
-  for (const call of calls) outputs.push((await perform(operation, call)).output)
-  const [{ id } = { id: '' }] = calls
-  if (options.json) {
-    const records = outputs.map((output) => outputRecord(operation, words, output, id))
-    environment.print(JSON.stringify(words.repeats ? records : records[0]))
-    return
-  }
-  for (const output of outputs) {
-    const lines = options.env ? environmentLines(words, output) : outputLines(operation, words, output, id)
-    for (const line of lines) environment.print(line)
-    const hint = words.hint?.(output as never) ?? null
-    if (hint !== null) environment.printError(hint)
-  }
-}
-
-/** One call, or one for each value of the option that may be repeated. */
-function callsOf({ repeats }: CommandWords, call: Call): Call[] {
-  if (!repeats) return [call]
-  const values = (call.input[repeats.member] as string[] | undefined) ?? [repeats.usual]
-  return [...new Set(values)].map((value) => ({ ...call, input: { ...call.input, [repeats.member]: value } }))
+async function carryOut({ operation, words, options, environment }: Run, call: Call): Promise<void> {
+  if (words.isConfirmed && !options.yes) await confirm(operation, call, environment)
+  const { output } = await perform(operation, call)
+  if (options.json) environment.print(JSON.stringify(outputRecord(operation, words, output, call.id)))
+  else for (const line of outputLines(operation, words, output, call.id)) environment.print(line)
 }
 
 /** Prints what will happen, and asks once. */
@@ -123,12 +104,10 @@ function settingsOf({ subject, needs }: CommandOperation): 'clients' | 'grants' 
 }
 
 function commonOptions({ summary, kind, output }: CommandOperation, words: CommandWords): OptionSpecs {
-  const { isConfirmed, environment, json, stream } = words
+  const { isConfirmed, json, stream } = words
   const hasJson = kind === 'list' || json !== undefined || output !== null
-  const jsonWords =
-    stream?.json === 'lines' ? { words: 'Prints one JSON object per line, as grantor audit export does.' } : jsonOption
+  const jsonWords = stream === 'lines' ? { words: 'Prints one JSON object per line, as grantor audit export does.' } : jsonOption
   return {
-    ...(environment && { env: { words: 'Prints lines NAME=VALUE for a shell, and nothing else.' } }),
     ...(isConfirmed && { yes: { words: `Confirms it without a question: ${asLine(summary)}.` } }),
     data: dataOption,
     ...(hasJson && { json: jsonWords }),

@@ -16,7 +16,7 @@ export function listOptions({ subject }: CommandOperation, { stream }: CommandWo
   const { noun } = subjectOf(subject)
   return {
     limit: { value: 'N', words: `The maximum number of ${noun}s: 100 unless given.` },
-    ...(stream.hasAll && { all: { words: `All ${noun}s, without a limit.` } }),
+    ...(stream === 'array' && { all: { words: `All ${noun}s, without a limit.` } }),
   }
 }
 
@@ -27,15 +27,15 @@ export function limitFrom({ subject }: CommandOperation, { stream }: CommandWord
   if (all) return Number.POSITIVE_INFINITY
   const value = /^\d{1,9}$/.test(text ?? '100') ? Number(text ?? '100') : 0
   if (value >= 1) return value
-  const forAll = stream.hasAll ? `; for all ${subjectOf(subject).noun}s: --all` : ''
+  const forAll = stream === 'array' ? `; for all ${subjectOf(subject).noun}s: --all` : ''
   throw new UsageError(`--limit must be a whole number from 1 to 999999999, not "${text}"${forAll}`)
 }
 
 type List = { operation: CommandOperation; words: CommandWords; given: Given; atMost: number; environment: CommandEnvironment }
 
 export async function printList({ operation, words, given, atMost, environment }: List, call: Call): Promise<void> {
-  const pages = pagesOf(operation as CommandOperation<Listed>, words, call, atMost)
-  const lines = given.json ? jsonLines(pages, words) : tableLines(pages, operation)
+  const pages = pagesOf(operation as CommandOperation<Listed>, call, atMost)
+  const lines = given.json ? jsonLines(pages, words.stream) : tableLines(pages, operation)
   for await (const page of lines) {
     for (const line of page) environment.print(line)
     if (environment.isRead?.() === false) return
@@ -43,16 +43,7 @@ export async function printList({ operation, words, given, atMost, environment }
 }
 
 /** A page is read when the one before it was printed. */
-async function* pagesOf(
-  operation: CommandOperation<Listed>,
-  { records }: CommandWords,
-  call: Call,
-  atMost: number,
-): AsyncGenerator<Members[]> {
-  if (records) {
-    yield await records(call)
-    return
-  }
+async function* pagesOf(operation: CommandOperation<Listed>, call: Call, atMost: number): AsyncGenerator<Members[]> {
   let after: unknown
   for (let left = atMost; left > 0 && after !== null; ) {
     const { items, next = null } = (await perform(operation, { ...call, page: { limit: Math.min(left, PAGE), after } })).output
@@ -75,7 +66,7 @@ async function* tableLines(pages: AsyncGenerator<Members[]>, { subject }: Comman
 }
 
 /** One object on each line, one array with one record on each line, or one array on one line. */
-async function* jsonLines(pages: AsyncGenerator<Members[]>, { stream }: CommandWords): AsyncGenerator<string[]> {
+async function* jsonLines(pages: AsyncGenerator<Members[]>, stream: CommandWords['stream']): AsyncGenerator<string[]> {
   const all: Members[] = []
   // A line of an array is printed when it is known whether a comma follows.
   let last = '['
@@ -85,10 +76,10 @@ async function* jsonLines(pages: AsyncGenerator<Members[]>, { stream }: CommandW
     return line
   }
   for await (const page of pages) {
-    if (stream?.json === 'array') yield page.map(withComma)
+    if (stream === 'array') yield page.map(withComma)
     else if (stream) yield page.map((record) => JSON.stringify(record))
     else all.push(...page)
   }
   if (!stream) yield [JSON.stringify(all)]
-  else if (stream.json === 'array') yield [last === '[' ? '[]' : `${last}\n]`]
+  else if (stream === 'array') yield [last === '[' ? '[]' : `${last}\n]`]
 }

@@ -24,13 +24,20 @@ function offOption({ name, option }: Member): [name: string, words: string] | nu
   return [option.off.name ?? `no-${name.replaceAll('_', '-')}`, option.off.words]
 }
 
+/** The members whose values the same option removes. */
+function replacedBy(operation: CommandOperation, member: Member): Member[] {
+  const name = member.option?.off?.name
+  if (name === undefined) return []
+  return membersWithOption(operation).filter((other) => other !== member && other.option?.off?.name === name)
+}
+
 function membersWithOption({ input }: Pick<CommandOperation, 'input'>): Member[] {
   return input.filter(({ option }) => option !== undefined && !option.isOperand)
 }
 
 export function optionSpecs(operation: CommandOperation): OptionSpecs {
   const members = membersWithOption(operation)
-  const own = members.flatMap((member) => specsOf(member, operation))
+  const own = members.flatMap(specsOf)
   if (operation.kind !== 'change') return Object.fromEntries(own)
   const offs = members.flatMap((member) => {
     const off = offOption(member)
@@ -41,16 +48,13 @@ export function optionSpecs(operation: CommandOperation): OptionSpecs {
   return Object.fromEntries([...own, ...offs])
 }
 
-function specsOf(member: Member, { command }: CommandOperation): (readonly [string, OptionSpec])[] {
+function specsOf(member: Member): (readonly [string, OptionSpec])[] {
   const { option, shape, required } = member
   if (!option) return []
-  if (option.flags) return Object.entries(option.flags).map(([name, words]) => [name, { words }] as const)
-  const isRepeated = isList(shape) || command?.repeats?.member === member.name
-  const isRequired = required && command?.repeats?.member !== member.name
   const spec: OptionSpec = {
-    words: isRequired ? `${option.words} Required.` : option.words,
+    words: required ? `${option.words} Required.` : option.words,
     ...(option.value !== undefined && { value: option.value }),
-    ...(isRepeated && { repeatable: true as const }),
+    ...(isList(shape) && { repeatable: true as const }),
     ...('choices' in shape && shape.choices && { choices: shape.choices }),
   }
   return [[optionName(member), spec]]
@@ -62,12 +66,12 @@ export function readInput(operation: CommandOperation, options: Given, now: numb
   for (const member of membersWithOption(operation)) {
     const value = valueOf(operation, member, { options, now })
     if (value !== undefined) input[member.name] = value
-    else if (member.required && operation.command?.repeats?.member !== member.name)
+    else if (member.required)
       throw new UsageError([`--${optionName(member)} is missing: ${member.option?.words ?? ''}`, seeHelp(operation)])
   }
   if (operation.kind !== 'change') return input
-  for (const { name, option } of membersWithOption(operation))
-    if (option?.replaces !== undefined && input[name]) input[option.replaces] ??= null
+  for (const member of membersWithOption(operation))
+    for (const { name } of replacedBy(operation, member)) if (input[member.name]) input[name] ??= null
   if (Object.keys(input).length === 0) throw new UsageError(['no change was named', seeHelp(operation)])
   return input
 }
@@ -78,8 +82,7 @@ function seeHelp({ subject, verb }: CommandOperation): string {
 
 /** Undefined if the member was not given. */
 function valueOf(operation: CommandOperation, member: Member, { options, now }: { options: Given; now: number }): unknown {
-  const { option, nullable, shape } = member
-  if (option?.flags) return oneOf(Object.keys(option.flags), options)
+  const { nullable, shape } = member
   const name = optionName(member)
   if (shape.kind === 'flag') {
     const flag = oneOf([name, `no-${name}`], options)
@@ -89,7 +92,7 @@ function valueOf(operation: CommandOperation, member: Member, { options, now }: 
   const given = givenValue(options[name])
   if (given === undefined) return off !== null && options[off[0]] === true ? (nullable ? null : []) : undefined
   // `--no-keys --jwks-uri` removes the other kind of keys.
-  if (off !== null && options[off[0]] === true && option?.replaces === undefined) throw bothGiven(off[0], name)
+  if (off !== null && options[off[0]] === true && replacedBy(operation, member).length === 0) throw bothGiven(off[0], name)
   return parseGiven(name, member, given, now)
 }
 
@@ -98,7 +101,7 @@ function givenValue(value: unknown): string | string[] | undefined {
 }
 
 /** The only one of the flags that is given. */
-function oneOf(flags: readonly string[], options: Given): string | undefined {
+export function oneOf(flags: readonly string[], options: Given): string | undefined {
   const [one, other] = flags.filter((flag) => options[flag] === true)
   if (one !== undefined && other !== undefined) throw bothGiven(one, other)
   return one

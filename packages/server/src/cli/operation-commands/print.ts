@@ -12,7 +12,8 @@ export function cellText(shown: Shown): string {
 }
 
 /** The records of a list as a table. */
-export function columnLines({ displays = [] }: Subject, records: readonly Members[]): string[] {
+export function columnLines({ displays = [], empty }: Subject, records: readonly Members[]): string[] {
+  if (records.length === 0) return [empty?.terminal ?? 'There is nothing.']
   const shown = displays.filter(({ column }) => column !== undefined)
   const rows = records.map((record) => shown.map((display) => cellText(display.shown(record))))
   return columns(
@@ -22,8 +23,12 @@ export function columnLines({ displays = [] }: Subject, records: readonly Member
 }
 
 /** The sentence, the record and the secret of an output. */
-export function outputLines(operation: CommandOperation, { done, lines }: CommandWords, output: unknown, id: string): string[] {
-  if (lines) return lines(output as never).flatMap((text) => text.split('\n'))
+export function outputLines(
+  operation: CommandOperation,
+  { done }: Pick<CommandWords, 'done'>,
+  output: unknown,
+  id: string,
+): string[] {
   const subject = subjectOf(operation.subject)
   const hasFacts = ['get', 'create', 'change'].includes(operation.kind) && (factDisplays(subject).length > 0 || !done)
   const { client_secret, secret = client_secret } = (output ?? {}) as Members
@@ -41,11 +46,6 @@ function secretLines(name: string, secret: string): string[] {
 /** What `--json` prints. */
 export function outputRecord({ subject }: CommandOperation, { json }: CommandWords, output: unknown, id: string): unknown {
   return json ? json(output as never, { id }) : recordIn(subjectOf(subject), output)
-}
-
-/** What `--env` prints. */
-export function environmentLines({ environment }: CommandWords, output: unknown): string[] {
-  return Object.entries(environment?.(output as never) ?? {}).map(([name, value]) => `${name}=${value}`)
 }
 
 /** Without displays for a single record, the record as it is. */

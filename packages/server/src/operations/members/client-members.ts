@@ -64,13 +64,6 @@ export const clientMembers = {
       native: 'native: an app on a device',
     },
     column: 'TYPE',
-    option: {
-      words: '',
-      flags: {
-        public: 'A client that cannot keep a secret, such as an app in a browser. Needs PKCE.',
-        native: "An app on a user's own device: public, and always with a signed consent (RFC 8252).",
-      },
-    },
   }),
   disabledAt: flag('disabled', 'Disabled', {
     isSeparate: true,
@@ -196,7 +189,6 @@ export const clientMembers = {
       words:
         'The public keys of the client as a JWK Set: a file, or the JSON itself. EC P-256 (ES256), RSA (PS256) or Ed25519 (EdDSA).',
       off: NO_KEYS,
-      replaces: 'jwks_uri',
     },
   },
   jwksUri: text('jwks_uri', 'URI of the public keys', {
@@ -207,7 +199,6 @@ export const clientMembers = {
       value: 'URI',
       words: 'The https address of the public keys, so that the client can change its keys itself.',
       off: NO_KEYS,
-      replaces: 'jwks',
     },
   }),
   assertionAudience: text('client_assertion_audience', 'Audience of assertions', {

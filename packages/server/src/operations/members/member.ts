@@ -49,12 +49,8 @@ export type Option = {
   words: string
   /** the member is an operand, and has no option */
   isOperand?: true
-  /** the option of an update that removes the value */
+  /** the option of an update that removes the value. Members whose values one option removes replace each other. */
   off?: { name?: string; words: string }
-  /** one flag for each of these choices, in place of an option with a value */
-  flags?: Readonly<Record<string, string>>
-  /** the member that is removed if this one is given */
-  replaces?: string
 }
 
 export type Member = {

@@ -181,8 +181,8 @@ describe('The command clients update', () => {
 
   test('If a client changes from its own keys to a secret, clients update prints the command that makes the missing secret', async () => {
     const { client_id } = await create(...BY_KEY)
-    const { exit, err } = await update(client_id, '--token-endpoint-auth-method=client_secret_basic', '--no-keys')
-    expect([exit, err]).toEqual([0, expect.stringContaining(`grantor clients rotate-secret ${client_id}`)])
+    const { exit, out } = await update(client_id, '--token-endpoint-auth-method=client_secret_basic', '--no-keys')
+    expect([exit, out]).toEqual([0, expect.stringContaining(`grantor clients rotate-secret ${client_id}`)])
     expect(await readClient(client_id)).toMatchObject({ jwks: null, secrets: [] })
     await run(['clients', 'rotate-secret', client_id], env)
     expect((await readClient(client_id)).secrets).toHaveLength(1)

@@ -1,0 +1,48 @@
+import { createClient, registeredRecord } from '../../operations/clients.ts'
+import { dataOption, jsonOption } from '../compose/settings.ts'
+import { runOperation } from '../operation-commands/command-of.ts'
+import { oneOf, optionSpecs, readInput } from '../operation-commands/options.ts'
+import { outputLines } from '../operation-commands/print.ts'
+import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+
+const { name, ...others } = optionSpecs(createClient)
+
+export const clientsCreate = defineCommand({
+  name: 'clients create',
+  words: createClient.summary,
+  about:
+    'A client is a builder app, or a resource API. The client secret is printed once and stored only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}, with "warnings" if there are any; client_secret is null for clients without a secret: public and native clients, and clients that authenticate by private_key_jwt. With --env the lines CLIENT_ID=… and, if there is a secret, CLIENT_SECRET=… are printed, for a shell or an environment file.',
+  options: {
+    ...(name && { name }),
+    public: { words: 'A client that cannot keep a secret, such as an app in a browser. Needs PKCE.' },
+    native: { words: "An app on a user's own device: public, and always with a signed consent (RFC 8252)." },
+    ...others,
+    env: { words: 'Prints lines NAME=VALUE for a shell, and nothing else.' },
+    data: dataOption,
+    json: jsonOption,
+  },
+  examples: [
+    '--name "My app" --redirect-uri https://app.example.com/callback --env > my-app.env',
+    '--name "My app" --redirect-uri https://app.example.com/callback',
+    '--name "My API" --resource-server https://api.example.com/ --json',
+    '--name "My back end" --grant-type client_credentials --token-endpoint-auth-method private_key_jwt --jwks-uri https://app.example.com/jwks.json',
+  ].map((rest) => `grantor clients create ${rest}`),
+  program: 'clients',
+  async run({ options }, environment) {
+    const given = readInput(createClient, options, environment.now())
+    const type = oneOf(['public', 'native'], options)
+    if (options.env && options.json) throw new UsageError('--env and --json are both given: keep one')
+    const input = { ...given, ...(type !== undefined && { type }) }
+    const created = await runOperation(createClient, { input, data: options.data }, environment)
+    const { client, client_secret: secret } = created
+    if (options.json) environment.print(JSON.stringify(registeredRecord(created)))
+    else if (options.env) {
+      environment.print(`CLIENT_ID=${client.client_id}`)
+      if (secret !== null) environment.print(`CLIENT_SECRET=${secret}`)
+    } else {
+      const done = () => `Registered "${String(client.name)}".`
+      for (const line of outputLines(createClient, { done }, created, '')) environment.print(line)
+    }
+    return EXIT.done
+  },
+})
