@@ -65,7 +65,7 @@ const hasQuery = (kind: Kind): boolean => isRead(kind) || kind === 'delete'
 
 function schemaOf(operation: Operation, url: string) {
   const { id, subject, summary, description, scope, kind, refusals } = operation
-  const params = url.includes(':id') ? { params: subjectOf(subject).hasUris ? URI : ID } : {}
+  const params = url.includes(':id') ? { params: subjectOf(subject).ids?.kind === 'uri' ? URI : ID } : {}
   const input = inputSchema(operation)
   const body = input && !hasQuery(kind) ? { body: input } : {}
   const headers = {

@@ -6,7 +6,7 @@ import { Problem, problemOf, statusOf } from '../admin/problem.ts'
 import type { Fault } from '../domain/model/fault.ts'
 import { subjectOf } from '../operations/all.ts'
 import { changesBetween, type Member, type Members } from '../operations/members/member.ts'
-import { etagOf, nameOf, type Operation, type Result } from '../operations/operation.ts'
+import { etagOf, labelOfId, nameOf, type Operation, type Result } from '../operations/operation.ts'
 import { invalid, Refusal } from '../operations/refusal.ts'
 import { requireScope } from '../operations/service.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -24,7 +24,7 @@ export type ChangePages = {
   operation: Operation
   path: string
   /** the form in which the operator enters the input; without one, the first page is the question */
-  form: null | { title: string; intro?: string; idLabel?: string; prefilled?: readonly string[] }
+  form: null | { title: string; intro?: string; id?: Member; prefilled?: readonly string[] }
   /** true if the operation concerns a present record */
   hasRecord: boolean
   /** what the path and the fields say, besides the members of the form */
@@ -132,11 +132,10 @@ async function showForm(
   const { operation, form } = change
   const present = await presentOf(visit, change)
   const path = pathOf(visit.request)
-  const id = form?.idLabel === undefined ? [] : [{ name: 'id', shape: { kind: 'text' } as const, label: form.idLabel }]
-  const members = [...id, ...formMembers(operation)]
+  const members = [...(form?.id ? [form.id] : []), ...formMembers(operation)]
   const title = form?.title ?? ''
   const prefilled = members.filter(({ name }) => form?.prefilled?.includes(name))
-  const values = { ...operation.page?.initial, ...present?.members, ...enteredMembers(prefilled, visit.query) }
+  const values = { ...present?.members, ...enteredMembers(prefilled, visit.query) }
   const etag = isRefused ? '' : (entered?.text('etag') ?? '')
   const state: Hidden[] =
     operation.refusals.includes('changed_meanwhile') && present ? [['etag', etag || etagOf(present.state)]] : []
@@ -173,16 +172,15 @@ async function showQuestion(change: ChangePages, visit: Visit, fields: Fields, d
   const present = await presentOf(visit, change)
   const given = givenBy(change, visit, fields, present)
   const question = await visit.ask(operation, given)
-  const decided: Hidden[] = Object.entries(question.decided ?? {}).map(([name, value]) => [name, String(value)])
   const state: Hidden[] =
     operation.refusals.includes('changed_meanwhile') && present && !form ? [['etag', etagOf(present.state)]] : []
   // A form that is sent twice creates one record. So does a question that is loaded again.
   const key: Hidden[] = operation.refusals.includes('idempotency_key_reused')
     ? [['key', fields.text('key') || draftId || randomUUID()]]
     : []
-  const more = [...decided, ...state, ...key]
+  const more = [...state, ...key]
   const entered = hiddenOf(fields).filter(([name]) => !more.some(([other]) => other === name))
-  const shown = [...(question.facts ?? []), ...shownMembers(formMembers(operation), given.input ?? {})]
+  const shown = [...factsOf(change, given, present), ...shownMembers(formMembers(operation), given.input ?? {})]
   const path = pathOf(visit.request)
   const { title, effect, notes = [], isDangerous = false, button } = question
   return visit.send({
@@ -203,6 +201,14 @@ ${form && draftId !== '' && html`<a class="button quiet" id="edit" href="${path}
 </form>
 </article></div>`,
   })
+}
+
+/** The name and the id of the record that the question is about. */
+function factsOf({ operation, form }: ChangePages, { id = '' }: Given, present: Present | null): (readonly [string, string])[] {
+  if (!present) return form?.id ? [[form.id.label ?? '', id]] : []
+  const subject = subjectOf(operation.subject)
+  const name = nameOf(subject, present.members)
+  return [...(name === id ? [] : [['Name', name] as const]), [labelOfId(subject), id]]
 }
 
 async function carryOut(console: Console, change: ChangePages, visit: Visit, fields: Fields): Promise<FastifyReply> {

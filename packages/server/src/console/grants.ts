@@ -77,11 +77,11 @@ async function countWords(
 }
 
 function addEnding(console: Console): void {
-  const { title = '', intro } = endMatchingGrants.page ?? {}
+  const { link: title = '', intro } = endMatchingGrants.page ?? {}
   addChange(console, {
     operation: endMatchingGrants,
     path: '/console/grants/end',
-    form: { title: title || 'End several grants', ...(intro && { intro }), prefilled: ['client_id', 'wallet'] },
+    form: { title, ...(intro && { intro }), prefilled: ['client_id', 'wallet'] },
     hasRecord: false,
     crumbs: () => [['/console/grants', 'Grants']],
     home: () => '/console/grants',

@@ -1,5 +1,5 @@
 /** The page of the keys. */
-import { type KeyRecord, KIND_WORDS, listKeys, retireKey, rotateKey } from '../operations/keys.ts'
+import { isNeeded, type KeyRecord, KIND_WORDS, listKeys, retireKey, rotateKey } from '../operations/keys.ts'
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
 import { buttonLink, doneMessage, moment, pathTo, section, table, tag, titleRow } from './parts.ts'
@@ -44,7 +44,7 @@ function kindSection(kind: string, all: KeyRecord[], { now, may }: Visit): Html 
       { name: 'Made', cell: ({ created_at: at }) => fromNow(at, now) },
       { name: 'State', cell: ({ state }) => tag(STATES[state][0], STATES[state][1]) },
       { name: 'Opens until', cell: untilOf },
-      mayChange && { name: 'Retire', cell: retireLink },
+      mayChange && { name: 'Retire', cell: (key) => retireLink(key, now) },
     ],
     keys,
     'There is no key of this kind.',
@@ -53,8 +53,10 @@ ${timeline(keys, now)}
 ${mayChange && html`<p class="page-actions">${buttonLink(`/console/keys/rotate?kind=${encodeURIComponent(kind)}`, 'Rotate now')}</p>`}`
 }
 
-function retireLink({ key_id: id, state }: KeyRecord): Html | string {
-  return state === 'retired' ? '–' : buttonLink(pathTo('keys', id, 'retire'), 'Retire', 'danger')
+/** A key that is still needed is retired only after a leak, with everything that it made. */
+function retireLink(key: KeyRecord, now: number): Html | string {
+  const given = isNeeded(key, now) ? '?at_once=yes' : ''
+  return key.state === 'retired' ? '–' : buttonLink(`${pathTo('keys', key.key_id, 'retire')}${given}`, 'Retire', 'danger')
 }
 
 function untilOf({ state, opens_until: until, retired_at: retiredAt }: KeyRecord): Html | string {

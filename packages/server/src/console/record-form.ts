@@ -9,7 +9,7 @@ import type { Fields } from './form.ts'
 
 /** The members that a form of the operation has. */
 export function formMembers({ input }: Operation): Member[] {
-  return input.filter(({ label, isSeparate }) => label !== undefined && !isSeparate)
+  return input.filter(({ label, given }) => label !== undefined && given !== 'separately')
 }
 
 type FormState = { faults: readonly Fault[]; settings: readonly ServiceSetting[] }
@@ -27,9 +27,9 @@ export function fieldsOf(given: readonly Member[], values: Members, { faults, se
   const members = given.map((member) => ({ ...member, ...(member.hint && { hint: withValues(member.hint, settings) }) }))
   const faultsOf = ({ name }: Member): string[] => wordsOf(faults.filter(({ member }) => member === name))
   const field = (member: Member): Html => fieldOf(member, values[member.name], faultsOf(member))
-  const rare = members.filter(({ isRare }) => isRare)
+  const rare = members.filter((member) => member.given === 'rarely')
   const isOpen = rare.some((member) => faultsOf(member).length > 0)
-  return html`${members.filter(({ isRare }) => !isRare).map(field)}
+  return html`${members.filter((member) => member.given !== 'rarely').map(field)}
 ${rare.length > 0 && html`<details class="fold"${isOpen && html` open`}><summary>More settings</summary><div class="fields">${rare.map(field)}</div></details>`}`
 }
 
@@ -66,7 +66,8 @@ ${text}</textarea></div>`
 }
 
 /** The words of the empty choice: what applies then. */
-function usualOf({ usual, preset, choices = {} }: Member): string {
+function usualOf({ required, usual, preset, choices = {} }: Member): string {
+  if (required) return 'choose one'
   const words = usual ?? (typeof preset === 'string' ? (choices[preset] ?? preset) : undefined)
   return words === undefined ? 'none' : `default (${words})`
 }

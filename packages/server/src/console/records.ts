@@ -3,11 +3,21 @@ import { isClientId } from '../domain/model/client-id.ts'
 import { subjects } from '../operations/all.ts'
 import { searchAudit } from '../operations/audit.ts'
 import type { Members, Shown } from '../operations/members/member.ts'
-import { type Listed, nameOf, type Operation, type Result, recordIn, type Subject } from '../operations/operation.ts'
+import {
+  isDangerous,
+  type Listed,
+  labelOfId,
+  nameOf,
+  type Operation,
+  type Result,
+  recordIn,
+  type Subject,
+} from '../operations/operation.ts'
+import { capitalise } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
-import { clientSections } from './client-sections.ts'
 import { countLine, type ListView, listForm, pageLinks, sortOf, viewOfList } from './list-view.ts'
+import { ownSections } from './own-sections.ts'
 import {
   buttonLink,
   type Column,
@@ -27,11 +37,11 @@ import {
   withCopyButton,
 } from './parts.ts'
 import { formMembers } from './record-form.ts'
-import { addPage, type Console, doneOf, queryOf, readList, readRecord, type Visit } from './visit.ts'
+import { addPage, buttonOf, type Console, doneOf, queryOf, readList, readRecord, type Visit } from './visit.ts'
 
 /** The kinds of records without pages of their own. */
 export function recordPages(console: Console): void {
-  for (const subject of subjects.filter(({ page }) => page !== undefined)) {
+  for (const subject of subjects.filter(({ lead }) => lead !== undefined)) {
     addListPage(console, subject)
     if (operationOf(subject, 'get')) addRecordPage(console, subject)
     for (const operation of subject.operations) addChanges(console, subject, operation)
@@ -45,27 +55,26 @@ function operationOf({ operations }: Subject, kind: Operation['kind']): Operatio
 function addListPage(console: Console, subject: Subject): void {
   const list = operationOf(subject, 'list')
   if (!list) return
-  const { name, page, noun, empty } = subject
+  const { name, lead, noun, empty } = subject
+  const title = capitalise(name)
   const place = pathTo(name)
   addPage(console, place, async (visit) => {
     const view = viewOfList(visit, list, place)
     const { items, next, previous, total } = await readList(console, visit, list as Operation<never, Listed>, view.given)
-    const title = page?.title ?? name
     const add = addActionOf(visit, subject)
-    const none = view.isFiltered ? `No ${noun} matches.` : (empty?.page ?? 'There is nothing here.')
+    const none = view.isFiltered ? `No ${noun} matches.` : empty
     const rows = await Promise.all(items.map((record) => rowOf(console, visit, subject, record)))
     return {
       title,
       content: html`${titleRow(title, add !== undefined && buttonLink(add.path, add.label, 'main'))}
 ${doneMessage(doneOf(visit, subject.operations))}
-${page?.lead !== undefined && html`<p class="lead">${page.lead}</p>`}
+<p class="lead">${lead ?? ''}</p>
 ${listForm(view)}
 ${countLine(total ?? { number: items.length, kind: 'exact' }, noun)}
 <div id="results">
 ${table(title, columnsOf(subject, rows, { view, now: visit.now }), rows, none)}
 ${pageLinks(view, { next, previous })}
-</div>
-${page?.readOnly !== undefined && !add && html`<p class="fine">${page.readOnly}</p>`}`,
+</div>`,
     }
   })
 }
@@ -97,7 +106,7 @@ function columnsOf(
   rows: readonly Row[],
   { view, now }: { view: ListView; now: number },
 ): (Column<Row> | false)[] {
-  const shown = (subject.displays ?? []).filter(({ column }) => column !== undefined)
+  const shown = subject.displays.filter(({ column }) => column !== undefined)
   const [main, ...others] = [...shown.filter(({ isTitle }) => isTitle), ...shown.filter(({ isTitle }) => !isTitle)]
   const mainCell = ({ id, record, aside }: Row): Html => {
     const words = main?.isTitle ? nameOr(nameOf(subject, record), 'without a name') : exact(id)
@@ -118,7 +127,7 @@ function columnsOf(
 }
 
 function addRecordPage(console: Console, subject: Subject): void {
-  const { name, noun, idName, displays = [] } = subject
+  const { name, noun, idName, displays } = subject
   addPage(console, `${pathTo(name)}/:id`, async (visit) => {
     const id = visit.params.id ?? ''
     const { members: record } = await readRecord(visit, subject, id)
@@ -127,17 +136,15 @@ function addRecordPage(console: Console, subject: Subject): void {
     const change = actions.find(({ path }) => path === pathTo(name, id, 'change'))
     const others = actions.filter((action) => action !== change)
     const values = displays
-      .filter(({ isOnlyColumn, isTitle }) => !isOnlyColumn && !isTitle)
+      .filter(({ print, isTitle }) => print !== undefined && !isTitle)
       .map(({ label, shown }) => ({ label, value: shown(record) }))
     const fact = (label: string, value: Shown): Fact => [
       label,
       isId(value, id) ? withCopyButton(html`${shownFact(value)}`, `the ${noun} id`) : shownFact(value),
     ]
     const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
-    const parts = subjects.filter(({ part }) => part?.of === name)
-    const tables = await Promise.all(parts.map((part) => partSection(console, visit, part, { [idName]: id })))
     const hasAudit = visit.frame.mayReadAudit && searchAudit.input.some((member) => member.name === idName) === true
-    const more = name === 'clients' && (await clientSections(visit, id))
+    const more = await ownSections[name]?.(visit, id)
     return {
       title,
       content: html`${titleRow(nameOr(title, id), change !== undefined && buttonLink(change.path, change.label, 'main'))}
@@ -148,27 +155,10 @@ ${section(
 ${others.length > 0 && html`<p class="page-actions">${others.map(actionLink)}</p>`}
 ${hasAudit && html`<p class="fine">${link(`/console/audit${queryOf({ [idName]: id })}`, `What happened to this ${noun}`)}</p>`}`,
 )}
-${tables}
 ${list.length < values.length && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}
 ${more}`,
     }
   })
-}
-
-/** A table of the records that are parts of the record with this id. */
-async function partSection(console: Console, visit: Visit, subject: Subject, of: Members): Promise<Html> {
-  const list = operationOf(subject, 'list') as Operation<never, Listed>
-  const { items } = await readList(console, visit, list, { input: of })
-  const { part, displays = [], empty } = subject
-  const title = part?.title ?? subject.name
-  const shown = displays.filter(({ column }) => column !== undefined)
-  const columns = shown.map(
-    (display): Column<Members> => ({
-      name: display.label,
-      cell: (record) => shownCell(display.shown(record), visit.now),
-    }),
-  )
-  return section(title, table(title, columns, [...items], empty?.page ?? 'There is nothing here.'))
 }
 
 function isId(value: Shown, id: string): boolean {
@@ -181,7 +171,7 @@ function actionLink({ path, label, isDangerous }: Action): Html {
 
 function addActionOf(visit: Visit, subject: Subject): Action | undefined {
   const operation = operationOf(subject, 'create') ?? operationOf(subject, 'set')
-  const label = operation?.page?.add?.link ?? operation?.page?.link
+  const label = operation?.kind === 'set' ? addLabel(subject) : operation?.page?.link
   return operation && label !== undefined && visit.may(operation.scope) ? { path: pathTo(subject.name, 'new'), label } : undefined
 }
 
@@ -191,13 +181,17 @@ function actionsOf(visit: Visit, subject: Subject, record: Members): Action[] {
   return subject.operations.flatMap((operation) => {
     const { kind, page, scope } = operation
     if (!page || kind === 'create' || !visit.may(scope) || page.isOffered?.(record) === false) return []
-    return [{ path: pathTo(subject.name, id, pageOf(operation)), label: page.link, isDangerous: page.isDangerous === true }]
+    return [{ path: pathTo(subject.name, id, pageOf(operation)), label: page.link, isDangerous: isDangerous(operation) }]
   })
 }
 
 /** The last part of the path of an operation's page. */
-function pageOf({ kind, page, verb }: Operation): string {
-  return page?.path ?? (kind === 'change' ? 'change' : verb)
+function pageOf({ kind, verb }: Operation): string {
+  return kind === 'change' || kind === 'set' ? 'change' : verb
+}
+
+function addLabel({ noun }: Subject): string {
+  return `Add ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
 }
 
 /** The page of a new record, and the page of the operation for a present record. */
@@ -205,14 +199,15 @@ function addChanges(console: Console, subject: Subject, operation: Operation): v
   const { kind, page } = operation
   if (!page) return
   const place = pathTo(subject.name)
-  if (kind === 'create' || page.add)
+  const isSet = kind === 'set'
+  if (kind === 'create' || isSet)
     addChange(console, {
       operation,
       path: `${place}/new`,
       form: {
-        title: page.add?.link ?? page.title ?? page.link,
-        intro: page.add?.intro ?? page.intro ?? '',
-        ...(page.add && { idLabel: page.add.id }),
+        title: isSet ? addLabel(subject) : page.link,
+        ...(page.intro && { intro: page.intro }),
+        ...(isSet && { id: { name: 'id', shape: { kind: 'text' }, label: labelOfId(subject), hint: subject.ids?.words ?? '' } }),
       },
       hasRecord: false,
       home: (visit, result) => homeOf(subject, operation, visit, result),
@@ -221,8 +216,7 @@ function addChanges(console: Console, subject: Subject, operation: Operation): v
   addChange(console, {
     operation,
     path: `${place}/:id/${pageOf(operation)}`,
-    form:
-      formMembers(operation).length === 0 ? null : { title: page.title ?? page.link, ...(page.intro && { intro: page.intro }) },
+    form: formMembers(operation).length === 0 ? null : { title: buttonOf(operation), ...(page.intro && { intro: page.intro }) },
     hasRecord: true,
     home: (visit, result) => homeOf(subject, operation, visit, result),
   })

@@ -71,7 +71,7 @@ const LONGEST_NAME = 80
 
 /** The pages of secrets. */
 export function secretPages(console: Console): void {
-  for (const { name } of subjects.filter(({ page }) => page !== undefined))
+  for (const { name } of subjects.filter(({ lead }) => lead !== undefined))
     addPage(console, `${pathTo(name)}/:id/secret`, async (visit) => {
       const shown = openCookie({ admin: console.admin, request: visit.request, name: 'secret' }, SHOWN)
       const isShown =
@@ -93,7 +93,7 @@ ${isShown ? secretContent(shown) : html`<p class="lead">A secret is shown for fi
 }
 
 function secretContent({ subject: subjectName, id, name, secret, earlierUntil, isRotated, until }: Shown): Html {
-  const { noun, displays = [] } = subjectOf(subjectName)
+  const { noun, displays } = subjectOf(subjectName)
   const label = displays.find(({ isTitle }) => isTitle)?.label ?? ''
   return html`${facts([
     name !== id && [label, nameOr(name, 'without a name')],

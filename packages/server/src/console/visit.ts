@@ -9,6 +9,7 @@ import { cursorsOf, placesIn } from '../operations/cursor.ts'
 import type { Members } from '../operations/members/member.ts'
 import {
   type Call,
+  isDangerous,
   type Listed,
   matcher,
   type Operation,
@@ -156,10 +157,9 @@ export async function visitOf(
     run: async (operation, given = {}) => perform(operation, callOf({ service, actor }, operation, given)),
     ask: async (operation, given) => {
       const call = callOf({ service, actor }, operation, given)
-      const { question, summary, page, subject } = operation
-      const { link, isDangerous = false, button } = page ?? { link: operation.verb }
-      const { noun } = subjectOf(subject)
-      const usual = { title: `${link} this ${noun}?`, effect: summary, isDangerous, button: button ?? `${link} the ${noun}` }
+      const { question, summary, page, verb, subject } = operation
+      const title = `${page?.link ?? verb} this ${subjectOf(subject).noun}?`
+      const usual = { title, effect: summary, isDangerous: isDangerous(operation), button: buttonOf(operation) }
       return { ...usual, ...(await question?.(call as Call<never, ServerService>)) }
     },
   }
@@ -174,7 +174,7 @@ function callOf(
 ): ServerCall {
   checkInput(operation, input)
   // A link with a longer id than the API accepts leads to no record.
-  if (id.length > (subjectOf(operation.subject).hasUris ? 2000 : 100)) throw notFound(operation.subject, id)
+  if (id.length > (subjectOf(operation.subject).ids?.kind === 'uri' ? 2000 : 100)) throw notFound(operation.subject, id)
   const places = placesIn(service.keys().ring, operation, { ...(after && { after }), ...(before && { before }) })
   return {
     service,
@@ -185,6 +185,11 @@ function callOf(
     requireMatch: matcher(etag === '' ? undefined : etag),
     idempotencyKey: key === '' ? undefined : key,
   }
+}
+
+/** The words of the button that carries the operation out. */
+export function buttonOf({ page, verb, subject }: Operation): string {
+  return page?.button ?? `${page?.link ?? verb} the ${subjectOf(subject).noun}`
 }
 
 /** The query of a path; members without a value are left out. */

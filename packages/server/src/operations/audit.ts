@@ -50,7 +50,7 @@ const kind: RecordKind = {
     column('TIME', 'at', 'time'),
     ...columns('event', 'reason', 'operator', 'client_id', 'grant_id', 'wallet', 'network'),
   ],
-  empty: { page: 'No line matches.', terminal: 'No line matches.' },
+  empty: 'No line matches.',
 }
 
 export type AuditLineRecord = ReturnType<typeof auditLineRecord>

@@ -78,7 +78,6 @@ const kind: RecordKind = {
   words: 'Registered clients',
   schemas: [nameSchema('Client', recordSchema(clientMembers, { ...fields.schemas, warnings: Type.Optional(warnings) }))],
   scope: 'admin.clients',
-  unknown: 'no client is registered as',
   settings: 'clients',
   idName: 'client_id',
   displays: [
@@ -91,14 +90,11 @@ const kind: RecordKind = {
     },
     { label: 'Secrets', print: 'secrets', shown: ({ secrets }) => secretsShown(secrets) },
     { label: 'Warnings', print: 'warning', shown: ({ warnings = [] }) => linesOf(warnings as string[]) },
-    timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED', isPageColumn: true }),
+    timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED' }),
     { label: 'State', print: 'state', column: 'STATE', shown: stateOf },
   ],
-  empty: {
-    page: 'No client is registered yet.',
-    terminal: 'No client is registered yet: grantor clients create --help',
-  },
-  page: { title: 'Clients' },
+  empty: 'No client is registered yet.',
+  lead: 'The apps that sign users in, and the APIs that check tokens.',
 }
 const { list, get, create, change, act, remove, existing } = operationsOn(kind)
 const [clientSchema] = kind.schemas
@@ -213,7 +209,6 @@ export const createClient = create<Members, Created>({
     intro: 'Only the name and the redirect URIs are needed for an app with a server. Everything else has a usual value.',
     button: 'Register the client',
     done: 'The client is registered',
-    initial: { type: 'confidential' },
   },
   async question({ service, input }) {
     const registered = registerClient(registrationOf({ name: '', ...input }), service.now())
@@ -291,10 +286,9 @@ export const updateClient = change({
     done: (client: Members) => `Changed; the client ${hintOfSecret(client)}is now:`,
   },
   async question({ service, id, input }) {
-    const { client, grants, have } = await readWithGrants(service, id)
+    const { grants, have } = await readWithGrants(service, id)
     return {
       effect: `It changes ${formatCount(Object.keys(input).length, 'setting')} of a client with ${grants} that ${have} not ended.`,
-      facts: [['Client', client.name]],
     }
   },
   run: changeClient,
@@ -354,7 +348,8 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
       shape: { kind: 'integer', minimum: 0, maximum: THIRTY_DAYS },
       words: 'Seconds for which the present secret stays valid; 86400 unless given.',
       label: 'The present secret is valid for',
-      choices: { 86400: 'one more day', 2592000: '30 more days', 0: 'no longer: it leaked' },
+      usual: 'one more day',
+      choices: { 2592000: '30 more days', 0: 'no longer: it leaked' },
       option: {
         value: 'SECONDS',
         words: 'How long the present secret stays valid: 86400 (a day) unless given, at most 2592000 (30 days).',
@@ -373,10 +368,8 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
   },
   page: {
     link: 'Rotate the secret',
-    intro: 'The client gets a new secret.',
     button: 'Rotate the secret',
     done: 'The secret is rotated',
-    initial: { overlap: A_DAY },
     isOffered: ({ token_endpoint_auth_method: method }) => hasSecret(method as ClientAuthMethod),
   },
   async question({ service, id, input: { overlap = A_DAY } }) {
@@ -436,7 +429,7 @@ export const setClientLogo = act<{ logo: string }, CheckedRecord>({
     examples: [`${EXAMPLE} --logo aurora-notes.png`],
     done: ({ logo }: CheckedRecord) => `The client has the logo with the SHA-256 ${String(logo)}.`,
   },
-  page: { link: 'Logo', title: 'Set the logo', button: 'Set the logo', done: 'The client has the logo.' },
+  page: { link: 'Logo', button: 'Set the logo', done: 'The client has the logo.' },
   async question({ service, id, input: { logo } }) {
     const { width, height, bytes } = givenLogo(logo)
     const { name } = await readClient(service, id)
@@ -525,7 +518,6 @@ export const deleteClient = remove<Members, JobOutput>({
       title: `Delete ${client.name}?`,
       effect: `It ends ${grants} and deletes the client.`,
       notes: ['The client is disabled at once, so no user can sign in to it from that moment on.', 'This cannot be undone.'],
-      facts: [['Client id', id]],
     }
   },
   async run(call) {
@@ -552,7 +544,7 @@ const endGrantsOfClient = act<Members, JobOutput>({
       'The client itself stays as it is. Sessions, consents and sign-ins in progress stay too, so the app may get new grants, also without a signature. Disable the client to prevent this. This cannot be undone.',
     done: ({ grants_ended: ended }: JobOutput) => `Ended ${formatCount(ended, 'grant')}.`,
   },
-  page: { link: 'End all grants', button: 'End the grants', isDangerous: true },
+  page: { link: 'End all grants', button: 'End the grants' },
   async question({ service, id }) {
     const { client, grants } = await readWithGrants(service, id)
     return {
@@ -562,7 +554,6 @@ const endGrantsOfClient = act<Members, JobOutput>({
         'Sessions, consents and sign-ins in progress stay, so the app may get new grants, also without a signature. To prevent this, disable the client.',
         'This cannot be undone.',
       ],
-      facts: [['Client id', id]],
     }
   },
   async run(call) {

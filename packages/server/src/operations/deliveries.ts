@@ -37,7 +37,6 @@ const kind: RecordKind = {
   scope: 'admin.webhooks',
   settings: 'grants',
   idName: 'at',
-  part: { of: 'webhooks', title: 'Last deliveries' },
   displays: [
     timeDisplay('at', 'Time', { column: 'TIME' }),
     { label: 'Line', column: 'LINE', shown: ({ line }) => (line === null ? 'test' : (line as number)) },
@@ -54,7 +53,7 @@ const kind: RecordKind = {
     { label: 'Took', column: 'TOOK', shown: ({ milliseconds }) => `${number(milliseconds as number)} ms` },
     timeDisplay('next_attempt_at', 'Next attempt', { column: 'NEXT ATTEMPT' }),
   ],
-  empty: { page: 'Nothing was sent yet.', terminal: 'Nothing was sent yet.' },
+  empty: 'Nothing was sent yet.',
 }
 const { list } = operationsOn(kind)
 
@@ -62,7 +61,7 @@ export type DeliveryRecord = ReturnType<typeof fields.read>
 /** A test, which is not repeated. */
 export const testRecord = (attempt: Attempt): DeliveryRecord => fields.read({ ...attempt, attempt: 1, nextAt: null })
 
-const listDeliveries = list<{ webhook_id: string }, DeliveryRecord>({
+export const listDeliveries = list<{ webhook_id: string }, DeliveryRecord>({
   summary: `Lists the last ${ATTEMPTS_AT_MOST} attempts to deliver lines to a webhook, newest first.`,
   description: 'An attempt appears a few seconds after it was made.',
   input: [

@@ -75,7 +75,7 @@ const kind: RecordKind = {
       shown: ({ state, end_reason: reason }) => [state, reason].filter((part) => typeof part === 'string').join(': '),
     },
   ],
-  empty: { page: 'No grant matches.', terminal: 'No grant matches.' },
+  empty: 'No grant matches.',
 }
 const { list, get, remove, act, existing } = operationsOn(kind)
 
@@ -165,7 +165,7 @@ export const endGrant = remove<Members, 'ended' | 'ended_before'>({
   answers: { done: 'The grant has ended.' },
   // The command `grants revoke` ends one grant or those of a wallet: packages/server/src/cli/commands/grants-revoke.ts.
   command: null,
-  page: { link: 'End', isDangerous: true, done: 'The grant has ended.' },
+  page: { link: 'End', done: 'The grant has ended.' },
   async question({ service, id }) {
     const { clientId, wallet } = await readGrant(service, id)
     const app = await nameOf(service, clientId)
@@ -192,7 +192,7 @@ export const endGrantsOfWallet = act<AtClient, { grants_ended: number }>({
   summary: 'Ends all grants of a wallet, or those at one client.',
   description:
     'Consents are withdrawn, and codes and sign-ins in progress become void. If the wallet has more than a thousand grants, a job ends the others: until a grant has ended, its tokens stay active.',
-  input: [{ ...WALLET, required: true }, CLIENT_ID],
+  input: [{ ...WALLET, label: 'Wallet', required: true }, CLIENT_ID],
   answers: {
     done: 'All grants have ended. The number of grants that ended.',
     started: 'The job that ends the other grants.',
@@ -209,7 +209,6 @@ export const endGrantsOfWallet = act<AtClient, { grants_ended: number }>({
       title: `End all grants of ${shortenAddress(address)}?`,
       effect: `It ends ${formatCount(count, 'grant', atMost)} at ${app}, and withdraws what the wallet signed for ${clientId === undefined ? 'them' : 'it'}.`,
       notes: ['Codes and sign-ins in progress become void. Sessions stay.'],
-      facts: [['Wallet', address]],
       isDangerous: true,
     }
   },
@@ -272,7 +271,6 @@ export const endMatchingGrants = act<Matching, JobRecord>({
     link: 'End several grants',
     intro: 'All conditions that are given must hold. Leave a field empty for any value.',
     button: 'End the grants',
-    isDangerous: true,
   },
   async question({ service, input }) {
     const { clientId } = conditionsIn(input)

@@ -34,6 +34,8 @@ const kind: RecordKind = {
   scope: 'admin.grants',
   settings: 'clients',
   idName: 'job_id',
+  displays: [],
+  empty: 'No job was started yet.',
 }
 const { list, get, existing } = operationsOn(kind)
 

@@ -48,7 +48,6 @@ const kind: RecordKind = {
   words: 'Keys of the service',
   schemas: [nameSchema('Key', Type.Object(fields.schemas))],
   scope: 'admin.keys',
-  unknown: 'no key that is not retired has the id',
   settings: 'keys',
   idName: 'key_id',
   displays: [
@@ -57,11 +56,10 @@ const kind: RecordKind = {
     {
       label: 'Opens until',
       column: 'OPENS UNTIL',
-      isOnlyColumn: true,
       shown: ({ state, opens_until: until }) => (state === 'opens' && until !== null ? { time: until as number } : ''),
     },
   ],
-  empty: { page: 'There is no key.', terminal: 'There is no key yet: grantor serve makes the first ones.' },
+  empty: 'There is no key yet: grantor serve makes the first ones.',
 }
 const { list, create, remove, existing } = operationsOn(kind)
 
@@ -95,7 +93,6 @@ export const rotateKey = create<{ kind: KeyKind }, KeyRecord>({
   question: async ({ input: { kind } }) => ({
     effect: `It makes 1 key: ${wordsOf(kind)}. It ends 0 grants, and nothing stops working.`,
     notes: ['The new key is announced for 60 seconds, and then takes over.'],
-    decided: { kind },
   }),
   async run({ service, input }) {
     const key = await rotate(service.keys().keeping, input.kind)
@@ -121,24 +118,19 @@ export const retireKey = remove<{ at_once?: boolean }>({
     examples: ['9f3a1c07be', '9f3a1c07be --at-once'],
     done: (_output, { id }) => `Retired ${id}.`,
   },
-  page: { link: 'Retire', isDangerous: true, done: 'The key was retired.' },
+  page: { link: 'Retire', done: 'The key was retired.' },
   /** For a key that is still needed, the question names the consequences, because such a key is retired only after a leak. */
-  async question({ service, id }) {
+  async question({ service, id, input }) {
     const found = (await readKeys(service)).find(({ key_id: each }) => each === id)
     const key = existing(found, id)
-    const isNeeded = key.opens_until === null || key.opens_until > service.now()
     const words = wordsOf(key.kind)
-    if (!isNeeded)
-      return {
-        effect: `It deletes 1 key (${words}). Nothing that it made is still valid.`,
-        decided: { at_once: false },
-      }
+    if (!isNeeded(key, service.now())) return { effect: `It deletes 1 key (${words}). Nothing that it made is still valid.` }
+    if (input.at_once !== true) throw conflict('The key is needed. Rotate the key, or use at_once if it leaked.')
     return {
       title: 'Retire a key that leaked?',
       effect: `It deletes 1 key that is still needed (${words}). A new key takes over at once, and everything that the old key made stops working now.`,
       notes: ['Do this only if the key leaked. Otherwise rotate the key: old keys are retired by themselves.'],
       button: 'It leaked: retire it now',
-      decided: { at_once: true },
     }
   },
   async run({ service, id, input }) {
@@ -158,6 +150,11 @@ export const retireKey = remove<{ at_once?: boolean }>({
     }
   },
 })
+
+/** Whether something that was made with the key may be valid. */
+export function isNeeded({ opens_until: until }: Pick<KeyRecord, 'opens_until'>, now: number): boolean {
+  return until === null || until > now
+}
 
 async function readKeys(service: Service) {
   return (await readStored(service)).map(fields.read)

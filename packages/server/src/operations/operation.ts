@@ -63,12 +63,9 @@ export type Question = {
   effect: string
   /** further consequences, one sentence each */
   notes?: readonly string[]
-  facts?: readonly (readonly [name: string, value: string])[]
-  /** as on the page of the operation unless given */
+  /** as `isDangerous` of the operation unless given */
   isDangerous?: boolean
   button?: string
-  /** members of the input that the question decides, whatever the caller gave */
-  decided?: Members
 }
 
 /** What a command adds. */
@@ -92,24 +89,17 @@ export type CommandWords = {
 
 /** What a page adds. */
 export type PageWords = {
-  /** the last part of the path; the verb of the operation unless given */
-  path?: string
   /** the link to the page */
   link: string
-  /** the title of the form */
-  title?: string
   /** the first sentence of the form */
   intro?: string
-  /** the button of the question; the link and the kind of the record unless given, as in "Delete the client" */
+  /**
+   * The button of the question, and the title of the form for a present record. The link and the kind of the record unless given, as in "Delete
+   * the client".
+   */
   button?: string
-  /** true if the link stands out */
-  isDangerous?: true
   /** the message after the change */
   done?: string
-  /** the values of a new form */
-  initial?: Members
-  /** of `set`: the form for a new record, with the label of the id */
-  add?: { link: string; intro: string; id: string }
   /** false if the record does not allow the operation now */
   isOffered?: (record: Members) => boolean
 }
@@ -178,23 +168,27 @@ export function defineServerOperation<Input = Members, Output = unknown>(
   return { ...USUAL, ...operation }
 }
 
+/** True if the links to the operation and its button stand out. */
+export function isDangerous({ kind, command }: Pick<Operation, 'kind' | 'command'>): boolean {
+  return kind === 'delete' || command?.isConfirmed === true
+}
+
 export function needsNoServer(operation: Operation): operation is CommandOperation {
   return operation.needs !== 'server'
 }
 
 /** A value of a record that is shown besides its members, such as its state. */
 export type Display = {
+  /** on pages */
   label: string
+  /** the heading of its column in a terminal; without one, no list has the value */
   column?: string
-  /** true if only the lists of pages have the column, and not those of a terminal */
-  isPageColumn?: true
+  /** its name beside the record in a terminal; without one, only lists have the value */
   print?: string
   /** the member by which a list can be sorted, if its operation takes it */
   name?: string
   /** true for the name of the record */
   isTitle?: true
-  /** true if only lists show it */
-  isOnlyColumn?: true
   shown(record: Members): Shown
 }
 
@@ -212,25 +206,18 @@ export type RecordKind = {
   schemas: readonly [NamedSchema, ...NamedSchema[]]
   /** what a caller needs for operations that change something, unless an operation has another scope */
   scope: AdminScope
-  /** how a command names a record, if not by an id from the list */
-  operand?: Operand
-  /** the first words of the line for an unknown id; `there is no NOUN` unless given */
-  unknown?: string
   /** the program whose settings the commands read */
   settings: 'clients' | 'grants' | 'keys'
-  /** true if the ids are URIs */
-  hasUris?: true
   /** the name of the id in a record */
   idName: string
-  displays?: readonly Display[]
-  /** the sentences of an empty list, on a page and in a terminal */
-  empty?: { page: string; terminal: string }
-  /** if the records are parts of a record of another kind: their title on its page */
-  part?: { of: SubjectName; title: string }
-  /** the page with all records; absent if the console has a page of its own for them */
-  page?: { title: string; lead?: string; readOnly?: string }
+  /** what the ids are, if the service does not make them */
+  ids?: { kind: 'uri' | 'wallet_or_client'; words: string }
+  displays: readonly Display[]
+  /** the sentence of an empty list */
+  empty: string
+  /** the first sentence of the page with all records; absent if the console has a page of its own for them */
+  lead?: string
 }
-export type Operand = { name: string; words: string }
 
 /** A kind of records with its operations. */
 export type Subject = RecordKind & { operations: readonly Operation[] }
@@ -242,7 +229,7 @@ export function columns(...names: readonly string[]): Display[] {
 
 export function column(heading: string, name: string, kind: 'text' | 'time' = 'text'): Display {
   const shown = ({ [name]: value }: Members): Shown => usualShown(value, { shape: { kind } })
-  return { label: heading, column: heading, isOnlyColumn: true, name, shown }
+  return { label: heading, column: heading, name, shown }
 }
 
 /** A time of a record, in epoch seconds. */
@@ -254,6 +241,7 @@ export function timeDisplay(name: string, label: string, others: Partial<Display
 export function displaysOf(table: Readonly<Record<string, RecordMember>>): Display[] {
   return Object.values(table).map((member) => ({
     ...member,
+    print: member.print ?? member.label.toLowerCase(),
     shown: (record) => (member.shown ? member.shown(record[member.name], record) : usualShown(record[member.name], member)),
   }))
 }
@@ -266,8 +254,13 @@ function usualShown(value: unknown, { shape, preset }: Pick<Member, 'shape' | 'p
   return Array.isArray(value) ? { words: value as string[] } : { exact: textOf(value) }
 }
 
+/** How pages name the id of a record. */
+export function labelOfId({ displays, idName, noun }: RecordKind): string {
+  return displays.find(({ name }) => name === idName)?.label ?? noun
+}
+
 /** The name of a record, or the id of a record without a name. */
-export function nameOf({ displays = [], idName }: RecordKind, record: Members): string {
+export function nameOf({ displays, idName }: RecordKind, record: Members): string {
   const shown = displays.find(({ isTitle }) => isTitle)?.shown(record)
   const name = typeof shown === 'object' && shown !== null && 'exact' in shown ? shown.exact : ''
   return name || String(record[idName])

@@ -35,19 +35,15 @@ const kind: RecordKind = {
     ),
   ],
   scope: 'admin.operators',
-  operand: {
-    name: 'OPERATOR',
-    words: 'The address of a wallet (0x and 40 hexadecimal digits), or the id of a registered client.',
-  },
   settings: 'clients',
   idName: 'operator',
-  displays: [...displaysOf(operatorMembers), timeDisplay('created_at', 'Added', { column: 'CREATED' })],
-  empty: { page: 'There is no operator.', terminal: 'There is no operator yet: grantor operators add --help' },
-  page: {
-    title: 'Operators',
-    lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role. An owner may do everything, an operator everything except change this list, and an auditor reads everything.',
-    readOnly: 'Only an owner changes this list.',
+  ids: {
+    kind: 'wallet_or_client',
+    words: 'The address of a wallet (0x and 40 hexadecimal digits), or the id of a registered client.',
   },
+  displays: [...displaysOf(operatorMembers), timeDisplay('created_at', 'Added', { column: 'CREATED' })],
+  empty: 'There is no operator yet: grantor operators add --help',
+  lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role. An owner may do everything, an operator everything except change this list, and an auditor reads everything.',
 }
 const { list, remove, existing } = operationsOn(kind)
 
@@ -88,35 +84,24 @@ export const setOperator = defineOperation<{ role: OperatorRole }>({
     done: ({ operator, role }: Members) => `${String(operator)} is ${String(role)} now.`,
   },
   page: {
-    path: 'change',
     link: 'Change',
-    title: 'Change the role',
     button: 'Change the role',
     done: 'The operator has the role.',
-    initial: { role: 'auditor' },
-    add: {
-      link: 'Add an operator',
-      intro: 'A wallet, or a client that authenticates with a private key.',
-      id: 'Address or client id',
-    },
   },
   async question({ service, id, input: { role } }) {
     const operators = await readOperators(service.store)
     const normal = operatorIdOf(id)
     const present = operators.find((operator) => operator.id === normal)
     if (present?.role === role) throw invalid([{ member: 'role', words: 'The operator has this role already.' }])
-    const facts = [['Operator', id]] as const
     if (!present)
       return {
         title: 'Add this operator?',
         effect: `It gives 1 more operator access: ${ROLE_WORDS[role]}.`,
-        facts,
         button: 'Add the operator',
       }
     return {
       title: 'Change this role?',
       effect: `It changes 1 operator from ${present.role} to ${role}: ${ROLE_WORDS[role]}. It holds from the next request on.`,
-      facts,
     }
   },
   async run({ service, actor, id: text, input: { role }, requireMatch }) {
@@ -161,12 +146,8 @@ export const removeOperator = remove({
     return {
       effect: isLast
         ? 'This is the last owner, who cannot be removed. Make another operator an owner first.'
-        : 'It takes the access of 1 operator away, from the next request on.',
+        : `It takes the access of 1 operator with the role ${present.role} away, from the next request on.`,
       notes: id === actor.id ? ['This is you: your session ends with it.'] : [],
-      facts: [
-        ['Operator', id],
-        ['Role', present.role],
-      ],
     }
   },
   async run({ service, actor, id: text, requireMatch }) {

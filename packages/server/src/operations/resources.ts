@@ -27,26 +27,20 @@ const kind: RecordKind = {
   words: 'Registered resources',
   schemas: [nameSchema('Resource', recordSchema(resourceMembers, { created_at: time }))],
   scope: 'admin.clients',
-  operand: { name: 'RESOURCE', words: 'The URI of the resource, from grantor resources list.' },
-  unknown: 'no resource is registered as',
   settings: 'clients',
-  hasUris: true,
   idName: 'resource',
+  ids: { kind: 'uri', words: 'The URI of the resource, from grantor resources list.' },
   displays: [
     ...displaysOf(resourceMembers),
     {
       label: 'Scopes',
       column: 'SCOPES',
-      isOnlyColumn: true,
       shown: ({ scopes }) => ({ words: (scopes as ResourceScope[]).map(({ name }) => name) }),
     },
-    timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED', isPageColumn: true }),
+    timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED' }),
   ],
-  empty: {
-    page: 'No resource is registered yet.',
-    terminal: 'No resource is registered yet: grantor resources create --help',
-  },
-  page: { title: 'Resources', lead: 'The APIs for which tokens are issued.' },
+  empty: 'No resource is registered yet.',
+  lead: 'The APIs for which tokens are issued.',
 }
 const { list, get, create, change, remove, existing } = operationsOn(kind)
 
@@ -104,7 +98,6 @@ export const createResource = create<Members, ResourceRecord>({
     intro: 'An API for which tokens are issued.',
     button: 'Register the resource',
     done: 'The resource is registered.',
-    initial: { open_to: ['registered'] },
   },
   async question({ service, input }) {
     newResource(service, input)

@@ -49,7 +49,7 @@ const kind: RecordKind = {
     timeDisplay('last_seen_at', 'Last seen', { column: 'LAST SEEN' }),
     timeDisplay('expires_at', 'Ends', { column: 'ENDS' }),
   ],
-  empty: { page: 'This wallet is signed in nowhere.', terminal: 'The wallet is signed in nowhere.' },
+  empty: 'No wallet is signed in.',
 }
 const { list, existing } = operationsOn(kind)
 
@@ -110,7 +110,7 @@ export const endSession = defineServerOperation<Members, { wallet: string }>({
   // Only a server can notify the apps of the session.
   needs: 'server',
   command: null,
-  page: { link: 'End', isDangerous: true, done: 'That browser is signed out.' },
+  page: { link: 'End', done: 'That browser is signed out.' },
   async question({ service, id }) {
     const { wallet } = await readSession(service, id)
     return {

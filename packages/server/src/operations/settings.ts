@@ -40,6 +40,7 @@ const kind: RecordKind = {
   scope: 'admin.read',
   settings: 'grants',
   idName: 'name',
+  empty: 'There is no setting.',
   displays: [
     ...columns('name'),
     { ...column('VALUE', 'value'), shown: (record) => valueOf(record as SettingRecord) },

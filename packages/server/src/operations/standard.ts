@@ -73,7 +73,7 @@ function changesOn({ name: subject, noun, scope, schemas: [schema] }: RecordKind
         answers: { done: `The changed ${noun}.` },
         output: refTo(schema),
         command: command && { done: () => `Changed; the ${noun} is now:`, ...command },
-        page: { link: 'Change', title: `Change the ${noun}`, done: `The ${noun} was changed.` },
+        page: { link: 'Change', done: `The ${noun} was changed.` },
         ...own,
       }),
 
@@ -86,7 +86,7 @@ function changesOn({ name: subject, noun, scope, schemas: [schema] }: RecordKind
         scope,
         answers: { done: `The ${noun} was removed.` },
         output: null,
-        page: { link: 'Delete', isDangerous: true, done: `The ${noun} was removed.`, ...page },
+        page: { link: 'Delete', done: `The ${noun} was removed.`, ...page },
         ...own,
       }),
 

@@ -53,12 +53,21 @@ const kind: RecordKind = {
   scope: 'admin.read',
   settings: 'grants',
   idName: '',
+  empty: 'There are no totals.',
   displays: [
-    { label: 'clients', shown: ({ clients }) => number(clients as number) },
-    { label: 'grants', shown: ({ grants }) => grantsText(grants as GrantCount) },
-    { label: 'active wallets, 24 hours', shown: (totals) => aboutText((totals as TotalsRecord).active_wallets.day) },
-    { label: 'active wallets, 30 days', shown: (totals) => aboutText((totals as TotalsRecord).active_wallets.thirty_days) },
-    { label: 'sign-ins', shown: (totals) => signInLines(totals as TotalsRecord) },
+    { label: 'clients', print: 'clients', shown: ({ clients }) => number(clients as number) },
+    { label: 'grants', print: 'grants', shown: ({ grants }) => grantsText(grants as GrantCount) },
+    {
+      label: 'active wallets, 24 hours',
+      print: 'active wallets, 24 hours',
+      shown: (totals) => aboutText((totals as TotalsRecord).active_wallets.day),
+    },
+    {
+      label: 'active wallets, 30 days',
+      print: 'active wallets, 30 days',
+      shown: (totals) => aboutText((totals as TotalsRecord).active_wallets.thirty_days),
+    },
+    { label: 'sign-ins', print: 'sign-ins', shown: (totals) => signInLines(totals as TotalsRecord) },
   ],
 }
 

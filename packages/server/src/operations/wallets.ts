@@ -45,7 +45,7 @@ const kind: RecordKind = {
   settings: 'grants',
   idName: 'wallet',
   displays: [column('WALLET', 'wallet')],
-  empty: { page: 'No wallet that has signed in begins with these digits.', terminal: 'No wallet was found.' },
+  empty: 'No wallet that has signed in begins with these digits.',
 }
 const { list } = operationsOn(kind)
 

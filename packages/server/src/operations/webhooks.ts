@@ -87,7 +87,7 @@ const kind: RecordKind = {
       print: 'failed since',
       shown: ({ paused_at: paused, failing_since: at }) => (paused === null || at === null ? null : { time: at as number }),
     },
-    { label: 'Lines to go', column: 'LINES TO GO', isOnlyColumn: true, shown: ({ waiting_lines: waiting }) => waiting as number },
+    { label: 'Lines to go', column: 'LINES TO GO', shown: ({ waiting_lines: waiting }) => waiting as number },
     { label: 'Not delivered', print: 'not delivered', shown: waitingWords },
     {
       label: 'Deleted before delivery',
@@ -97,14 +97,13 @@ const kind: RecordKind = {
     {
       label: 'Events',
       column: 'EVENTS',
-      isOnlyColumn: true,
       shown: ({ events }) => ({ words: events as string[], none: 'every event' }),
     },
-    { label: 'URL', name: 'url', column: 'URL', isTitle: true, isOnlyColumn: true, shown: ({ url }) => ({ exact: String(url) }) },
-    timeDisplay('created_at', 'Added', { print: 'created', column: 'CREATED', isPageColumn: true }),
+    { label: 'URL', name: 'url', column: 'URL', isTitle: true, shown: ({ url }) => ({ exact: String(url) }) },
+    timeDisplay('created_at', 'Added', { print: 'created', column: 'CREATED' }),
   ],
-  empty: { page: 'There is no webhook.', terminal: 'There is no webhook.' },
-  page: { title: 'Webhooks', lead: 'The receivers of the audit trail. Each gets every new line, or those of some events.' },
+  empty: 'There is no webhook.',
+  lead: 'The receivers of the audit trail. Each gets every new line, or those of some events.',
 }
 const { list, get, create, change, act, remove, existing } = operationsOn(kind)
 
@@ -306,7 +305,6 @@ const testWebhook = act<Members, DeliveryRecord>({
   },
   page: {
     link: 'Send a test',
-    title: 'Send a test',
     button: 'Send the test',
     done: 'The test was sent. Its result is the first line below.',
   },
@@ -395,7 +393,7 @@ const replayWebhook = act<{ line: number }>({
   answers: { done: 'The lines are sent again.' },
   output: null,
   command: { examples: [`${EXAMPLE} --line 1204`], done: () => 'Sends the lines again.' },
-  page: { link: 'Replay', title: 'Send lines again', button: 'Send the lines again', done: 'The lines are sent again.' },
+  page: { link: 'Replay', button: 'Send the lines again', done: 'The lines are sent again.' },
   async question({ service, id, input: { line } }) {
     const { url, pausedAt } = await readWebhook(service, id)
     const lines = formatCount((await lastLine(service, line)) - line + 1, 'line')
@@ -416,7 +414,6 @@ export const deleteWebhook = remove({
     const { url } = await readWebhook(service, id)
     return {
       effect: `It stops sending lines to ${new URL(url).host}, and removes 1 secret.`,
-      facts: [['URL', url]],
     }
   },
   async run({ service, id, requireMatch }) {

@@ -6,7 +6,6 @@ import {
   type CommandOperation,
   type CommandWords,
   matcher,
-  type Operand,
   type Operation,
   perform,
 } from '../../operations/operation.ts'
@@ -119,12 +118,12 @@ function memberOfOperand({ input, kind }: Pick<Operation, 'input' | 'kind'>): Me
   return kind === 'create' || kind === 'list' ? input.find(({ option }) => option?.isOperand) : undefined
 }
 
-function operandOf(operation: CommandOperation): Operand | undefined {
+function operandOf(operation: CommandOperation): { name: string; words: string } | undefined {
   const member = memberOfOperand(operation)
   if (member?.option) return { name: member.option.value ?? '', words: member.option.words }
   const { kind, path, subject } = operation
   const hasId = kind !== 'list' && kind !== 'create' && (path === undefined || path === null || path.startsWith(':id'))
   if (!hasId) return undefined
-  const { operand, idName, noun, name } = subjectOf(subject)
-  return operand ?? { name: idName.toUpperCase(), words: `The id of the ${noun}, from grantor ${name} list.` }
+  const { ids, idName, noun, name } = subjectOf(subject)
+  return { name: idName.toUpperCase(), words: ids?.words ?? `The id of the ${noun}, from grantor ${name} list.` }
 }

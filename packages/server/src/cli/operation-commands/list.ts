@@ -54,15 +54,15 @@ async function* pagesOf(operation: CommandOperation<Listed>, call: Call, atMost:
 }
 
 async function* tableLines(pages: AsyncGenerator<Members[]>, { subject }: CommandOperation): AsyncGenerator<string[]> {
-  const { displays = [], empty } = subjectOf(subject)
-  const shown = displays.filter(({ column, isPageColumn }) => column !== undefined && !isPageColumn)
+  const { displays, empty } = subjectOf(subject)
+  const shown = displays.filter(({ column }) => column !== undefined)
   const table = growingColumns(shown.map(({ column }) => column ?? ''))
   let isEmpty = true
   for await (const page of pages) {
     isEmpty &&= page.length === 0
     if (!isEmpty) yield table(page.map((record) => shown.map((display) => cellText(display.shown(record)))))
   }
-  if (isEmpty) yield [empty?.terminal ?? 'There is nothing.']
+  if (isEmpty) yield [empty]
 }
 
 /** One object on each line, one array with one record on each line, or one array on one line. */

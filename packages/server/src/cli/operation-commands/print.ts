@@ -12,8 +12,8 @@ export function cellText(shown: Shown): string {
 }
 
 /** The records of a list as a table. */
-export function columnLines({ displays = [], empty }: Subject, records: readonly Members[]): string[] {
-  if (records.length === 0) return [empty?.terminal ?? 'There is nothing.']
+export function columnLines({ displays, empty }: Subject, records: readonly Members[]): string[] {
+  if (records.length === 0) return [empty]
   const shown = displays.filter(({ column }) => column !== undefined)
   const rows = records.map((record) => shown.map((display) => cellText(display.shown(record))))
   return columns(
@@ -61,12 +61,12 @@ function rawFacts(name: string, value: unknown): (readonly [string, string])[] {
   return [[name, Array.isArray(value) ? value.map(textOf).join(' ') : textOf(value)]]
 }
 
-function factDisplays({ displays = [] }: Subject): Display[] {
-  return displays.filter(({ isOnlyColumn }) => !isOnlyColumn)
+function factDisplays({ displays }: Subject): Display[] {
+  return displays.filter(({ print }) => print !== undefined)
 }
 
 /** A value of several lines has its name on each of them. */
-function factsOf({ label, print = label.toLowerCase(), shown }: Display, record: Members): (readonly [string, string])[] {
+function factsOf({ print = '', shown }: Display, record: Members): (readonly [string, string])[] {
   const value = shown(record)
   if (typeof value === 'object' && value !== null && 'lines' in value && value.lines.length > 0)
     return value.lines.map((line) => [print, line] as const)

@@ -17,8 +17,7 @@ export function commandErrorOf(error: unknown): unknown {
 
 function missingLine(name: string, id: string): string {
   const subject = subjects.find((each) => each.name === name)
-  const words = subject?.unknown ?? `there is no ${subject?.noun ?? name.slice(0, -1)}`
-  return `${words} ${JSON.stringify(id)}${subject ? `; see: grantor ${name} list` : ''}`
+  return `there is no ${subject?.noun ?? name.slice(0, -1)} ${JSON.stringify(id)}${subject ? `; see: grantor ${name} list` : ''}`
 }
 
 /** "Public clients have no secret." is printed after the name of the program. An abbreviation such as URL stays. */

@@ -279,8 +279,8 @@ function inputOf<R extends object>(table: RecordMembers, step: Step<R>): Members
   if (step.action === 'delete') return {}
   const after = membersOf(table, step.after)
   const changes = step.action === 'change' ? differences(table, step.before, step.after) : null
-  const given = Object.values(table).filter(({ name, shape, isSeparate }) =>
-    changes ? shape.kind !== 'picture' && changes.some((change) => change.name === name) : !isSeparate,
+  const given = Object.values(table).filter(({ name, shape, given: how }) =>
+    changes ? shape.kind !== 'picture' && changes.some((change) => change.name === name) : how !== 'separately',
   )
   return Object.fromEntries(given.map(({ name }) => [name, after[name]]))
 }

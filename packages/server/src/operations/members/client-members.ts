@@ -25,7 +25,7 @@ function lifetime(
     ...range,
     nullable: true,
     hint: `In seconds. ${setting} unless given.`,
-    isRare: true,
+    given: 'rarely',
     shown: (value) => (value === null ? null : `${value as number} seconds`),
     option: { value: 'SECONDS', words: `${words}; ${setting} unless given.`, off: { words: `Applies ${setting} again.` } },
   })
@@ -38,7 +38,7 @@ function limit(name: string, label: string, words: string): RecordMember {
     maximum: 1_000_000,
     nullable: true,
     hint: 'Each minute. No limit unless given.',
-    isRare: true,
+    given: 'rarely',
     shown: (value) => (value === null ? null : `${value as number} a minute`),
     option: { value: 'COUNT', words: `${words}; no limit unless given.`, off: { words: 'Removes this limit.' } },
   })
@@ -47,7 +47,7 @@ function limit(name: string, label: string, words: string): RecordMember {
 const NO_KEYS = { name: 'no-keys', words: 'Removes the public keys and their address.' }
 
 export const clientMembers = {
-  id: text('client_id', 'Client id', { isFixed: true, isSeparate: true, column: 'CLIENT_ID', print: 'client_id' }),
+  id: text('client_id', 'Client id', { isFixed: true, given: 'separately', column: 'CLIENT_ID', print: 'client_id' }),
   name: text('name', 'Name', {
     required: true,
     isTitle: true,
@@ -63,10 +63,11 @@ export const clientMembers = {
       public: 'public: a page in a browser',
       native: 'native: an app on a device',
     },
+    usual: 'confidential',
     column: 'TYPE',
   }),
   disabledAt: flag('disabled', 'Disabled', {
-    isSeparate: true,
+    given: 'separately',
     read: (disabledAt) => disabledAt !== null,
     // The state of the client shows it.
     shown: () => null,
@@ -87,7 +88,7 @@ export const clientMembers = {
   }),
   defaultScopes: texts('default_scopes', 'Default scopes', {
     hint: 'Granted if a request names no scope. One on each line.',
-    isRare: true,
+    given: 'rarely',
     option: { value: 'SCOPE', words: 'Granted if a request names no scope; enhancement, or all scopes, unless given.' },
   }),
   resources: texts('resources', 'Resources', {
@@ -104,7 +105,7 @@ export const clientMembers = {
   resourceServer: text('resource_server', 'Resource server', {
     nullable: true,
     hint: 'The URI of the resource whose tokens this client may introspect.',
-    isRare: true,
+    given: 'rarely',
     print: 'resource server of',
     option: {
       value: 'URI',
@@ -114,7 +115,7 @@ export const clientMembers = {
   exchangeResources: texts('exchange_resources', 'Exchange resources', {
     preset: [],
     hint: 'One URI on each line.',
-    isRare: true,
+    given: 'rarely',
     print: 'exchanges tokens for',
     shown: lines,
     option: {
@@ -127,7 +128,7 @@ export const clientMembers = {
     values: ['session', 'signed'],
     choices: { session: 'session: a valid session counts as consent', signed: 'signed: the wallet signs each consent' },
     usual: 'session, or signed for a native client',
-    isRare: true,
+    given: 'rarely',
     column: 'CONSENT',
     option: {
       value: 'RULE',
@@ -137,7 +138,7 @@ export const clientMembers = {
   }),
   requirePkce: flag('require_pkce', 'PKCE', {
     hint: 'Refuses authorization requests without it.',
-    isRare: true,
+    given: 'rarely',
     print: 'PKCE',
     shown: (value, { type }) => (value === true || type !== 'confidential' ? 'required' : 'optional'),
     option: { words: 'Refuses authorization requests without PKCE. Public and native clients always need it.' },
@@ -145,7 +146,7 @@ export const clientMembers = {
   authMethod: text('token_endpoint_auth_method', 'Authentication', {
     values: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     usual: 'client_secret_basic, private_key_jwt for FAPI 2.0, or none for a client without a secret',
-    isRare: true,
+    given: 'rarely',
     print: 'authenticates by',
     option: {
       value: 'METHOD',
@@ -156,7 +157,7 @@ export const clientMembers = {
   grantTypes: texts('grant_types', 'Grant types', {
     values: GRANT_TYPES,
     usual: 'authorization_code and refresh_token with a redirect URI, and token-exchange with an exchange resource',
-    isRare: true,
+    given: 'rarely',
     option: {
       value: 'TYPE',
       words: `A grant type that the client may use; unless given, authorization_code and refresh_token with a redirect URI, and token-exchange with an exchange resource. ${GRANT_TYPES.map((each) => `${each}: ${grantTypes[each].words}`).join('; ')}.`,
@@ -166,7 +167,7 @@ export const clientMembers = {
     values: ['default', 'fapi2'],
     preset: CLIENT_DEFAULTS.profile,
     choices: { default: 'OAuth 2.0 without a profile', fapi2: 'FAPI 2.0 Security Profile' },
-    isRare: true,
+    given: 'rarely',
     option: {
       value: 'PROFILE',
       words:
@@ -179,7 +180,7 @@ export const clientMembers = {
     nullable: true,
     label: 'Public keys',
     hint: 'A JWK Set as JSON.',
-    isRare: true,
+    given: 'rarely',
     shown: (value) => {
       const keys = (value as Client['jwks'])?.keys.map(({ kid }) => (typeof kid === 'string' ? kid : 'one without kid'))
       return keys ? { exact: keys.join(', ') } : null
@@ -193,7 +194,7 @@ export const clientMembers = {
   },
   jwksUri: text('jwks_uri', 'URI of the public keys', {
     nullable: true,
-    isRare: true,
+    given: 'rarely',
     print: 'public keys at',
     option: {
       value: 'URI',
@@ -208,7 +209,7 @@ export const clientMembers = {
       issuer: 'issuer: the issuer only',
       endpoint: 'endpoint: the token endpoint or the endpoint for pushed requests, too',
     },
-    isRare: true,
+    given: 'rarely',
     print: 'audience of assertions',
     shown: (value, { token_endpoint_auth_method: method }) => (method === 'private_key_jwt' ? (value as string) : null),
     option: {
@@ -218,19 +219,19 @@ export const clientMembers = {
     },
   }),
   requirePushedRequests: flag('require_pushed_authorization_requests', 'Pushed authorization requests are required', {
-    isRare: true,
+    given: 'rarely',
     print: 'requests',
     shown: ifSet('pushed only'),
     option: { words: 'Refuses authorization requests that were not pushed (RFC 9126).' },
   }),
   requestObjectSigned: flag('require_signed_request_object', 'Signed request objects are required', {
-    isRare: true,
+    given: 'rarely',
     print: 'requests',
     shown: ifSet('signed only'),
     option: { words: 'Refuses authorization requests that are not signed request objects (RFC 9101).' },
   }),
   dpopBound: flag('dpop_bound_access_tokens', 'All tokens are bound to a DPoP key', {
-    isRare: true,
+    given: 'rarely',
     print: 'access tokens',
     shown: ifSet('bound by DPoP only'),
     option: { words: 'Issues only tokens that are bound to a key (DPoP, RFC 9449).' },
@@ -238,7 +239,7 @@ export const clientMembers = {
   idTokenAlgorithm: text('id_token_signed_response_alg', 'Algorithm of ID tokens', {
     values: SIGNING_ALGORITHMS,
     preset: CLIENT_DEFAULTS.idTokenAlgorithm,
-    isRare: true,
+    given: 'rarely',
     print: 'ID tokens',
     option: { value: 'ALG', words: 'The algorithm that signs the ID tokens of the client; ES256 unless given.' },
   }),
@@ -246,7 +247,7 @@ export const clientMembers = {
     values: SIGNING_ALGORITHMS,
     nullable: true,
     usual: 'ES256',
-    isRare: true,
+    given: 'rarely',
     print: 'signed introspection',
     option: {
       value: 'ALG',
@@ -257,7 +258,7 @@ export const clientMembers = {
   authorizationAlgorithm: text('authorization_signed_response_alg', 'Algorithm of signed authorization responses', {
     values: SIGNING_ALGORITHMS,
     preset: CLIENT_DEFAULTS.authorizationAlgorithm,
-    isRare: true,
+    given: 'rarely',
     print: 'signed responses',
     option: {
       value: 'ALG',
@@ -269,7 +270,7 @@ export const clientMembers = {
     values: RESPONSE_MODES,
     nullable: true,
     usual: 'all',
-    isRare: true,
+    given: 'rarely',
     option: {
       value: 'MODE',
       words:
@@ -280,14 +281,14 @@ export const clientMembers = {
   postLogoutRedirectUris: texts('post_logout_redirect_uris', 'Redirect URIs after logout', {
     preset: [],
     hint: 'One on each line.',
-    isRare: true,
+    given: 'rarely',
     print: 'post-logout redirect_uri',
     shown: lines,
     option: { value: 'URI', words: 'A URI to which a browser may be sent after signing out, matched byte for byte.' },
   }),
   backchannelLogoutUri: text('backchannel_logout_uri', 'Back-channel logout URI', {
     nullable: true,
-    isRare: true,
+    given: 'rarely',
     print: 'notified of logouts at',
     option: {
       value: 'URI',
@@ -296,7 +297,7 @@ export const clientMembers = {
     },
   }),
   backchannelLogoutSessionRequired: flag('backchannel_logout_session_required', 'Logout notices name the session', {
-    isRare: true,
+    given: 'rarely',
     print: 'logout notices',
     shown: ifSet('name the session'),
     option: { words: 'Names the ended session in back-channel logouts.' },
@@ -347,7 +348,7 @@ export const clientMembers = {
     shape: { kind: 'picture' },
     nullable: true,
     isFixed: true,
-    isSeparate: true,
+    given: 'separately',
     label: 'Logo',
     print: 'logo, SHA-256',
     words: 'The SHA-256 of the logo. `setClientLogo` changes the logo.',

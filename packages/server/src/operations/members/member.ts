@@ -76,10 +76,8 @@ export type Member = {
   usual?: string
   /** the words of each choice in a form */
   choices?: Readonly<Record<string, string>>
-  /** true: on the second, closed part of a form */
-  isRare?: true
-  /** given by an operation of its own: not at the creation, and in no form */
-  isSeparate?: true
+  /** `rarely`: on the second, closed part of a form. `separately`: by an operation of its own, not at the creation, and in no form. */
+  given?: 'rarely' | 'separately'
   option?: Option
 }
 
@@ -151,7 +149,7 @@ export function namedFaults(table: RecordMembers, faults: readonly Fault[]): Fau
 
 /** The members that a caller gives to create a record. */
 export function givenAtCreation(table: RecordMembers): readonly RecordMember[] {
-  return Object.values(table).filter(({ isSeparate }) => !isSeparate)
+  return Object.values(table).filter(({ given }) => given !== 'separately')
 }
 
 /** The members that a caller gives to change a record, all of them optional. The operand is the id of the record. */

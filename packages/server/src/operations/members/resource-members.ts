@@ -43,6 +43,7 @@ export const resourceMembers = {
       metadata: 'clients with a metadata document',
       dynamic: 'clients that register themselves',
     },
+    usual: 'clients that an operator registered',
     column: 'OPEN TO',
     shown: (value) => ({ words: value as string[], none: 'no clients' }),
     option: {

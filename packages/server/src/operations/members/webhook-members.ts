@@ -3,7 +3,7 @@ import type { Webhook } from '../../domain/model/webhook-store.ts'
 import { type RecordMembers, text, texts } from './member.ts'
 
 export const webhookMembers = {
-  id: text('webhook_id', 'Webhook id', { isFixed: true, isSeparate: true, column: 'WEBHOOK_ID', print: 'webhook_id' }),
+  id: text('webhook_id', 'Webhook id', { isFixed: true, given: 'separately', column: 'WEBHOOK_ID', print: 'webhook_id' }),
   url: text('url', 'URL', {
     required: true,
     isTitle: true,

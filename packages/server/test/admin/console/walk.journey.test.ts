@@ -187,7 +187,8 @@ test('An owner registers, changes and deletes a resource, rotates and retires a 
 
   await page.goto(`${grantor.adminUrl}/console/operators`)
   await click(page, 'Add an operator')
-  await page.getByLabel('Address or client id').fill(USER.address)
+  await page.getByLabel('Operator').fill(USER.address)
+  await page.getByLabel('Role').selectOption('auditor')
   await page.locator('#continue').click()
   expect(await confirm(page)).toContain('It gives 1 more operator access: reads everything')
   const row = page.locator('tr', { hasText: USER.address })

@@ -341,7 +341,7 @@ describe('The other clients commands', () => {
       expect(await run(['clients', command, 'nobody', ...more], env)).toEqual({
         exit: 1,
         out: '',
-        err: 'grantor: no client is registered as "nobody"; see: grantor clients list\n',
+        err: 'grantor: there is no client "nobody"; see: grantor clients list\n',
       })
     },
   )

@@ -79,7 +79,7 @@ describe('The keys commands', () => {
     expect(await run(['keys', 'retire', first], env, NOW + 721)).toMatchObject({ exit: 0, out: `Retired ${first}.\n` })
     expect(await run(['keys', 'retire', first], env, NOW + 721)).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('no key that is not retired has the id'),
+      err: `grantor: there is no key "${first}"; see: grantor keys list\n`,
     })
   })
 

@@ -35,7 +35,7 @@ test('Without --json, the resource is printed for people', async () => {
   expect(out).toContain('Registered "Notes".')
   expect(out).toMatch(/scope +notes\.read: read your notes\n/)
   expect((await run(['resources', 'list'], env)).out).toMatch(
-    /^RESOURCE +NAME +OPEN TO +SCOPES\nhttps:\/\/mcp.example.com\/mcp +Notes +registered +notes.read\n$/,
+    /^RESOURCE +NAME +OPEN TO +SCOPES +CREATED\nhttps:\/\/mcp.example.com\/mcp +Notes +registered +notes.read +\S+Z\n$/,
   )
 })
 
@@ -149,6 +149,6 @@ test('A resource that is not registered is reported', async () => {
   ])
     expect(await run(['resources', ...argv], env)).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('no resource is registered'),
+      err: expect.stringContaining('there is no resource '),
     })
 })

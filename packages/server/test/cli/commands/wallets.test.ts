@@ -12,7 +12,7 @@ test('wallets find prints the wallets whose address begins with the digits, and 
   await store.close()
   expect((await run(['wallets', 'find', '0xF39f'], env)).out).toBe(`WALLET\n${WALLET}\n`)
   expect(JSON.parse((await run(['wallets', 'find', OTHER.toLowerCase(), '--json'], env)).out)).toEqual([{ wallet: OTHER }])
-  expect((await run(['wallets', 'find', '0x1234'], env)).out).toBe('No wallet was found.\n')
+  expect((await run(['wallets', 'find', '0x1234'], env)).out).toBe('No wallet that has signed in begins with these digits.\n')
   for (const text of ['0xf39', 'f39f', '0xf39g', 'alice'])
     expect(await run(['wallets', 'find', text], env)).toMatchObject({ exit: 2, err: expect.stringContaining('at least 4') })
   const named = await run(['wallets', 'find', 'alice.eth'], env)

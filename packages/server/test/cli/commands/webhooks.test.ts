@@ -39,7 +39,7 @@ test('webhooks create prints the secret once, and the database has it wrapped on
   const opened = createKeyWrap(SECRET).unwrap(Buffer.from(webhook?.secret ?? '', 'base64url'), created.webhook_id, 'webhook')
   expect(`whsec_${Buffer.from(opened ?? []).toString('base64')}`).toBe(created.secret)
   expect((await run(['webhooks', 'list'], env)).out).toMatch(
-    /^WEBHOOK_ID +STATE +LINES TO GO +EVENTS +URL\n\S+ +delivers +0 +grant_ended +https/,
+    /^WEBHOOK_ID +STATE +LINES TO GO +EVENTS +URL +CREATED\n\S+ +delivers +0 +grant_ended +https/,
   )
   expect((await run(['webhooks', 'list', '--json'], env)).out).not.toContain('secret')
 })

@@ -1,11 +1,27 @@
-/** What the page of a client has besides its properties. */
+/** What the pages of clients and of webhooks have besides the properties of the record. */
 import { getSetupOfClient } from '../operations/clients.ts'
+import { deliveries, listDeliveries } from '../operations/deliveries.ts'
+import type { Members } from '../operations/members/member.ts'
 import { environmentText, type Setup } from '../operations/setup.ts'
+import type { SubjectName } from '../operations/subject-name.ts'
 import { type Html, html } from '../pages/html.ts'
-import { link, section, withCopyButton } from './parts.ts'
+import { type Column, link, section, shownCell, table, withCopyButton } from './parts.ts'
 import { queryOf, type Visit } from './visit.ts'
 
-export async function clientSections(visit: Visit, clientId: string): Promise<Html> {
+export const ownSections: Partial<Record<SubjectName, (visit: Visit, id: string) => Promise<Html>>> = {
+  clients: clientSections,
+  webhooks: deliverySection,
+}
+
+async function deliverySection(visit: Visit, id: string): Promise<Html> {
+  const { items } = (await visit.run(listDeliveries, { input: { webhook_id: id } })).output
+  const columns = deliveries.displays.map(
+    ({ label, shown }): Column<Members> => ({ name: label, cell: (record) => shownCell(shown(record), visit.now) }),
+  )
+  return section('Last deliveries', table('Last deliveries', columns, items, deliveries.empty))
+}
+
+async function clientSections(visit: Visit, clientId: string): Promise<Html> {
   const { output } = await visit.run(getSetupOfClient, { id: clientId })
   const grants = `/console/grants${queryOf({ client_id: clientId, active: true })}`
   return html`${section('Grants', html`<p>${link(grants, 'The grants of this client')}</p>`)}
