@@ -2,12 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { Admin } from '../../admin/admin.ts'
+import { createBatchMover } from '../../domain/audit/batch-mover.ts'
+import { createDeadlines, type Pause } from '../../domain/audit/deadlines.ts'
 import { type AuditEntry, entryOfEvent, shortenIfWallet } from '../../domain/audit/entry.ts'
 import { EventCounts } from '../../domain/audit/event-counts.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail } from '../../domain/audit/trail.ts'
-import { type BatchFault, moveWaitingBatches, WaitingBatches } from '../../domain/audit/waiting-batches.ts'
 import { createWebhookSender, type WebhookSender } from '../../domain/audit/webhooks.ts'
 import {
   type AuditEvent,
@@ -32,18 +33,8 @@ import { shortenAddress } from '../../wallet/address.ts'
 import { hasOwnLine } from './line-limits.ts'
 import { type ReceiverParts, receiverCheck, webhookCalls, webhookTests } from './webhook-calls.ts'
 
-/** Milliseconds for which a response waits for a line at most. */
-const AWAITED_AT_MOST = 2000
-/** Milliseconds for an append before its lines wait outside of the chain: the rest of the time above is for storing them there. */
-const APPENDED_WITHIN = 1000
-/** Milliseconds before the next append is tried, and lines wait outside of the chain at once. */
-const APPEND_AGAIN_AFTER = 1000
-/** Seconds between two looks for batches of processes that have ended. */
-const LOOK_EVERY = 60
-/** Seconds for which one process moves the batches of all. */
-const MOVING_LEASE = 5
-/** Seconds between two lines of the log about moved lines. */
-const REPORTED_EVERY = 60
+const pause: Pause = (milliseconds, signal) =>
+  pauseFor(milliseconds, undefined, signal ? { signal } : { ref: false }).catch(() => undefined)
 
 type AuditParts = {
   store: Pick<OpenedStore, 'audit' | 'placement' | 'cleaning'>
@@ -62,16 +53,17 @@ type Audit = Part & {
 }
 
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
-  const { findBatches, moveWaiting } = composeWaiting({ store, now, log, metrics })
+  const mover = composeMover({ store, now, log, metrics })
+  const { succeedsInTime, settledOrOverdue, beforeNextAppend } = createDeadlines(pause)
   const trail = createAuditTrail({
     store: store.audit,
     now,
     whileUnavailable() {
-      const batches = findBatches()
-      return batches && { batches, succeedsInTime, pause: () => pauseFor(APPEND_AGAIN_AFTER, undefined, { ref: false }) }
+      const batches = mover.batches()
+      return batches && { batches, succeedsInTime, pause: beforeNextAppend }
     },
     noteLoss: () => void audit({ event: 'store_lost_a_write', details: { missing: 'audit line' } }),
-    pause: (milliseconds, signal) => pauseFor(milliseconds, undefined, { signal }).catch(() => undefined),
+    pause,
     note(fault) {
       log({ event: `audit_trail_${fault.kind}`, lines: String(fault.lines) })
       if (fault.kind === 'lost' || fault.kind === 'stopped') metrics?.countLostAuditLines(fault.lines)
@@ -118,81 +110,22 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
     },
     recordCounts,
     audit,
-    tasks: [{ name: 'moving waiting audit lines', every: 1, run: moveWaiting }],
+    tasks: [{ name: 'moving waiting audit lines', every: 1, run: mover.move }],
   }
 }
 
-function composeWaiting({ store, now, log, metrics }: Omit<AuditParts, 'limits'>) {
-  const { audit: chain, cleaning } = store
-  const holder = randomUUID()
-  const reportMoved = reportingMoved(now, log)
-  let batches: WaitingBatches | null = null
-  function findBatches(): WaitingBatches | null {
-    const waiting = store.placement().waitingBatches
-    if (waiting) batches ??= new WaitingBatches(waiting)
-    return batches
-  }
-  const note = ({ kind, series, position }: BatchFault) =>
-    log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) })
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let failedAt = Number.NEGATIVE_INFINITY
-  /** Moves batches that wait outside of the chain into the chain, if that is due. */
-  async function moveWaiting(stopping?: AbortSignal): Promise<void> {
-    const waiting = store.placement().waitingBatches
-    if (!waiting) return
-    reportMoved(0)
-    const lines = batches?.lines ?? 0
-    metrics?.setAuditLinesWaiting(lines)
-    // If the clock jumped back, the time since the last look is unknown.
-    if (lines === 0 && Math.abs(now() - lookedAt) < LOOK_EVERY) return
-    // After a failure, another process can take the lease: it may reach a machine that this one does not reach.
-    if (Math.abs(now() - failedAt) < 2 * MOVING_LEASE) return
-    // Fails at once while the chain is unavailable. The waiting batches are on every machine.
-    await chain.readHead()
-    lookedAt = now()
-    let mayMove = true
-    const takeLease = async () => {
-      mayMove = (await cleaning.takeLease('waiting audit lines', holder, now(), MOVING_LEASE)) === 'taken'
-      return mayMove
-    }
-    try {
-      reportMoved(await moveWaitingBatches({ chain, waiting, now, note, mayMove: takeLease, stopping }))
-    } catch (error) {
-      failedAt = now()
-      throw error
-    }
-    if (mayMove && !stopping?.aborted) batches?.noteMoved(lines)
-  }
-  return { findBatches, moveWaiting }
-}
-
-/** Returns a function that adds up the moved lines, and logs their number at most once a minute. */
-function reportingMoved(now: () => number, log: AuditParts['log']): (lines: number) => void {
-  let [moved, reportedAt] = [0, Number.NEGATIVE_INFINITY]
-  return (lines) => {
-    moved += lines
-    if (moved === 0 || Math.abs(now() - reportedAt) < REPORTED_EVERY) return
-    log({ event: 'audit_trail_moved', lines: String(moved) })
-    ;[moved, reportedAt] = [0, now()]
-  }
-}
-
-async function succeedsInTime(append: Promise<unknown>): Promise<boolean> {
-  const { promise: isLate, resolve } = Promise.withResolvers<false>()
-  const timer = setTimeout(() => resolve(false), APPENDED_WITHIN)
-  const succeeds = append.then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([succeeds, isLate]).finally(() => clearTimeout(timer))
-}
-
-/** Resolves when the line is committed or lost, or when the response has waited long enough: then the line is stored later. */
-async function settledOrOverdue(line: Promise<unknown>): Promise<void> {
-  const { promise: isOverdue, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, AWAITED_AT_MOST)
-  await Promise.race([line, isOverdue])
-  clearTimeout(timer)
+function composeMover({ store, now, log, metrics }: Omit<AuditParts, 'limits'>) {
+  return createBatchMover({
+    chain: store.audit,
+    cleaning: store.cleaning,
+    waiting: () => store.placement().waitingBatches,
+    holder: randomUUID(),
+    now,
+    note: ({ kind, series, position }) =>
+      log({ event: 'audit_waiting_changed', reason: kind, series, position: String(position) }),
+    noteMoved: (lines) => log({ event: 'audit_trail_moved', lines: String(lines) }),
+    noteWaiting: (lines) => metrics?.setAuditLinesWaiting(lines),
+  })
 }
 
 /** The event as a line of the log, with the id of its line in the trail. */

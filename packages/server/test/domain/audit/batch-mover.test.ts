@@ -1,16 +1,14 @@
-/** When a process searches for audit lines that wait outside of the chain. */
+/** When a process moves audit lines that wait outside of the chain. */
 import { expect, test } from 'vitest'
-import { composeAudit } from '../../../src/cli/compose/audit.ts'
+import { createBatchMover } from '../../../src/domain/audit/batch-mover.ts'
+import { lineOf, newEntry } from '../../../src/domain/audit/entry.ts'
 import type { WaitingBatchStore } from '../../../src/domain/model/audit-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import type { Part } from '../../../src/ops/process/background.ts'
-import { ONE_MACHINE } from '../../../src/store/cluster-health.ts'
-import { runTask } from '../../support/start.ts'
 
 const NOW = 1_800_000_000
 
-const moveWaiting = (part: Part) => runTask([part], 'moving waiting audit lines')
+const IGNORED = { note: () => undefined, noteMoved: () => undefined, noteWaiting: () => undefined }
 
 test('A process searches for the waiting lines of others once a minute on a cluster, also after its clock jumped back, and never on one machine', async () => {
   let at = NOW
@@ -20,13 +18,12 @@ test('A process searches for the waiting lines of others once a minute on a clus
   const onCluster = { read: async () => (calls.push('read'), []) } as unknown as WaitingBatchStore
   let lease: 'taken' | 'held' = 'taken'
   const cleaning = { takeLease: async () => lease } as unknown as Store['cleaning']
-  const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: waiting }) }
-  const limits = { count: () => ({ allowed: true }) as const }
-  const parts = composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
+  const options = { chain: audit, cleaning, waiting: () => waiting, holder: 'a', now: () => at }
+  const mover = createBatchMover({ ...IGNORED, ...options })
   const moveAt = async (time: number) => {
     at = time
     calls.length = 0
-    await moveWaiting(parts)
+    await mover.move()
     return [...calls]
   }
   expect(await moveAt(NOW)).toEqual([])
@@ -39,7 +36,7 @@ test('A process searches for the waiting lines of others once a minute on a clus
   expect(await moveAt(NOW), 'another process moves the lines').toEqual(['head'])
 })
 
-test('The log has the moved lines at once, and then once a minute at most, with their sum', async () => {
+test('The moved lines are reported at once, and then once a minute at most, with their sum', async () => {
   let at = NOW
   const waiting: { size: number }[] = []
   const onCluster = {
@@ -49,11 +46,8 @@ test('The log has the moved lines at once, and then once a minute at most, with 
   const audit = { readHead: async () => ({}), append: async () => '' } as unknown as Store['audit']
   const cleaning = { takeLease: async () => 'taken' } as unknown as Store['cleaning']
   const logged: unknown[] = []
-  const log = ({ event, lines }: { event: string; [member: string]: string | undefined }) =>
-    void (event === 'audit_trail_moved' && logged.push([at - NOW, lines]))
-  const limits = { count: () => ({ allowed: true }) as const }
-  const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: onCluster }) }
-  const parts = composeAudit({ store, now: () => at, log, metrics: undefined, limits })
+  const options = { chain: audit, cleaning, waiting: () => onCluster, holder: 'a', now: () => at }
+  const mover = createBatchMover({ ...IGNORED, ...options, noteMoved: (lines) => logged.push([at - NOW, lines]) })
   for (const [time, sizes] of [
     [0, [2]],
     [60, [3]],
@@ -65,13 +59,13 @@ test('The log has the moved lines at once, and then once a minute at most, with 
   ] as const) {
     at = NOW + time
     waiting.push(...sizes.map((size) => ({ size })))
-    await moveWaiting(parts)
+    await mover.move()
   }
   expect(logged).toEqual([
-    [0, '2'],
-    [60, '3'],
-    [120, '4'],
-    [180, '5'],
+    [0, 2],
+    [60, 3],
+    [120, 4],
+    [180, 5],
   ])
 })
 
@@ -86,13 +80,8 @@ test('A process that cannot read the waiting lines does not renew its lease, so 
       return 'taken'
     },
   } as unknown as Store['cleaning']
-  let isAway = true
-  const append = async () => {
-    if (isAway) throw new StoreUnavailable('the coordinator does not respond')
-    return ''
-  }
+  const append = async () => ''
   const audit = { readHead: async () => ({}), append } as unknown as Store['audit']
-  const limits = { count: () => ({ allowed: true }) as const }
   const nodeOf = (name: string, isFailing: boolean) => {
     const read = async () => {
       takers.push(name)
@@ -100,17 +89,15 @@ test('A process that cannot read the waiting lines does not renew its lease, so 
       return []
     }
     const waiting = { read, store: async () => undefined, countLines: async () => 1 } as unknown as WaitingBatchStore
-    const store = { audit, cleaning, placement: () => ({ ...ONE_MACHINE, waitingBatches: waiting }) }
-    return composeAudit({ store, now: () => at, log: () => undefined, metrics: undefined, limits })
+    return createBatchMover({ ...IGNORED, chain: audit, cleaning, waiting: () => waiting, holder: name, now: () => at })
   }
   const [failing, working] = [nodeOf('failing', true), nodeOf('working', false)]
   // Each node has a line that waits, so each one looks every second.
-  for (const { audit: record } of [failing, working])
-    await record({ event: 'other_sessions_ended', wallet: `0x${'a'.repeat(40)}` })
-  isAway = false
+  for (const mover of [failing, working])
+    await mover.batches()?.add({ writer: 'w', number: 1, at, lines: [lineOf(newEntry({ at, event: 'grant_ended' }))] })
   for (; at < NOW + 8; at++) {
-    await moveWaiting(failing).catch(() => undefined)
-    await moveWaiting(working)
+    await failing.move().catch(() => undefined)
+    await working.move()
   }
   expect(takers).toEqual(['failing', 'working'])
 })
