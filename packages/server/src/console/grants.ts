@@ -8,8 +8,8 @@ import { formatCount } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { shortAddress } from '../pages/words.ts'
 import { addChange } from './change.ts'
-import { countLine, type ListView, listForm, pageLinks, viewOfList } from './list-view.ts'
-import { buttonLink, type Column, link, nameOr, pathTo, table, tag, titleRow } from './parts.ts'
+import { countWordsOf, type ListView, listPage, viewOfList } from './list-view.ts'
+import { buttonLink, type Column, link, nameOr, pathTo, table, tag } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
 
@@ -35,32 +35,27 @@ export function grantPages(console: Console): void {
   addPage(console, '/console/grants', async (visit) => {
     const view = viewOfList(visit, { input: fieldsOf(listGrants.input) }, '/console/grants')
     const { items, next, previous } = await readList(console, visit, listGrants, view.given)
-    return {
+    return listPage(view, {
       title: 'Grants',
-      content: html`${titleRow('Grants', endAction(visit, view))}
-<p class="lead">What wallets allowed to apps.</p>
-${listForm(view)}
-<p class="fine" id="count" role="status">${await countWords(console, view)}</p>
-<div id="results">
-${await grantsTable(console, visit, items)}
-${pageLinks(view, { next, previous })}
-</div>`,
-    }
+      actions: endAction(visit, view),
+      lead: 'What wallets allowed to apps.',
+      count: await countWords(console, view),
+      table: await grantsTable(console, visit, items),
+      next,
+      previous,
+    })
   })
   addPage(console, '/console/sessions', async (visit) => {
     const view = viewOfList(visit, { input: fieldsOf(listSessions.input) }, '/console/sessions')
     const { items, next, previous, total } = await readList(console, visit, listSessions, view.given)
-    return {
+    return listPage(view, {
       title: 'Sessions',
-      content: html`${titleRow('Sessions')}
-<p class="lead">The browsers in which wallets are signed in.</p>
-${listForm(view)}
-${total ? countLine(total, 'session') : html`<p class="fine" id="count" role="status"></p>`}
-<div id="results">
-${sessionsTable(items, visit)}
-${pageLinks(view, { next, previous })}
-</div>`,
-    }
+      lead: 'The browsers in which wallets are signed in.',
+      count: total ? countWordsOf(total, 'session') : '',
+      table: sessionsTable(items, visit, 'all'),
+      next,
+      previous,
+    })
   })
 }
 
@@ -108,31 +103,33 @@ async function grantsTable({ service }: Console, { now }: Visit, grants: GrantRe
     { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet) },
     { name: 'Scopes', cell: ({ scopes }) => html`<code>${scopes.join(' ')}</code>` },
     { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
-    { name: 'State', cell: stateOf },
+    { name: 'State', cell: grantState },
   ]
   return table('Grants', columns, rows, 'No grant matches.')
 }
 
-function stateOf({ state, end_reason: endReason }: GrantRecord): Html {
+export function grantState({ state, end_reason: endReason }: GrantRecord): Html {
   if (state === 'active') return tag('active', 'good')
   return html`${tag(state, state === 'ended' ? 'plain' : 'warn')}${endReason !== null && html` <code>${endReason}</code>`}`
 }
 
-function sessionsTable(sessions: SessionRecord[], { may, now }: Visit): Html {
+/** `of`: the sessions of one wallet, or of all. */
+export function sessionsTable(sessions: SessionRecord[], { may, now }: Visit, of: 'wallet' | 'all'): Html {
   const endLink = ({ session_id: id, wallet }: SessionRecord): Html =>
     buttonLink(`${pathTo('sessions', id, 'end')}${queryOf({ wallet })}`, 'End', 'danger')
+  const signedIn: Column<SessionRecord> = { name: 'Signed in', cell: ({ signed_in_at: at }) => fromNow(at, now) }
   return table(
     'Sessions',
     [
-      { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet), kind: 'main' },
-      { name: 'Signed in', cell: ({ signed_in_at: at }) => fromNow(at, now) },
+      of === 'all' && { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet), kind: 'main' },
+      of === 'all' ? signedIn : { ...signedIn, kind: 'main' },
       { name: 'Proof', cell: ({ method }) => (method === 'signature' ? 'signature' : 'the login server vouched') },
       { name: 'Last seen', cell: ({ last_seen_at: at }) => fromNow(at, now) },
       { name: 'Ends', cell: ({ expires_at: at }) => fromNow(at, now) },
       may('admin.grants') && { name: 'End', cell: endLink },
     ],
     sessions,
-    'No wallet is signed in.',
+    of === 'all' ? 'No wallet is signed in.' : 'This wallet is signed in nowhere.',
   )
 }
 

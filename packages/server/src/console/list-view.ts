@@ -3,7 +3,8 @@ import type { Member } from '../operations/members/member.ts'
 import type { Operation, Total } from '../operations/operation.ts'
 import { number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
-import type { Column } from './parts.ts'
+import type { Page } from './layout.ts'
+import { type Column, doneMessage, titleRow } from './parts.ts'
 import { type Given, queryOf, type Visit } from './visit.ts'
 
 export type ListView = {
@@ -31,7 +32,7 @@ export function viewOfList({ query }: Visit, { input: members }: Pick<Operation,
 }
 
 /** A form that also works without script. With script, the list is updated while the operator types. */
-export function listForm({ place, members, entered }: ListView): Html | false {
+function listForm({ place, members, entered }: ListView): Html | false {
   const shown = members.filter(({ label }) => label !== undefined)
   if (shown.length === 0) return false
   const kept = members.filter(({ name, label }) => label === undefined && entered[name] !== undefined)
@@ -54,9 +55,34 @@ function fieldOf(
 }
 
 /** "1,204 clients", "more than 10,000 sessions". */
-export function countLine({ number: count, kind }: Total, noun: string): Html {
-  const words = `${kind === 'at_least' ? 'More than ' : ''}${number(count)} ${noun}${count === 1 ? '' : 's'}`
-  return html`<p class="fine" id="count" role="status">${words}</p>`
+export function countWordsOf({ number: count, kind }: Total, noun: string): string {
+  return `${kind === 'at_least' ? 'More than ' : ''}${number(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+type ListParts = Cursors & {
+  title: string
+  actions?: Html | false
+  done?: string | undefined
+  lead: string
+  /** how many records there are, in words */
+  count: string
+  table: Html
+}
+
+/** A page with a list. */
+export function listPage(view: ListView, { title, actions = false, done, lead, count, table, ...cursors }: ListParts): Page {
+  return {
+    title,
+    content: html`${titleRow(title, actions)}
+${doneMessage(done)}
+<p class="lead">${lead}</p>
+${listForm(view)}
+<p class="fine" id="count" role="status">${count}</p>
+<div id="results">
+${table}
+${pageLinks(view, cursors)}
+</div>`,
+  }
 }
 
 /** Undefined if the list cannot be sorted by the member. The second click on a column turns its order around. */
@@ -72,7 +98,7 @@ export function sortOf({ place, members, entered }: ListView, name: string | und
 
 type Cursors = { next: string | null; previous: string | null }
 
-export function pageLinks({ place, entered }: ListView, { next, previous }: Cursors): Html | false {
+function pageLinks({ place, entered }: ListView, { next, previous }: Cursors): Html | false {
   const to = (cursor: Record<string, string>): string => `${place}${queryOf({ ...entered, ...cursor })}`
   if (next === null && previous === null) return false
   return html`<nav class="pages" aria-label="Pages"><p>${previous !== null && html`<a href="${to({ before: previous })}" rel="prev">Previous page</a>`}</p>

@@ -16,7 +16,7 @@ import {
 import { capitalise } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
-import { countLine, type ListView, listForm, pageLinks, sortOf, viewOfList } from './list-view.ts'
+import { countWordsOf, type ListView, listPage, sortOf, viewOfList } from './list-view.ts'
 import { ownSections } from './own-sections.ts'
 import {
   buttonLink,
@@ -64,18 +64,16 @@ function addListPage(console: Console, subject: Subject): void {
     const add = addActionOf(visit, subject)
     const none = view.isFiltered ? `No ${noun} matches.` : empty
     const rows = await Promise.all(items.map((record) => rowOf(console, visit, subject, record)))
-    return {
+    return listPage(view, {
       title,
-      content: html`${titleRow(title, add !== undefined && buttonLink(add.path, add.label, 'main'))}
-${doneMessage(doneOf(visit, subject.operations))}
-<p class="lead">${lead ?? ''}</p>
-${listForm(view)}
-${countLine(total ?? { number: items.length, kind: 'exact' }, noun)}
-<div id="results">
-${table(title, columnsOf(subject, rows, { view, now: visit.now }), rows, none)}
-${pageLinks(view, { next, previous })}
-</div>`,
-    }
+      actions: add !== undefined && buttonLink(add.path, add.label, 'main'),
+      done: doneOf(visit, subject.operations),
+      lead: lead ?? '',
+      count: countWordsOf(total ?? { number: items.length, kind: 'exact' }, noun),
+      table: table(title, columnsOf(subject, rows, { view, now: visit.now }), rows, none),
+      next,
+      previous,
+    })
   })
 }
 
@@ -143,7 +141,7 @@ function addRecordPage(console: Console, subject: Subject): void {
       isId(value, id) ? withCopyButton(html`${shownFact(value)}`, `the ${noun} id`) : shownFact(value),
     ]
     const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
-    const hasAudit = visit.frame.mayReadAudit && searchAudit.input.some((member) => member.name === idName) === true
+    const hasAudit = visit.frame.mayReadAudit && searchAudit.input.some((member) => member.name === idName)
     const more = await ownSections[name]?.(visit, id)
     return {
       title,

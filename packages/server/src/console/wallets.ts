@@ -11,7 +11,7 @@ import {
   type ReceiptRecord,
 } from '../operations/grants.ts'
 import { Refusal } from '../operations/refusal.ts'
-import { endSession, listSessions, type SessionRecord } from '../operations/sessions.ts'
+import { endSession, listSessions } from '../operations/sessions.ts'
 import { type FoundWallet, findWallets, getWallet, type WalletDetails } from '../operations/wallets.ts'
 import { formatCount, number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -20,6 +20,7 @@ import { type Scope, scopeWords } from '../pages/parts.ts'
 import { shortAddress } from '../pages/words.ts'
 import { parseAddress } from '../wallet/address.ts'
 import { addChange } from './change.ts'
+import { grantState, sessionsTable } from './grants.ts'
 import type { Crumb } from './layout.ts'
 import {
   buttonLink,
@@ -33,7 +34,6 @@ import {
   pathTo,
   section,
   table,
-  tag,
   titleRow,
 } from './parts.ts'
 import { fromNow } from './times.ts'
@@ -169,28 +169,11 @@ ${nextLink(more('grants', grants.next), 'Older grants')}`,
 )}
 ${section(
   'Sessions',
-  html`${sessionsTable(sessions.items, mayEnd, now)}
+  html`${sessionsTable(sessions.items, visit, 'wallet')}
 ${nextLink(more('sessions', sessions.next), 'Older sessions')}`,
   'sessions',
 )}
 ${refusalsSection(details.output, now)}`
-}
-
-function sessionsTable(sessions: SessionRecord[], mayEnd: boolean, now: number): Html {
-  const endLink = ({ session_id: id, wallet }: SessionRecord): Html =>
-    buttonLink(`${pathTo('sessions', id, 'end')}?wallet=${wallet}`, 'End', 'danger')
-  return table(
-    'Sessions',
-    [
-      { name: 'Signed in', cell: ({ signed_in_at: at }) => fromNow(at, now), kind: 'main' },
-      { name: 'Proof', cell: ({ method }) => (method === 'signature' ? 'signature' : 'the login server vouched') },
-      { name: 'Last seen', cell: ({ last_seen_at: at }) => fromNow(at, now) },
-      { name: 'Ends', cell: ({ expires_at: at }) => fromNow(at, now) },
-      mayEnd && { name: 'End', cell: endLink },
-    ],
-    sessions,
-    'This wallet is signed in nowhere.',
-  )
 }
 
 function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
@@ -206,7 +189,7 @@ function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
       },
       { name: 'It may', cell: ({ scopeWords: scopes }) => scopesList(scopes) },
       { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
-      { name: 'State', cell: stateOf },
+      { name: 'State', cell: grantState },
       mayEnd && { name: 'End', cell: endLink },
     ],
     grants,
@@ -216,11 +199,6 @@ function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
 
 function scopesList(scopes: Scope[]): Html {
   return html`<ul class="plain">${scopes.map((scope) => html`<li>${scopeWords(scope, ENGLISH)}</li>`)}</ul>`
-}
-
-function stateOf({ state, end_reason: endReason }: GrantView): Html {
-  if (state === 'active') return tag('active', 'good')
-  return html`${tag(state, state === 'ended' ? 'plain' : 'warn')}${endReason !== null && html` <code>${endReason}</code>`}`
 }
 
 function grantTitle({ grant_id: id, wallet, client_id: clientId, clientName, state }: GrantView, { may }: Visit): Html {
@@ -244,7 +222,7 @@ function allowedFacts({ wallet, client_id: clientId, scopeWords: scopes, resourc
 function stateFacts(grant: GrantView, { frame }: Visit): Html {
   const id = grant.grant_id
   return facts([
-    ['State', stateOf(grant)],
+    ['State', grantState(grant)],
     ['Since', moment(grant.created_at)],
     ['Refreshed', moment(grant.refreshed_at)],
     ['Expires', moment(grant.expires_at)],

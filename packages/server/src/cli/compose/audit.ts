@@ -53,22 +53,8 @@ type Audit = Part & {
 }
 
 export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
-  const mover = composeMover({ store, now, log, metrics })
-  const { succeedsInTime, settledOrOverdue, beforeNextAppend } = createDeadlines(pause)
-  const trail = createAuditTrail({
-    store: store.audit,
-    now,
-    whileUnavailable() {
-      const batches = mover.batches()
-      return batches && { batches, succeedsInTime, pause: beforeNextAppend }
-    },
-    noteLoss: () => void audit({ event: 'store_lost_a_write', details: { missing: 'audit line' } }),
-    pause,
-    note(fault) {
-      log({ event: `audit_trail_${fault.kind}`, lines: String(fault.lines) })
-      if (fault.kind === 'lost' || fault.kind === 'stopped') metrics?.countLostAuditLines(fault.lines)
-    },
-  })
+  const noteLoss = () => void audit({ event: 'store_lost_a_write', details: { missing: 'audit line' } })
+  const { trail, mover, settledOrOverdue } = composeTrail({ store, now, log, metrics }, noteLoss)
   const circumstances = () => ({ at: now(), requestId: currentRequestId(), network: currentNetwork() })
   const counts = new EventCounts()
   const recordCounts = (): void => {
@@ -112,6 +98,27 @@ export function composeAudit({ store, now, log, metrics, limits }: AuditParts): 
     audit,
     tasks: [{ name: 'moving waiting audit lines', every: 1, run: mover.move }],
   }
+}
+
+function composeTrail(parts: Omit<AuditParts, 'limits'>, noteLoss: () => void) {
+  const { store, now, log, metrics } = parts
+  const mover = composeMover(parts)
+  const { succeedsInTime, settledOrOverdue, beforeNextAppend } = createDeadlines(pause)
+  const trail = createAuditTrail({
+    store: store.audit,
+    now,
+    whileUnavailable() {
+      const batches = mover.batches()
+      return batches && { batches, succeedsInTime, pause: beforeNextAppend }
+    },
+    noteLoss,
+    pause,
+    note(fault) {
+      log({ event: `audit_trail_${fault.kind}`, lines: String(fault.lines) })
+      if (fault.kind === 'lost' || fault.kind === 'stopped') metrics?.countLostAuditLines(fault.lines)
+    },
+  })
+  return { trail, mover, settledOrOverdue }
 }
 
 function composeMover({ store, now, log, metrics }: Omit<AuditParts, 'limits'>) {
