@@ -14,6 +14,7 @@ const CHANGES: [string, string, unknown][] = [
   ['POST', '/v1/clients', { name: 'New', redirect_uris: ['https://new.example.net/callback'] }],
   ['POST', '/v1/resources', { resource: 'https://r.example.net/', name: 'R', scopes: [{ name: 'r', description: 'read' }] }],
   ['PUT', '/v1/operators/0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', { role: 'auditor' }],
+  ['POST', '/v1/webhooks', { url: 'https://siem.example.com/' }],
   ['POST', '/v1/keys', { kind: 'mac' }],
   ['POST', '/v1/grants/end', { wallet: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' }],
 ]
