@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, expect } from 'vitest'
-import { localActor, serviceOn } from '../../src/cli/compose/command-service.ts'
+import { localActor, serviceOn, textFactsOf } from '../../src/cli/compose/command-service.ts'
 import { settingsFor } from '../../src/cli/compose/settings.ts'
 import { keyKeeping } from '../../src/cli/compose/with-store.ts'
 import { loadKeys } from '../../src/domain/maintenance/keep-keys.ts'
@@ -46,6 +46,8 @@ export async function openOperations() {
   const onStore = serviceOn(store, now, { environment, data: undefined, settings, keys })
   const service = {
     ...onStore,
+    // Read again for each call, because a test changes the resources.
+    textFacts: () => textFactsOf(store, settings),
     refusedSignIns: () => ({ refusals: [], since: 0 }),
     endSession: async () => undefined,
     record: async (...[actor, act]: Parameters<typeof onStore.record>) => {
@@ -115,5 +117,5 @@ export async function expectFault(
 ): Promise<void> {
   const { code, faults } = await refused(operation, call)
   expect([code, faults]).toEqual(['invalid_request', [expect.stringContaining(words)]])
-  expect(faults[0]).toMatch(`${member}: `)
+  expect(faults[0]).toMatch(new RegExp(`^${member}: `))
 }
