@@ -13,7 +13,7 @@ import { KeyRing } from '../../src/keys/key-ring.ts'
 import { operations } from '../../src/operations/all.ts'
 import { checkInput } from '../../src/operations/check-input.ts'
 import type { Members } from '../../src/operations/members/member.ts'
-import { matcher, perform, type Result } from '../../src/operations/operation.ts'
+import { matcher, type Page, perform, type Result } from '../../src/operations/operation.ts'
 import { Refusal } from '../../src/operations/refusal.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 
@@ -22,7 +22,14 @@ export const SECRET = 'test-secret-that-wraps-the-keys-0123456789'
 export const ADMIN_URL = 'https://admin.example.com'
 
 /** `as` is another operator than the owner of the store. `match` is the validator of the record that the caller read. */
-type Given = { id?: string; input?: Members; as?: { id: string; role: OperatorRole }; match?: string; key?: string }
+type Given = {
+  id?: string
+  input?: Members
+  as?: { id: string; role: OperatorRole }
+  match?: string
+  key?: string
+  page?: Partial<Page>
+}
 
 /** With the addresses of a service, and keys. `now` may be set. */
 export async function openOperations() {
@@ -55,12 +62,15 @@ export async function openOperations() {
       await onStore.record(actor, act)
     },
   }
-  async function call(operationId: string, { id = '', input = {}, as, match, key }: Given = {}): Promise<Result<Members>> {
+  async function call(
+    operationId: string,
+    { id = '', input = {}, as, match, key, ...given }: Given = {},
+  ): Promise<Result<Members>> {
     const operation = operations.find((each) => each.id === operationId)
     if (!operation) throw new Error(`there is no operation ${operationId}`)
     checkInput(operation, input)
     const actor = as ? ({ ...as, kind: 'listed', scopes: ADMIN_SCOPES } as const) : localActor('cli:test')
-    const page = { limit: 100, after: undefined }
+    const page = { limit: 100, after: undefined, ...given.page }
     const result = await perform(operation, {
       service,
       actor,
