@@ -101,12 +101,13 @@ function fail(line: string): never {
 
 /** The code of a refusal, and its faults as `member: words`. */
 async function refusalOf(calling: Promise<unknown>): Promise<{ code: string; message: string; faults: string[] }> {
-  const error = await calling.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
-  if (!(error instanceof Refusal)) throw error ?? new Error('the operation was not refused')
-  return { code: error.code, message: error.message, faults: error.faults.map(({ member, words }) => `${member}: ${words}`) }
+  try {
+    await calling
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { code: error.code, message: error.message, faults: error.faults.map(({ member, words }) => `${member}: ${words}`) }
+  }
+  throw new Error('the operation was not refused')
 }
 
 export type Operations = Awaited<ReturnType<typeof openOperations>>

@@ -84,7 +84,7 @@ function argumentsOf({ resource, url, type, ...members }: Record<string, unknown
   const textOf = (item: unknown): string =>
     typeof item === 'object' && item !== null ? Object.values(item).join('=') : String(item)
   const options = Object.entries(members).flatMap(([name, value]) => [value].flat().flatMap((item) => [one(name), textOf(item)]))
-  return [...[resource ?? url ?? []].flat().map(String), ...options, ...(type === undefined ? [] : [`--${String(type)}`])]
+  return [...[resource ?? url ?? []].flat().map(String), ...options, ...(typeof type === 'string' ? [`--${type}`] : [])]
 }
 
 /** The members as an operator enters them in the fields of the form. */
