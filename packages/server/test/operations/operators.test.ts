@@ -32,15 +32,6 @@ test('An operator is added, gets another role, and is removed, and each act is r
   expect(acts.map(({ event }) => event)).toEqual(['operator_added', 'operator_added', 'operator_changed', 'operator_removed'])
 })
 
-test('The first operator must be an owner, and the last owner stays one', async ({ operations }) => {
-  const { call, refused } = operations
-  const refusalOf = async (id: string, role: string) => (await refused('setOperator', { id, input: { role } })).message
-  expect(await refusalOf(OWNER, 'auditor')).toBe('The first operator must be an owner.')
-  await call('setOperator', { id: OWNER, input: { role: 'owner' } })
-  expect(await refusalOf(OWNER, 'auditor')).toContain('The last owner')
-  expect((await refused('removeOperator', { id: OWNER })).message).toContain('The last owner')
-})
-
 test('An operator is the address of a wallet or the id of a registered client', async ({ operations }) => {
   const call = { operation: 'setOperator', id: OWNER.replace('Fd6', 'fd6'), input: { role: 'owner' } }
   await expectFault(operations, call, ['operator', 'the right checksum (EIP-55)'])
