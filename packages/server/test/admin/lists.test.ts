@@ -1,11 +1,9 @@
 /** Lists of the admin API that are sorted, filtered, searched and read in both directions, and the command line over the same operations. */
 import { expect } from 'vitest'
 import { newDatabase, run } from '../cli/run.ts'
-import { connectApp } from '../flows/account-visit.ts'
 import { adminCaller } from '../support/admin.ts'
 import { signInApp } from '../support/app.ts'
 import { test as base, FILE } from '../support/fixtures.ts'
-import { testWallet } from '../support/wallet.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 
@@ -16,83 +14,22 @@ type Listed = {
   total: { number: number; kind: string }
 }
 
-test('GET /v1/clients sorts, filters and searches clients, counts them, and pages in both directions', async ({
+test('GET /v1/clients takes the search, the order and the filters of its query, and cursors in both directions', async ({
   grantor,
   owner,
 }) => {
   const list = async (query: string) => (await owner.call('GET', `/v1/clients?${query}`)).json() as Listed
-  const names = async (query: string) => (await list(query)).items.map(({ name }) => name)
-  for (const name of ['delta app', 'Bravo app', 'אפליקציה app', 'charlie app']) await grantor.createClient({ name })
-  const native = await grantor.createClient({
-    name: 'Alpha app',
-    type: 'native',
-    consent: 'signed',
-    redirectUris: ['net.example:/callback'],
-  })
-  const sorted = ['Alpha app', 'Bravo app', 'charlie app', 'delta app', 'אפליקציה app']
-  expect(await names('search=APP&sort=name')).toEqual(sorted)
-  expect(await names('search=app&sort=name&order=descending')).toEqual(sorted.toReversed())
-  expect(await names('type=native')).toEqual(['Alpha app'])
-  await owner.call('PATCH', `/v1/clients/${native.id}`, { disabled: true })
-  expect(await names('state=disabled')).toEqual(['Alpha app'])
-  expect(await names('search=app&state=enabled&sort=name')).toEqual(sorted.slice(1))
-
+  const names = ({ items }: Listed) => items.map(({ name }) => name)
+  for (const name of ['delta app', 'Bravo app', 'charlie app']) await grantor.createClient({ name })
+  const sorted = ['Bravo app', 'charlie app', 'delta app']
+  expect(names(await list('search=APP&sort=name&order=descending&type=confidential'))).toEqual(sorted.toReversed())
   const first = await list('search=app&sort=name&limit=2')
-  expect(first).toMatchObject({ previous: null, total: { number: 5, kind: 'exact' } })
+  expect(first).toMatchObject({ previous: null, total: { number: 3, kind: 'exact' } })
   const second = await list(`search=app&sort=name&limit=2&after=${first.next}`)
-  expect(second.items.map(({ name }) => name)).toEqual(sorted.slice(2, 4))
-  const back = await list(`search=app&sort=name&limit=2&before=${second.previous}`)
-  expect(back.items).toEqual(first.items)
-  expect(back.previous).toBeNull()
+  expect(names(second)).toEqual(sorted.slice(2))
+  expect((await list(`search=app&sort=name&limit=2&before=${second.previous}`)).items).toEqual(first.items)
   expect((await owner.call('GET', `/v1/clients?after=${first.next}&before=${second.previous}`)).status).toBe(422)
   expect((await owner.call('GET', '/v1/clients?sort=secrets')).status).toBe(422)
-
-  // In the order of the ids, the store itself is read.
-  const byId = await list('limit=3')
-  expect(byId.total).toEqual({ number: await grantor.store.clients.countClients(), kind: 'exact' })
-  const next = await list(`limit=3&after=${byId.next}`)
-  expect((await list(`limit=3&before=${next.previous}`)).items).toEqual(byId.items)
-})
-
-test('GET /v1/resources, /v1/webhooks and /v1/operators are sorted and searched', async ({ owner }) => {
-  for (const name of ['Zeta', 'alpha'])
-    await owner.call('POST', '/v1/resources', {
-      resource: `https://${name.toLowerCase()}.example.com/`,
-      name,
-      scopes: [{ name: 'read', description: 'read it' }],
-    })
-  const names = async (query: string) =>
-    ((await owner.call('GET', `/v1/resources?${query}`)).json() as Listed).items.map(({ name }) => name)
-  expect(await names('sort=name')).toEqual(['alpha', 'Zeta'])
-  expect(await names('sort=name&order=descending')).toEqual(['Zeta', 'alpha'])
-  expect(await names('search=ZETA')).toEqual(['Zeta'])
-  for (const host of ['b', 'a']) await owner.call('POST', '/v1/webhooks', { url: `https://${host}.example.com/` })
-  const webhooks = (await owner.call('GET', '/v1/webhooks?sort=url&search=example')).json() as Listed
-  expect(webhooks.items.map(({ url }) => url)).toEqual(['https://a.example.com/', 'https://b.example.com/'])
-  const operators = (await owner.call('GET', `/v1/operators?search=${owner.client.id}`)).json() as Listed
-  expect(operators.items).toHaveLength(1)
-})
-
-test('GET /v1/sessions without a wallet lists the sessions of all wallets in both directions, and counts them', async ({
-  grantor,
-  owner,
-}) => {
-  const client = await grantor.createClient()
-  for (const number of [0, 1, 2] as const) {
-    await connectApp(grantor, client, testWallet(number))
-    grantor.clock.advance(1)
-  }
-  const list = async (query: string) => (await owner.call('GET', `/v1/sessions?${query}`)).json() as Listed
-  const wallets = ({ items }: Listed) => items.map(({ wallet }) => wallet)
-  const newest = ([2, 1, 0] as const).map((number) => testWallet(number).address)
-  const all = await list('')
-  expect(wallets(all).slice(0, 3)).toEqual(newest)
-  expect(all.total).toEqual({ number: all.items.length, kind: 'exact' })
-  expect(wallets(await list('order=oldest'))).toEqual(wallets(all).toReversed())
-  const first = await list('limit=1')
-  const second = await list(`limit=1&after=${first.next}`)
-  expect(wallets(second)).toEqual([newest[1]])
-  expect(wallets(await list(`limit=1&before=${second.previous}`))).toEqual([newest[0]])
 })
 
 test('POST /v1/grants/end-matching ends exactly the grants that match, in a job', async ({ grantor, owner }) => {

@@ -1,10 +1,7 @@
-/** Webhooks through the admin API, the console and `apply`. */
+/** Webhooks in the console, and tests of webhooks, which a server sends. Their rules: packages/server/test/operations/webhooks.test.ts. */
 import { createHmac, randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
-import { newDatabase, newFolder, run } from '../cli/run.ts'
 import { adminCaller } from '../support/admin.ts'
 import { aClientHost } from '../support/client-host.ts'
 import { test as base, FILE } from '../support/fixtures.ts'
@@ -16,91 +13,7 @@ const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ gr
 
 const SECRET = new Uint8Array(32).fill(7)
 const URL_OF_RECEIVER = 'https://siem.example.com/grantor?token=abc'
-type WebhookJson = { webhook_id: string; url: string; events: string[] }
-
-test('A webhook is created with its secret once, is listed, replayed, paused, resumed and deleted, and each act is recorded once without the query of the address', async ({
-  grantor,
-  owner,
-}) => {
-  const created = await owner.call('POST', '/v1/webhooks', { url: URL_OF_RECEIVER, events: ['grant_ended'] })
-  expect(created.status).toBe(201)
-  expect(created.json().secret).toMatch(/^whsec_/)
-  const { webhook_id: id } = created.json().webhook as WebhookJson
-  const path = `/v1/webhooks/${id}`
-  const read = await owner.call('GET', path)
-  expect(read.json()).toMatchObject({ url: URL_OF_RECEIVER, events: ['grant_ended'], paused_at: null })
-  expect(read.body).not.toContain('whsec_')
-  expect((await owner.call('POST', `${path}/replay`, { line: 1 })).status).toBe(204)
-  expect((await owner.call('POST', `${path}/replay`, { line: 1_000_000 })).status).toBe(422)
-  for (const verb of ['pause', 'pause', 'resume', 'resume'])
-    expect([verb, (await owner.call('POST', `${path}/${verb}`)).status]).toEqual([verb, 204])
-  expect((await owner.call('DELETE', path)).status).toBe(204)
-  expect((await owner.call('GET', path)).status).toBe(404)
-  const acts = grantor.events.filter(({ event }) => event.startsWith('webhook_')).map(({ event, operator }) => [event, operator])
-  expect(acts).toEqual(
-    ['webhook_created', 'webhook_replayed', 'webhook_paused_by_operator', 'webhook_resumed', 'webhook_deleted'].map((event) => [
-      event,
-      owner.client.id,
-    ]),
-  )
-  expect(JSON.stringify(grantor.events)).not.toContain('token=abc')
-})
-
-test('The address and the events of a webhook are changed, also if lines are delivered meanwhile, and its secret and its place stay', async ({
-  grantor,
-  owner,
-}) => {
-  const created = await owner.call('POST', '/v1/webhooks', { url: URL_OF_RECEIVER, events: ['grant_ended'] })
-  const { webhook_id: id } = created.json().webhook as WebhookJson
-  const [before] = await grantor.store.webhooks.listWebhooks()
-  const path = `/v1/webhooks/${id}`
-  const { etag } = (await owner.call('GET', path)).headers
-  await grantor.store.webhooks.moveWebhook({ id, url: URL_OF_RECEIVER }, before?.cursor ?? 0, {
-    cursor: 1,
-    failingSince: 2,
-    nextAt: 3,
-    pausedAt: null,
-  })
-  const changed = await owner.call('PATCH', path, { url: 'https://other.example.com/' }, { 'if-match': etag ?? '' })
-  expect([changed.status, changed.json()]).toMatchObject([200, { url: 'https://other.example.com/', events: ['grant_ended'] }])
-  const late = await owner.call('PATCH', path, { events: [] }, { 'if-match': etag ?? '' })
-  expect(late.status).toBe(412)
-  expect((await owner.call('PATCH', path, { events: ['key_made', 'key_made'] })).json()).toMatchObject({ events: ['key_made'] })
-  expect((await owner.call('PATCH', path, { url: 'http://other.example.com/' })).status).toBe(422)
-  expect((await owner.call('PATCH', '/v1/webhooks/0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20', { events: [] })).status).toBe(404)
-  const [after] = await grantor.store.webhooks.listWebhooks()
-  const progress = { cursor: 1, failingSince: 2, nextAt: 3, pausedAt: null }
-  expect(after).toEqual({ ...before, ...progress, url: 'https://other.example.com/', events: ['key_made'] })
-  expect(grantor.events.filter(({ event }) => event === 'webhook_changed')).toHaveLength(2)
-  await owner.call('DELETE', path)
-})
-
-test('An auditor reads the host of a webhook, and not the path and the query, which may be a secret of the receiver', async ({
-  grantor,
-  owner,
-}) => {
-  const url = `${URL_OF_RECEIVER}/T0123?key=of-the-receiver`
-  const created = await owner.call('POST', '/v1/webhooks', { url })
-  const path = `/v1/webhooks/${(created.json() as { webhook: { webhook_id: string } }).webhook.webhook_id}`
-  const auditor = await adminCaller(grantor, 'auditor')
-  const shown = `${new URL(url).origin}/…`
-  expect((await auditor.call('GET', '/v1/webhooks')).json()).toMatchObject({ items: [{ url: shown }] })
-  expect((await auditor.call('GET', path)).json()).toMatchObject({ url: shown })
-  expect((await auditor.call('GET', '/v1/webhooks?search=of-the-receiver')).json()).toMatchObject({ items: [] })
-  expect((await owner.call('GET', path)).json()).toMatchObject({ url })
-  await owner.call('DELETE', path)
-})
-
-test('A webhook for plain http, or for an event that no line has, is refused, and an auditor adds none', async ({
-  grantor,
-  owner,
-}) => {
-  const auditor = await adminCaller(grantor, 'auditor')
-  expect((await auditor.call('POST', '/v1/webhooks', { url: URL_OF_RECEIVER })).status).toBe(403)
-  const faulty = await owner.call('POST', '/v1/webhooks', { url: 'http://siem.example.com/', events: ['grant_ends'] })
-  expect([faulty.status, (faulty.json().faults as string[]).length]).toEqual([422, 2])
-  expect(await grantor.store.webhooks.listWebhooks()).toEqual([])
-})
+type WebhookJson = { webhook_id: string }
 
 test('An owner adds a webhook in the console, reads its secret once, changes the webhook, and deletes it', async ({
   grantor,
@@ -148,31 +61,6 @@ test('The pages of a webhook and of its operations name the webhook by its URL',
 function decoded(html = ''): string {
   return html.replaceAll('&quot;', '"')
 }
-
-test('apply creates a webhook with a secret, a second run changes nothing, export names it without the secret, and --prune deletes it', async () => {
-  const database = await newDatabase()
-  const env = { ...database.env, GRANTOR_SECRET: 'test-secret-that-wraps-the-keys-0123456789' }
-  const file = join(newFolder(), 'grantor.yaml')
-  const apply = async (text: string, ...options: string[]) => {
-    writeFileSync(file, text)
-    return run(['apply', file, '--yes', ...options], env)
-  }
-  const first = await apply(`webhooks:\n  - {url: "${URL_OF_RECEIVER}", events: [grant_ended]}`)
-  expect([first.exit, first.err]).toEqual([0, ''])
-  expect(first.out).toMatch(/shown only once: whsec_\S+\n/)
-  const exported = (await run(['export'], env)).out
-  expect(exported).toContain(URL_OF_RECEIVER)
-  expect(exported).not.toContain('whsec_')
-  expect((await apply(exported)).out).toContain('Nothing to change: 1 unchanged.')
-  const second = await apply(exported.replace('grant_ended', 'key_made').replace('siem.', 'other.'))
-  expect([second.exit, second.out]).toEqual([
-    0,
-    expect.stringMatching(/change webhook [^]*\n {2}url: [^]*\n {2}events: [^]*Applied 1 change\./),
-  ])
-  expect((await run(['export'], env)).out).toContain('https://other.example.com/')
-  expect((await apply('webhooks: []', '--prune')).out).toContain('delete webhook')
-  expect((await run(['webhooks', 'list'], env)).out).toBe('There is no webhook.\n')
-})
 
 /** A webhook at a receiver on this machine, with a secret that the test has. */
 async function webhookAt(grantor: Grantor, url: string, events: string[] = []): Promise<{ id: string; path: string }> {
@@ -258,19 +146,14 @@ test('Tests of a receiver that hangs are bounded: four wait, a further one is re
   await grantor.webhooks.settle()
 })
 
-test('A webhook has the first and the last line that were not delivered, their number, and the number of lines that the trail no longer has', async ({
+test('The pages of a webhook have the lines that were not delivered, and those that the trail no longer has', async ({
   grantor,
   owner,
 }) => {
   const { id, path } = await webhookAt(grantor, URL_OF_RECEIVER, ['webhook_resumed'])
   const { seq: start } = await grantor.store.audit.readHead()
-  expect((await owner.call('GET', path)).json()).toMatchObject({ first_waiting_line: null, waiting_lines: 0, deleted_lines: 0 })
   for (const verb of ['pause', 'resume', 'pause']) await owner.call('POST', `${path}/${verb}`)
-  const waiting = { first_waiting_line: start + 1, last_line: start + 3, waiting_lines: 1, deleted_lines: 0 }
-  expect((await owner.call('GET', path)).json()).toMatchObject(waiting)
   await grantor.store.audit.deleteLines(start + 1, start + 1)
-  const later = { first_waiting_line: start + 2, last_line: start + 3, waiting_lines: 1, deleted_lines: 1 }
-  expect((await owner.call('GET', path)).json()).toMatchObject(later)
   await addOperator(grantor, OWNER, 'owner')
   const browser = new ConsoleBrowser(grantor, OWNER)
   await browser.signIn()

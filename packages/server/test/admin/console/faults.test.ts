@@ -1,5 +1,11 @@
-/** Each fault of a record names a member: the API lists the member, and the console shows the fault at the field. */
+/**
+ * Each fault of a record names a member: the API lists the member, the console shows the fault at the field, the command line prints one line for
+ * each fault, and `apply` names the entry of the file.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'vitest'
+import { newDatabase, newFolder, run } from '../../cli/run.ts'
 import { adminCaller } from '../../support/admin.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
 import { ConsoleBrowser } from './console-browser.ts'
@@ -44,6 +50,42 @@ test('Each fault of a form of the console is at the field of its member, and now
     expect([subject, new Set(marked)]).toEqual([subject, new Set(members)])
   }
 })
+
+/** Not at the ends of the ranges of numbers, which the command line checks by itself. */
+const OF_RULES = FAULTY.filter(([, body]) => body.code_lifetime === undefined)
+
+test('Each fault of a command is a line, and nothing is stored', async ({ owner }) => {
+  const { env } = await newDatabase()
+  const withSecret = { ...env, GRANTOR_SECRET: 'test-secret-that-wraps-the-keys-0123456789' }
+  for (const [subject, body] of OF_RULES) {
+    const { faults } = (await owner.call('POST', `/v1/${subject}`, body)).json() as { faults: string[] }
+    const { exit, out, err } = await run([subject, 'create', ...argumentsOf(body)], withSecret)
+    expect([subject, exit, out]).toEqual([subject, 2, ''])
+    for (const fault of faults) expect(err.toLowerCase()).toContain(fault.slice(0, -1).toLowerCase())
+    expect((await run([subject, 'list', '--json'], env)).out).toBe('[]\n')
+  }
+})
+
+test('A faulty entry of a file of apply is named by its place in the file, and nothing is stored', async () => {
+  const { env } = await newDatabase()
+  const withSecret = { ...env, GRANTOR_SECRET: 'test-secret-that-wraps-the-keys-0123456789' }
+  const file = join(newFolder(), 'grantor.json')
+  for (const [subject, body] of FAULTY) {
+    writeFileSync(file, JSON.stringify({ [subject]: [body] }))
+    const { exit, err } = await run(['apply', file, '--yes'], withSecret)
+    expect([subject, exit, err]).toEqual([subject, 2, expect.stringContaining(`line 1: ${subject}[0]`)])
+    expect((await run([subject, 'list', '--json'], env)).out).toBe('[]\n')
+  }
+})
+
+/** The members as options. The address of a resource and of a webhook has no option. */
+function argumentsOf({ resource, url, type, ...members }: Record<string, unknown>): string[] {
+  const one = (name: string): string => `--${name.replaceAll('_', '-').replace(/s$/, '')}`
+  const textOf = (item: unknown): string =>
+    typeof item === 'object' && item !== null ? Object.values(item).join('=') : String(item)
+  const options = Object.entries(members).flatMap(([name, value]) => [value].flat().flatMap((item) => [one(name), textOf(item)]))
+  return [...[resource ?? url ?? []].flat().map(String), ...options, ...(typeof type === 'string' ? [`--${type}`] : [])]
+}
 
 /** The members as an operator enters them in the fields of the form. */
 function enteredOf(body: Record<string, unknown>): Record<string, string> {
