@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Client } from '../../../src/domain/model/records.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { newClientKey } from '../../support/client-key.ts'
-import { forgetOtherAlgorithms } from '../../support/older-keys.ts'
+import { forgetOtherAlgorithms } from '../../support/key-keeping.ts'
 import { newDatabase, newFolder, run } from '../run.ts'
 
 const APP = ['clients', 'create', '--name', 'My app', '--redirect-uri', 'https://app.example.com/callback']

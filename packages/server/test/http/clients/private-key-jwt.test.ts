@@ -4,12 +4,12 @@ import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, appOf, startApp, tokensOf } from '../../support/app.ts'
 import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { another, type KeyedApp, key, registration, startKeyedApp } from '../../support/keyed-app.ts'
 import { expectRefusal, invalidRequest } from '../../support/refusals.ts'
 import { storedBytes } from '../../support/rows.ts'
 import { changeClient } from '../../support/signed-app.ts'
 import { startGrantor, type TestClient } from '../../support/start.ts'
 import { basic, Walk } from '../../support/walk.ts'
+import { another, type KeyedApp, key, registration, startKeyedApp } from './keyed-app.ts'
 
 let app: App
 let client: TestClient

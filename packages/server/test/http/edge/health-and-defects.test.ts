@@ -1,9 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, startApp } from '../../support/app.ts'
-import { rawExchange } from '../../support/raw-http.ts'
 import { expectRefusal, headersOf } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
+import { type Answer, rawExchange, send } from '../../support/send.ts'
 import { basic } from '../../support/walk.ts'
 
 let app: App
