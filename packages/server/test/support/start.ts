@@ -374,3 +374,10 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     },
   }
 }
+
+/** Starts another node on the database of a service, with its clock and its URLs. */
+export function startBeside(grantor: Grantor, options: StartOptions = {}): Promise<Grantor> {
+  const { databasePath, clock, authUrl, loginUrl } = grantor
+  const settings = { authUrl, loginUrl, defaultResource: authUrl, ...options.settings }
+  return startGrantor({ databasePath, clock, ...options, settings })
+}

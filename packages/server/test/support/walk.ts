@@ -40,6 +40,13 @@ export class Walk {
     this.wallet = wallet
   }
 
+  /** Another browser with the same wallet and a copy of the cookies, at this node or at another. */
+  copy(grantor = this.grantor): Walk {
+    const copy = new Walk(grantor, this.wallet)
+    for (const [name, value] of this.cookies) copy.cookies.set(name, value)
+    return copy
+  }
+
   // The browser
 
   /** Sends a request of this browser to the auth service with its cookies, and keeps the cookies of the response. */
