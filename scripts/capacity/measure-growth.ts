@@ -9,7 +9,7 @@
  */
 import { parseArgs } from 'node:util'
 import { startCluster, startMachine } from '../../packages/server/test/citus/cluster.ts'
-import { migratePostgres } from '../../packages/server/test/support/postgres-store.ts'
+import { migratePostgres } from '../../packages/server/test/support/postgres-database.ts'
 import { connect, type Sql } from '../../packages/server/test/support/sql.ts'
 import { fill, NOW } from './rows.ts'
 

@@ -28,8 +28,8 @@ import { endEverything } from '../../packages/server/src/domain/consent/end-gran
 import { PAGE } from '../../packages/server/src/domain/model/pages.ts'
 import type { Store } from '../../packages/server/src/domain/model/store.ts'
 import { startCluster } from '../../packages/server/test/citus/cluster.ts'
+import { migratePostgres, openPostgresStore } from '../../packages/server/test/support/postgres-database.ts'
 import { type PostgresServer, startPostgres } from '../../packages/server/test/support/postgres-server.ts'
-import { migratePostgres, openPostgresStore } from '../../packages/server/test/support/postgres-store.ts'
 import { connect, type Sql } from '../../packages/server/test/support/sql.ts'
 import { CLIENT, DAY, fill, idOf, NOW, walletOf } from './rows.ts'
 

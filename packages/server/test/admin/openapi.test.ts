@@ -5,8 +5,7 @@ import { expect } from 'vitest'
 import { openapiDocument } from '../../../../scripts/docs/openapi-page.ts'
 import { adminCaller } from '../support/admin.ts'
 import { test as base, FILE } from '../support/fixtures.ts'
-import { parseAnswer, rawExchange } from '../support/raw-http.ts'
-import { send } from '../support/send.ts'
+import { parseAnswer, rawExchange, send } from '../support/send.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

@@ -1,29 +1,17 @@
 /** Finding a wallet by its ENS name: with names on, and two endpoints that must agree. */
 import { expect } from 'vitest'
 import { adminCaller } from '../support/admin.ts'
-import { startChain } from '../support/chain.ts'
-import { deployEns } from '../support/ens.ts'
-import { test as base, FILE, started } from '../support/fixtures.ts'
+import { ensTest } from '../support/ens.ts'
+import { FILE } from '../support/fixtures.ts'
 import { owner } from '../support/wallet-contracts.ts'
 import { ConsoleBrowser } from './console/console-browser.ts'
 import { addOperator, OWNER } from './console/visit.ts'
 
-const test = base
-  .extend(
-    'chain',
-    FILE,
-    started(
-      () => startChain({ chainId: 1 }),
-      (chain) => chain.close(),
-    ),
-  )
-  .extend('beside', FILE, ({ chain }) => chain.openRpc())
-  .extend('ens', FILE, ({ chain }) => deployEns(chain))
-  .extend('options', FILE, ({ chain, beside }) => ({
-    admin: true,
-    chains: [{ chainId: 1, name: 'Ethereum', rpc: [chain.url, beside.url], home: true }],
-    ensNames: true,
-  }))
+const test = ensTest.extend('options', FILE, ({ chain, beside }) => ({
+  admin: true,
+  chains: [{ chainId: 1, name: 'Ethereum', rpc: [chain.url, beside.url], home: true }],
+  ensNames: true,
+}))
 
 const { address: alice } = owner('alice')
 

@@ -11,7 +11,7 @@ import type { OpenedStore } from '../../src/store/cluster-health.ts'
 import { inspectPlacement, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { NOW } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
-import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster

@@ -13,8 +13,8 @@ import { CHECK } from '../../src/store/citus/shard-statements.ts'
 import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
-import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 
 let cluster: Cluster

@@ -16,7 +16,7 @@ import { seeded } from '../chaos/random.ts'
 import { keyOf, readerOf } from '../store/contract/ending-order.ts'
 import { livingGrant, NOW, rotationOf, someClient, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
-import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster

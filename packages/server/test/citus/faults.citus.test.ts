@@ -9,7 +9,7 @@ import { Machines, READ_SHARDS, type Shard } from '../../src/store/citus/machine
 import type { OpenedStore } from '../../src/store/cluster-health.ts'
 import { livingGrant, NOW, rotationOf } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
-import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster

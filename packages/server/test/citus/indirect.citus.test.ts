@@ -6,7 +6,7 @@ import { createMachineWatch } from '../../src/ops/log/machine-watch.ts'
 import { runDoctor } from '../cli/doctor/installation.ts'
 import { livingGrant, NOW } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
-import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster

@@ -5,8 +5,8 @@ import { runDoctor } from '../cli/doctor/installation.ts'
 import { run } from '../cli/run.ts'
 import { NOW, someWallet } from '../store/contract/subject.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
+import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
-import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 
 let cluster: Cluster

@@ -5,9 +5,8 @@ import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { livingGrant, NOW, rotationOf } from '../store/contract/subject.ts'
-import { addressOf, type PostgresDatabase } from '../support/postgres-database.ts'
+import { addressOf, migratePostgres, openPostgresStore, type PostgresDatabase } from '../support/postgres-database.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
-import { migratePostgres, openPostgresStore } from '../support/postgres-store.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 
 let cluster: Cluster

@@ -6,7 +6,7 @@ import { Connection } from '../../src/store/postgres/statements/connection.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { MORE_VALUES, VALUES } from '../store/postgres/every-statement.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
-import { migratePostgres } from '../support/postgres-store.ts'
+import { migratePostgres } from '../support/postgres-database.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
 let cluster: Cluster

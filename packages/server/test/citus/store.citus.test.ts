@@ -4,7 +4,7 @@ import { NOW } from '../store/contract/subject.ts'
 import { postgresUnderTest } from '../store/postgres/under-test.ts'
 import { storeContract } from '../store/store-contract.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
-import { migratePostgres } from '../support/postgres-store.ts'
+import { migratePostgres } from '../support/postgres-database.ts'
 import { connect, type Sql } from '../support/sql.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 

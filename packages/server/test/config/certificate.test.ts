@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readSettings } from '../../src/config/settings.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/tls-certificate.ts'
-import { RSA, WEAK } from '../support/tls-certificates.ts'
+import { RSA, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY, WEAK } from '../support/certificates.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'grantor-certificates-'))
 function file(name: string, text: string): string {

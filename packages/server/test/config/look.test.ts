@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readLogoFile } from '../../src/config/look.ts'
 import { type Program, readSettings } from '../../src/config/settings.ts'
-import { pngLogo } from '../support/logos.ts'
+import { pngLogo } from '../support/pictures.ts'
 
 const complete = {
   GRANTOR_AUTH_URL: 'https://auth.example.com',

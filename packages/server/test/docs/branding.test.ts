@@ -7,8 +7,8 @@ import { expect, test } from 'vitest'
 import { readSettings } from '../../src/config/settings.ts'
 import { newDatabase, newFolder, run } from '../cli/run.ts'
 import { adminCaller } from '../support/admin.ts'
-import { pngLogo } from '../support/logos.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
+import { pngLogo } from '../support/pictures.ts'
 import { startGrantor } from '../support/start.ts'
 
 const page = readFileSync(new URL('../../../../docs/operating/branding.md', import.meta.url), 'utf8')

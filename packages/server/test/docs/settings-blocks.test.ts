@@ -6,9 +6,9 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readSettings } from '../../src/config/settings.ts'
 import { newFolder } from '../cli/run.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import { TEST_LOGIN_SECRET, TEST_SECRET } from '../support/start.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/tls-certificate.ts'
 
 const REQUIRED = {
   GRANTOR_AUTH_URL: 'https://auth.example.com',

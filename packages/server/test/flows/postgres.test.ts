@@ -2,14 +2,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpkeep, type Upkeep } from '../../src/domain/maintenance/upkeep.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'
-import { newDpopKey, proofOf } from '../support/dpop.ts'
-import { codeFor, exchangeWith, refreshWith } from '../support/dpop-app.ts'
+import { codeFor, exchangeWith, newDpopKey, proofOf, refreshWith } from '../support/dpop.ts'
 import { keepingOf } from '../support/key-keeping.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
 import { pushed } from '../support/pushed.ts'
 import { expectRefusal } from '../support/refusals.ts'
-import { startGrantor } from '../support/start.ts'
-import { Walk } from '../support/walk.ts'
+import { startBeside } from '../support/start.ts'
 
 let database: PostgresDatabase
 let first: App
@@ -19,12 +17,8 @@ let upkeep: Upkeep
 beforeAll(async () => {
   database = await createPostgresDatabase()
   first = await startApp({ postgres: database.address })
-  const { clock, authUrl, loginUrl } = first.grantor
-  const settings = { authUrl, loginUrl, defaultResource: authUrl }
-  const node = await startGrantor({ postgres: database.address, clock, settings })
-  const walk = new Walk(node)
-  for (const [name, value] of first.walk.cookies) walk.cookies.set(name, value)
-  second = appOf(node, first.client, walk)
+  const node = await startBeside(first.grantor, { postgres: database.address })
+  second = appOf(node, first.client, first.walk.copy(node))
   upkeep = createUpkeep(node.store, node.deps.clients, node.deps.keys, keepingOf(node))
   await upkeep.noticeChanges()
 })

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_LOGO, readLogo } from '../../src/look/logo.ts'
 import { encodePngChunk } from '../../src/look/png-chunk.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { assemblePng, pixelsOf, pngHeader, pngLogo } from '../support/logos.ts'
-import { gif, jpeg, webp } from '../support/pictures.ts'
+import { assemblePng, gif, jpeg, pixelsOf, pngHeader, pngLogo, webp } from '../support/pictures.ts'
 
 let browser: Browser
 let page: Page

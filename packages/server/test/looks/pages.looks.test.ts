@@ -16,7 +16,7 @@ import { type NoticeKind, noticePage } from '../../src/pages/notice-page.ts'
 import { notices } from '../../src/pages/notices.ts'
 import { accountView, CONSENT_TEXT, loginRequest, NOW, receiptView } from '../pages/samples.ts'
 import type { PageOptions } from '../support/browser.ts'
-import { contentOf } from '../support/markup.ts'
+import { contentOf } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 import { checkLooks, checkTranslations, LOOKS, type Look, show, TWO_LOOKS } from './looks.ts'
 

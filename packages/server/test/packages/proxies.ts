@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { BIN, launchForTest, newFolder, run } from '../cli/run.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/tls-certificate.ts'
 
 /** A configuration of nginx with these servers, in a folder that nginx may write to. Returns the arguments of nginx. */
 export function nginxWith(servers: string): string[] {

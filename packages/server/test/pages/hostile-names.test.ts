@@ -4,8 +4,8 @@ import { ENGLISH } from '../../src/pages/languages.ts'
 import { confirmPage } from '../../src/pages/login/confirm-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { noticePage } from '../../src/pages/notice-page.ts'
-import { contentOf } from '../support/markup.ts'
 import { runs } from '../support/runs.ts'
+import { contentOf } from '../support/walk.ts'
 import { everyPage } from './every-page.ts'
 
 const HOSTILE = [

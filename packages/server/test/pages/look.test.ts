@@ -6,8 +6,8 @@ import { ENGLISH, languages, type Reader } from '../../src/pages/languages.ts'
 import { defineLook, fitInto } from '../../src/pages/look.ts'
 import { noticePage } from '../../src/pages/notice-page.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
-import { pngLogo } from '../support/logos.ts'
-import { contentOf, STYLE_OR_SCRIPT } from '../support/markup.ts'
+import { pngLogo } from '../support/pictures.ts'
+import { contentOf, STYLE_OR_SCRIPT } from '../support/walk.ts'
 import { everyPage } from './every-page.ts'
 
 const LINKS = { helpUrl: 'https://aurora.example/help?a=1&b=2', privacyUrl: 'https://aurora.example/privacy' }

@@ -1,9 +1,10 @@
-/** A client's server on loopback, for its keys or its logout endpoint, which can also misbehave. Records requests and connections. */
+/** A client's server on loopback, for its metadata, its keys or its logout endpoint, which can also misbehave. Records requests and connections. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './tls-certificate.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './certificates.ts'
+import type { TestClient } from './start.ts'
 
 export type ClientHost = {
   port: number
@@ -61,4 +62,27 @@ export async function aClientHost(answer: RequestListener, options = {}): Promis
   const host = await startClientHost(answer, options)
   onTestFinished(() => host.close())
   return host
+}
+
+export type MetadataClient = { client: TestClient; redirectUri: string; close(): Promise<void> }
+
+/** A client that is not registered: it publishes its metadata document on this machine. */
+export async function startMetadataClient({ redirectUri = 'http://localhost:33418/callback' } = {}): Promise<MetadataClient> {
+  const host = await startClientHost((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(document))
+  })
+  const id = `${host.origin}/client.json`
+  const document = {
+    client_id: id,
+    client_name: 'Agent Tools',
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_method: 'none',
+  }
+  return {
+    client: { id, secret: '', redirectUris: [redirectUri] } as unknown as TestClient,
+    redirectUri,
+    close: () => host.close(),
+  }
 }

@@ -1,8 +1,10 @@
-/** A client's DPoP key, and its proofs, made with an independent library (jose). */
+/** A client's DPoP key, its proofs, made with an independent library (jose), and the requests of apps that send a proof at every step. */
 import { createHash, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint, SignJWT } from 'jose'
 import { newClientKey, type TestKey } from './client-key.ts'
-import type { Grantor } from './start.ts'
+import type { Answer } from './send.ts'
+import type { Grantor, TestClient } from './start.ts'
+import { CODE_VERIFIER, PKCE, parameterOf, requestOf, type Walk } from './walk.ts'
 
 /** the public key as in the header of a proof, with only the required members */
 export function newDpopKey(alg: TestKey['alg'] = 'ES256'): TestKey {
@@ -28,3 +30,35 @@ export function proofOf(
 
 /** The claim `ath` of a proof that is sent with an access token (RFC 9449 §4.2). */
 export const athOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
+
+/** A code for an app with PKCE, from a browser that is signed in. */
+export async function codeFor(walk: Walk, client: TestClient, more: Record<string, string> = {}): Promise<string> {
+  const { location } = await walk.authorize(requestOf(client, { ...PKCE, ...more }))
+  return parameterOf(location, 'code')
+}
+
+/** Redeems a code, with a proof if a key is given. */
+export async function exchangeWith(
+  walk: Walk,
+  client: TestClient,
+  code: string,
+  key: TestKey | null,
+  more = {},
+): Promise<Answer> {
+  const body = { grant_type: 'authorization_code', code, redirect_uri: client.redirectUris[0] ?? '' }
+  return walk.token(client, { ...body, code_verifier: CODE_VERIFIER, ...more }, await headersOf(walk, key))
+}
+
+export async function refreshWith(
+  walk: Walk,
+  client: TestClient,
+  refreshToken: string,
+  key: TestKey | null,
+  more = {},
+): Promise<Answer> {
+  return walk.token(client, { grant_type: 'refresh_token', refresh_token: refreshToken, ...more }, await headersOf(walk, key))
+}
+
+async function headersOf(walk: Walk, key: TestKey | null): Promise<Record<string, string>> {
+  return key === null ? {} : { dpop: await proofOf(walk.grantor, key) }
+}

@@ -2,7 +2,8 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { hashName } from '../../src/wallet/ens-name.ts'
-import type { TestChain } from './chain.ts'
+import { startChain, type TestChain } from './chain.ts'
+import { FILE, started, test } from './fixtures.ts'
 
 const REGISTRY = '0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e'
 const RESOLVER = '0x00000000000000000000000000000000000e0001'
@@ -69,3 +70,16 @@ export function abiString(text: string): string {
   const size = (digits.length / 2).toString(16).padStart(64, '0')
   return `${'20'.padStart(64, '0')}${size}${digits.padEnd(Math.ceil(digits.length / 64) * 64, '0')}`
 }
+
+/** `chain` has ENS, which the tests of a file write through `ens`. `beside` is a second endpoint of the chain. */
+export const ensTest = test
+  .extend(
+    'chain',
+    FILE,
+    started(
+      () => startChain({ chainId: 1 }),
+      (chain) => chain.close(),
+    ),
+  )
+  .extend('beside', FILE, ({ chain }) => chain.openRpc())
+  .extend('ens', FILE, ({ chain }) => deployEns(chain))

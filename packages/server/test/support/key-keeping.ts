@@ -1,4 +1,6 @@
 /** The maintenance of keys, for tests that change keys as the upkeep and `grantor keys` do. */
+
+import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import { type KeyKeeping, keyState, loadKeys } from '../../src/domain/maintenance/keep-keys.ts'
 import type { Store } from '../../src/domain/model/store.ts'
@@ -49,4 +51,17 @@ export async function keysOf({ store }: KeyKeeping, kind: KeyKind): Promise<KeyR
 export async function statesOf(keeping: KeyKeeping, kind: KeyKind): Promise<string[]> {
   const records = await keeping.store.listKeys()
   return records.filter((key) => key.kind === kind).map((key) => keyState(keeping, records, key))
+}
+
+/** Leaves the store as a version does that has only the algorithm of access tokens. */
+export function forgetOtherAlgorithms(databasePath: string): void {
+  const database = new DatabaseSync(databasePath)
+  database.exec("DELETE FROM keys WHERE kind LIKE 'sign_%'")
+  database.close()
+}
+
+/** Deletes the keys of other algorithms, and loads the keys of the node again: the node announces the missing keys. */
+export async function upgradeKeys(grantor: Grantor): Promise<void> {
+  forgetOtherAlgorithms(grantor.databasePath)
+  await loadKeys(keepingOf(grantor), grantor.deps.keys)
 }

@@ -20,8 +20,9 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
 import { freePorts } from './free-ports.ts'
-import { connect } from './sql.ts'
+import { connect, type Sql } from './sql.ts'
 
 export type PostgresServer = {
   port: number
@@ -232,4 +233,12 @@ function chmodIfNeeded(path: string): void {
   } catch {
     // The file belongs to another user, so it is already executable.
   }
+}
+
+/** Opens a connection whose changes do not wait for a standby. The end of the test closes the connection. */
+export async function administrator(server: PostgresServer): Promise<Sql> {
+  const sql = connect(server.urlOf('postgres'))
+  onTestFinished(() => sql.end())
+  await sql`SET synchronous_commit = local`
+  return sql
 }

@@ -5,7 +5,8 @@ import type { Answer } from './send.ts'
 /** Headers that are not compared: those of the connection, and the request id, which changes with each request. */
 const OF_THE_CONNECTION = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'x-request-id']
 
-const JSON_HEADERS = {
+/** The headers of every JSON response. */
+export const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   pragma: 'no-cache',

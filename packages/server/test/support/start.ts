@@ -36,11 +36,11 @@ import type { OpenedStore } from '../../src/store/cluster-health.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { traceStore } from '../../src/telemetry/traced-store.ts'
+import { TEST_CERTIFICATE } from './certificates.ts'
 import { freePorts } from './free-ports.ts'
 import { createPostgresDatabase } from './postgres.ts'
-import { migratePostgres, openPostgresStore } from './postgres-store.ts'
+import { migratePostgres, openPostgresStore } from './postgres-database.ts'
 import { allRows, type Rows } from './rows.ts'
-import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
 export const TEST_SECRET = 'test-secret-that-wraps-the-keys-0123456789'
 export const TEST_LOGIN_SECRET = 'test-login-secret-between-the-servers-01234'
@@ -373,4 +373,11 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       await remove()
     },
   }
+}
+
+/** Starts another node on the database of a service, with its clock and its URLs. */
+export function startBeside(grantor: Grantor, options: StartOptions = {}): Promise<Grantor> {
+  const { databasePath, clock, authUrl, loginUrl } = grantor
+  const settings = { authUrl, loginUrl, defaultResource: authUrl, ...options.settings }
+  return startGrantor({ databasePath, clock, ...options, settings })
 }

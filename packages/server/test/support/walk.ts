@@ -3,7 +3,6 @@
  *
  * Each walk is another browser. A walk uses only what a browser, a login server or a client receives.
  */
-
 import { createHash } from 'node:crypto'
 import { type Answer, type Request, send } from './send.ts'
 import { type Grantor, TEST_LOGIN_SECRET, type TestClient } from './start.ts'
@@ -39,6 +38,13 @@ export class Walk {
   constructor(grantor: Grantor, wallet: TestWallet = testWallet(0)) {
     this.grantor = grantor
     this.wallet = wallet
+  }
+
+  /** Another browser with the same wallet and a copy of the cookies, at this node or at another. */
+  copy(grantor = this.grantor): Walk {
+    const copy = new Walk(grantor, this.wallet)
+    for (const [name, value] of this.cookies) copy.cookies.set(name, value)
+    return copy
   }
 
   // The browser
@@ -226,4 +232,12 @@ export function redirectPath(answer: Answer): string {
   if (answer.status !== 200) throw new Error(`the login server was answered ${answer.status}: ${answer.body}`)
   const { pathname, search } = new URL(redirect_to as string)
   return pathname + search
+}
+
+/** A style or script element as the pages contain them, with its name and its text. */
+export const STYLE_OR_SCRIPT = /<(style|script)(?: type="module")?>([^]*?)<\/\1>/g
+
+/** The markup of a page without its styles and scripts. */
+export function contentOf(page: string): string {
+  return page.replaceAll(STYLE_OR_SCRIPT, '')
 }

@@ -4,7 +4,7 @@ import { parseMultipart } from '../../../src/console/multipart.ts'
 import { CLIENT_LOGO, readLogo } from '../../../src/look/logo.ts'
 import { newPage } from '../../support/browser.ts'
 import { test as base } from '../../support/fixtures.ts'
-import { pngLogo } from '../../support/logos.ts'
+import { pngLogo } from '../../support/pictures.ts'
 import { addOperator, OWNER, signInToConsole } from './visit.ts'
 
 const read = readLogo(pngLogo({ width: 200, height: 100 }), CLIENT_LOGO)

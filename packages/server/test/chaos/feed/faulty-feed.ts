@@ -2,14 +2,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { loadPlacement } from '../../../src/cli/compose/database.ts'
 import { EndingFeed } from '../../../src/domain/endings/feed.ts'
+import { BEGUN_BEFORE, type beginOfScan } from '../../../src/store/postgres/ending-history.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { storeOn } from '../../../src/store/postgres/index.ts'
 import { Connection } from '../../../src/store/postgres/statements/connection.ts'
 import { keepingOn, loadRing } from '../../support/key-keeping.ts'
 import { addressOf } from '../../support/postgres-database.ts'
 import { LIFETIMES, TestClock } from '../../support/start.ts'
-import { atLatestRead } from '../../support/without-rule.ts'
 import { type Acknowledged, type Expected, followFeed } from './follower.ts'
+
+/** A rule that would be right if endings became visible in the order of their times: it continues at the time of the latest read. */
+export const atLatestRead: typeof beginOfScan = ({ positions }) => (positions.at(-1)?.at ?? 0) + BEGUN_BEFORE
 
 export async function followFaultyFeed(databaseUrl: string, expected: Expected, ledger: readonly Acknowledged[]) {
   const connection = new Connection(addressOf(databaseUrl), { clock: 'database', loadPlacement })

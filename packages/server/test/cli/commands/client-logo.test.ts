@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { CLIENT_LOGO, readLogo } from '../../../src/look/logo.ts'
-import { pngLogo } from '../../support/logos.ts'
+import { pngLogo } from '../../support/pictures.ts'
 import { newDatabase, newFolder, run } from '../run.ts'
 
 let env: Record<string, string>

@@ -8,7 +8,7 @@ import { newGrantId } from '../../../src/domain/model/grant-id.ts'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
 import { NOW, newGrant } from '../../store/contract/subject.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
-import { openPostgresStore } from '../../support/postgres-store.ts'
+import { openPostgresStore } from '../../support/postgres-database.ts'
 import { connect } from '../../support/sql.ts'
 import { newFolder, run } from '../run.ts'
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { Finding } from '../../../src/cli/doctor/check.ts'
 import { aClientHost } from '../../support/client-host.ts'
 import { answerWith, HOOK_SECRET, startHook } from '../../support/hook.ts'
-import { pngLogo } from '../../support/logos.ts'
+import { pngLogo } from '../../support/pictures.ts'
 import { run } from '../run.ts'
 import { type Doctored, goodProxy, type Installation, now, runDoctor, startInstallation } from './installation.ts'
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { freePorts } from '../../support/free-ports.ts'
-import { pngLogo } from '../../support/logos.ts'
 import { OWN_ENVIRONMENT } from '../../support/own-environment.ts'
+import { pngLogo } from '../../support/pictures.ts'
 import { BIN, newFolder, run } from '../run.ts'
 
 const URLS = ['--auth-url', 'https://auth.example.com', '--login-url', 'https://login.example.com']

@@ -3,9 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { RSA, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/certificates.ts'
 import { freePorts, sixInARow } from '../../support/free-ports.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/tls-certificate.ts'
-import { RSA } from '../../support/tls-certificates.ts'
 import { launchForTest, newFolder, run } from '../run.ts'
 
 function certificateIn(

@@ -56,8 +56,7 @@ describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
 
   test('A logout ends the session in the store, so a copied session cookie is refused', async () => {
     const { id_token } = await tokensOf()
-    const copied = new Walk(grantor)
-    for (const [name, value] of walk.cookies) copied.cookies.set(name, value)
+    const copied = walk.copy()
     await logout({ id_token_hint: id_token })
     expect(await isSignedIn(copied)).toBe(false)
   })

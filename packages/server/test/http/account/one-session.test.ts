@@ -24,13 +24,6 @@ const codeOf = async (of: Walk) => parameterOf((await of.authorize(requestOf(cli
 const signOut = (of: Walk) => of.postForm('/account/sign-out', {})
 const epochOf = (of: Walk) => grantor.store.wallets.readEpoch(of.wallet.address as `0x${string}`)
 
-/** A browser with a copy of another one's cookies. */
-function copyOf(of: Walk): Walk {
-  const copy = new Walk(grantor, of.wallet)
-  for (const [name, value] of of.cookies) copy.cookies.set(name, value)
-  return copy
-}
-
 /** Signs in again in the same browser, as if in another tab. */
 const signInAgain = (of: Walk, wallet = of.wallet) => of.signIn(requestOf(client, { prompt: 'login' }), wallet)
 
@@ -61,7 +54,7 @@ describe('Signing out', () => {
 
 describe('Signing in again in the same browser', () => {
   test('Signing in again ends the browser’s earlier session, so a copy of the old cookie stops working (ASVS 7.2.4)', async () => {
-    const copy = copyOf(walk)
+    const copy = walk.copy()
     await signInAgain(walk)
     expect((await copy.browse({ path: '/account' })).location).toContain('/login?login_challenge=')
     expect((await walk.browse({ path: '/account' })).status).toBe(200)

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { tokensOf } from '../../support/app.ts'
+import { startMetadataClient } from '../../support/client-host.ts'
 import { test as base, FILE, started } from '../../support/fixtures.ts'
-import { startMetadataClient } from '../../support/metadata-client.ts'
 import { CODE_VERIFIER, PKCE, requestOf, Walk } from '../../support/walk.ts'
 
 const metrics = createMetrics()

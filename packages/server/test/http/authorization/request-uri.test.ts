@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp, tokensOf } from '../../support/app.ts'
 import { pushed, URN } from '../../support/pushed.ts'
 import { changeClient, outcomeOf, signedClient } from '../../support/signed-app.ts'
-import { startGrantor } from '../../support/start.ts'
+import { startBeside } from '../../support/start.ts'
 import { CODE_VERIFIER, movingTo, noticeOf, type Parameters, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
 
@@ -197,10 +197,8 @@ describe('One code for each pushed request (RFC 9126 §7.3)', () => {
   })
 
   test('Fifty simultaneous authorization requests with one pushed request, on two nodes, get exactly one code', async () => {
-    const { databasePath, clock, authUrl, loginUrl } = app.grantor
-    const node = await startGrantor({ databasePath, clock, settings: { authUrl, loginUrl, defaultResource: authUrl } })
-    const there = new Walk(node)
-    for (const [name, value] of app.walk.cookies) there.cookies.set(name, value)
+    const node = await startBeside(app.grantor)
+    const there = app.walk.copy(node)
     const query = await pushed(app.walk, app.client)
     const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => (at % 2 ? app.walk : there).authorize(query)))
     expect(answers.filter((answer) => outcomeOf(answer) === 'code')).toHaveLength(1)

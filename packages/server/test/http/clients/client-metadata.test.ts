@@ -8,8 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { claimsOf, tokensOf } from '../../support/app.ts'
 import { type ClientHost, startClientHost } from '../../support/client-host.ts'
 import { asserting, post } from '../../support/client-key.ts'
-import { newDpopKey } from '../../support/dpop.ts'
-import { exchangeWith } from '../../support/dpop-app.ts'
+import { exchangeWith, newDpopKey } from '../../support/dpop.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
 import { CODE_VERIFIER, noticeOf, PKCE, parameterOf, Walk } from '../../support/walk.ts'
 

@@ -4,12 +4,12 @@ import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, appOf, startApp, tokensOf } from '../../support/app.ts'
 import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { another, type KeyedApp, key, registration, startKeyedApp } from '../../support/keyed-app.ts'
 import { expectRefusal, invalidRequest } from '../../support/refusals.ts'
 import { storedBytes } from '../../support/rows.ts'
 import { changeClient } from '../../support/signed-app.ts'
-import { startGrantor, type TestClient } from '../../support/start.ts'
+import { startBeside, startGrantor, type TestClient } from '../../support/start.ts'
 import { basic, Walk } from '../../support/walk.ts'
+import { another, type KeyedApp, key, registration, startKeyedApp } from './keyed-app.ts'
 
 let app: App
 let client: TestClient
@@ -102,8 +102,7 @@ describe('Single use of assertions (RFC 7523 §3 item 7)', () => {
   })
 
   test('Of fifty simultaneous uses of one assertion on two nodes exactly one succeeds', async () => {
-    const { databasePath, clock, authUrl, loginUrl } = app.grantor
-    const node = await startGrantor({ databasePath, clock, settings: { authUrl, loginUrl, defaultResource: authUrl } })
+    const node = await startBeside(app.grantor)
     const second = appOf(node, client, new Walk(node))
     const text = await assertion()
     const answers = await Promise.all(

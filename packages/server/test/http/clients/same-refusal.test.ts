@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { App } from '../../support/app.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
-import { rawExchange } from '../../support/raw-http.ts'
+import { rawExchange } from '../../support/send.ts'
 import { basic } from '../../support/walk.ts'
 
 const test = base

@@ -3,40 +3,26 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { verifyPlainSignature } from '../../../src/wallet/signature.ts'
 import type { App } from '../../support/app.ts'
 import { startSignedApp } from '../../support/signed-app.ts'
+import { countStoreCalls } from '../../support/store-calls.ts'
 import { redirectPath, requestOf, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
 
 // a spy on the real function: each call is at most one recovery
 vi.mock('../../../src/wallet/signature.ts', { spy: true })
 
-const WRITES = /^(redeem|spend|rotate|end|revoke|remember|raise|start|touch|insert|replace|delete|retire|withdraw|note)/
-
 let app: App
-let calls: string[] = []
+let storeCostOf: ReturnType<typeof countStoreCalls>
 
 beforeAll(async () => {
   app = await startSignedApp()
-  for (const port of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys'] as const) {
-    const methods = app.grantor.store[port] as unknown as Record<string, (...args: unknown[]) => unknown>
-    for (const [name, method] of Object.entries(methods)) {
-      methods[name] = (...args) => {
-        calls.push(name)
-        return method(...args)
-      }
-    }
-  }
+  storeCostOf = countStoreCalls(app.grantor)
 })
 afterAll(() => app.close())
 
 async function costOf(send: () => Promise<unknown>) {
-  calls = []
   vi.mocked(verifyPlainSignature).mockClear()
-  await send()
-  return {
-    writes: calls.filter((name) => WRITES.test(name)),
-    reads: calls.filter((name) => !WRITES.test(name)),
-    recoveries: vi.mocked(verifyPlainSignature).mock.calls.length,
-  }
+  const cost = await storeCostOf(send)
+  return { ...cost, recoveries: vi.mocked(verifyPlainSignature).mock.calls.length }
 }
 
 /** The cost of each step of one login. */
@@ -70,10 +56,10 @@ test('Each later login of an address costs one signature recovery and two writes
   const { accept, complete } = await loginCosts(walk)
   expect(accept).toEqual({
     writes: ['insertReceipt'],
-    reads: ['readWallet', 'readSession'],
+    reads: ['readWallet', 'readSession', 'readPushed'],
     recoveries: 1,
   })
-  expect(complete).toEqual({ writes: ['startSession'], reads: ['readSession', 'readEpoch'], recoveries: 0 })
+  expect(complete).toEqual({ writes: ['startSession'], reads: ['readSession', 'readPushed', 'readEpoch'], recoveries: 0 })
 })
 
 test('A login with a scope switched off costs two writes, and a third if it replaces a session', async () => {

@@ -16,7 +16,7 @@ import {
 import { newDpopKey, proofOf, thumbprint } from '../../support/dpop.ts'
 import { createPostgresDatabase } from '../../support/postgres.ts'
 import { expectRefusal } from '../../support/refusals.ts'
-import { type Grantor, type StartOptions, startGrantor, type TestClient } from '../../support/start.ts'
+import { type Grantor, type StartOptions, startBeside, startGrantor, type TestClient } from '../../support/start.ts'
 import { noticeOf, redirectPath, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
 
@@ -46,9 +46,7 @@ describe.each(engines)('Device authorization on $engine (RFC 8628)', ({ open }) 
     closing.push(drop)
     grantor = await startGrantor({ ...options, limits: { pushes: 1000 } })
     closing.push(() => grantor.close())
-    const { databasePath, clock, authUrl, loginUrl } = grantor
-    const settings = { authUrl, loginUrl, defaultResource: authUrl }
-    node = await startGrantor({ databasePath, ...options, clock, settings, limits: { pushes: 1000 } })
+    node = await startBeside(grantor, { ...options, limits: { pushes: 1000 } })
     closing.push(() => node.close())
     client = await createDeviceClient(grantor, { resources: [API] })
     await node.noticeChanges()

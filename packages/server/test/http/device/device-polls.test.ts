@@ -4,37 +4,21 @@ import { allowDevice, askForDevice, authorizedDevice, createDeviceClient, poll }
 import { newDpopKey, proofOf } from '../../support/dpop.ts'
 import { expectRefusal } from '../../support/refusals.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
+import { countStoreCalls } from '../../support/store-calls.ts'
 import { Walk } from '../../support/walk.ts'
-
-/** The methods of the store that only read. */
-const READS = /^(read|list)/
 
 let grantor: Grantor
 let client: TestClient
 let walk: Walk
-let calls: string[] = []
+let costOf: ReturnType<typeof countStoreCalls>
 
 beforeAll(async () => {
   grantor = await startGrantor()
   client = await createDeviceClient(grantor)
   walk = new Walk(grantor)
-  for (const port of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys', 'spent', 'pushedRequests'] as const) {
-    const methods = grantor.store[port] as unknown as Record<string, (...args: unknown[]) => unknown>
-    for (const [name, method] of Object.entries(methods)) {
-      methods[name] = (...args) => {
-        calls.push(name)
-        return method(...args)
-      }
-    }
-  }
+  costOf = countStoreCalls(grantor)
 })
 afterAll(() => grantor.close())
-
-async function costOf(send: () => Promise<unknown>): Promise<{ writes: string[]; reads: string[] }> {
-  calls = []
-  await send()
-  return { writes: calls.filter((name) => !READS.test(name)), reads: calls.filter((name) => READS.test(name)) }
-}
 
 test('A poll before the answer costs one read and no write, with and without a DPoP proof (RFC 8628 §3.5)', async () => {
   const device = await authorizedDevice(walk, client)

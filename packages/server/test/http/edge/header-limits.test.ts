@@ -2,8 +2,7 @@
 import { expect } from 'vitest'
 import type { App } from '../../support/app.ts'
 import { test } from '../../support/fixtures.ts'
-import { parseAnswer, rawExchange } from '../../support/raw-http.ts'
-import { send } from '../../support/send.ts'
+import { parseAnswer, rawExchange, send } from '../../support/send.ts'
 import { basic } from '../../support/walk.ts'
 
 const post = (app: App, headers: Record<string, string>) =>

@@ -1,9 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, startApp } from '../../support/app.ts'
-import { rawExchange } from '../../support/raw-http.ts'
-import { expectRefusal, headersOf } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
+import { expectJson, expectRefusal, headersOf, JSON_HEADERS } from '../../support/refusals.ts'
+import { type Answer, rawExchange, send } from '../../support/send.ts'
 import { basic } from '../../support/walk.ts'
 
 let app: App
@@ -13,32 +12,19 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-const JSON_HEADERS = {
-  'content-type': 'application/json; charset=utf-8',
-  'cache-control': 'no-store',
-  pragma: 'no-cache',
-  'x-content-type-options': 'nosniff',
-}
-
 const get = (path: string, method = 'GET'): Promise<Answer> => send(app.grantor.authUrl, { method, path })
 
 describe('Health checks', () => {
   test('A request to /health/live gets 200 with the status live', async () => {
     const answer = await get('/health/live')
-    expect({ status: answer.status, body: answer.body, headers: headersOf(answer) }).toEqual({
-      status: 200,
-      body: '{"status":"live"}',
-      headers: JSON_HEADERS,
-    })
+    expectJson(answer)
+    expect(answer.body).toBe('{"status":"live"}')
   })
 
   test('A request to /health/ready gets 200 with the status ready if the store can be written and the keys are loaded', async () => {
     const answer = await get('/health/ready')
-    expect({ status: answer.status, body: answer.body, headers: headersOf(answer) }).toEqual({
-      status: 200,
-      body: '{"status":"ready"}',
-      headers: JSON_HEADERS,
-    })
+    expectJson(answer)
+    expect(answer.body).toBe('{"status":"ready"}')
   })
 
   test('A request to /health/ready is 503 with Retry-After if no keys are loaded, and /health/live is still 200', async () => {

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMetricsServer } from '../../../src/ops/http/metrics-server.ts'
 import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { parseAnswer, rawExchange } from '../../support/raw-http.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/certificates.ts'
+import { parseAnswer, rawExchange } from '../../support/send.ts'
 import { type Grantor, startGrantor } from '../../support/start.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/tls-certificate.ts'
 
 let plain: Grantor
 let secure: Grantor

@@ -1,9 +1,19 @@
 /** The headers and the content of every page of the auth service, and the secrets that the log must not contain. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { contentOf, STYLE_OR_SCRIPT } from '../../support/markup.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import {
+  type Answer,
+  contentOf,
+  fieldOf,
+  movingTo,
+  noticeOf,
+  PKCE,
+  parameterOf,
+  requestOf,
+  STYLE_OR_SCRIPT,
+  Walk,
+} from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
 
 const HEADERS = {

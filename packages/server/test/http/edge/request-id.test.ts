@@ -3,8 +3,7 @@ import { describe, expect } from 'vitest'
 import { createLogger } from '../../../src/ops/log/logger.ts'
 import { capturedLog } from '../../ops/log/captured-log.ts'
 import { test as base } from '../../support/fixtures.ts'
-import { parseAnswer, rawExchange } from '../../support/raw-http.ts'
-import { type Answer, send } from '../../support/send.ts'
+import { type Answer, parseAnswer, rawExchange, send } from '../../support/send.ts'
 import { requestOf, Walk } from '../../support/walk.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -8,7 +8,6 @@ import { keepingOf } from '../../support/key-keeping.ts'
 import { expectRefusal } from '../../support/refusals.ts'
 import { hangUp } from '../../support/send.ts'
 import { startGrantor } from '../../support/start.ts'
-import { Walk } from '../../support/walk.ts'
 
 let folder: string
 let app: App
@@ -27,9 +26,7 @@ async function restartOn(databasePath: string): Promise<void> {
   hangUp()
   const { clock, ports } = app.grantor
   const grantor = await startGrantor({ databasePath, clock, ports })
-  const walk = new Walk(grantor)
-  for (const [name, value] of app.walk.cookies) walk.cookies.set(name, value)
-  app = appOf(grantor, app.client, walk)
+  app = appOf(grantor, app.client, app.walk.copy(grantor))
 }
 
 const restarts: [string, () => Promise<void>][] = [

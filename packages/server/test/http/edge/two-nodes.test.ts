@@ -3,19 +3,15 @@ import { rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../../support/app.ts'
 import { keepingOf } from '../../support/key-keeping.ts'
 import { expectRefusal } from '../../support/refusals.ts'
-import { startGrantor } from '../../support/start.ts'
-import { Walk } from '../../support/walk.ts'
+import { startBeside } from '../../support/start.ts'
 
 let first: App
 let second: App
 
 beforeAll(async () => {
   first = await startApp()
-  const { databasePath, clock, authUrl, loginUrl } = first.grantor
-  const node = await startGrantor({ databasePath, clock, settings: { authUrl, loginUrl, defaultResource: authUrl } })
-  const walk = new Walk(node)
-  for (const [name, value] of first.walk.cookies) walk.cookies.set(name, value)
-  second = appOf(node, first.client, walk)
+  const node = await startBeside(first.grantor)
+  second = appOf(node, first.client, first.walk.copy(node))
 })
 afterAll(async () => {
   await second.close()

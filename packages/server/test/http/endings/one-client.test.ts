@@ -1,9 +1,8 @@
 /** A client that revokes its own tokens as fast as it may, for hours. */
 import { describe, expect } from 'vitest'
 import { claimsOf, tokensOf } from '../../support/app.ts'
-import { entriesOf, entryOfText, readFeed } from '../../support/feed.ts'
+import { entriesOf, entryOfText, insertEndings, readFeed } from '../../support/feed.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
-import { insertEndings } from '../../support/many-endings.ts'
 import type { Grantor, TestClient } from '../../support/start.ts'
 import { Walk } from '../../support/walk.ts'
 

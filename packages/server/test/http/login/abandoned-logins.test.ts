@@ -3,8 +3,8 @@
  * engine, over HTTP.
  */
 import { expect, test } from 'vitest'
-import { howMany } from '../../support/how-many.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
+import { howMany } from '../../support/runs.ts'
 import { type Grantor, type StartOptions, startGrantor, type TestClient } from '../../support/start.ts'
 import { requestOf, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'

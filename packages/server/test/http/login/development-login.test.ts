@@ -2,10 +2,9 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { developmentWallet } from '../../login-server/start-login-server.ts'
-import { contentOf } from '../../support/markup.ts'
 import { type Answer, send } from '../../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { movingTo, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { contentOf, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
 
 const STRANGER = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'

@@ -3,42 +3,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
 import { type App, startApp, tokensOf } from '../../support/app.ts'
 import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { newDpopKey } from '../../support/dpop.ts'
-import { exchangeWith, refreshWith } from '../../support/dpop-app.ts'
+import { exchangeWith, newDpopKey, refreshWith } from '../../support/dpop.ts'
 import { pushed } from '../../support/pushed.ts'
+import { countStoreCalls } from '../../support/store-calls.ts'
 import { requestOf, Walk } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
 
-/** The methods of the store that only read. Every other method counts as a write. */
-const READS = /^(read|list)/
-
 let app: App
-/** the names of the store methods that were called, in order */
-let calls: string[] = []
+let costOf: ReturnType<typeof countStoreCalls>
 
 beforeAll(async () => {
   app = await startApp()
-  for (const port of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys', 'spent', 'pushedRequests'] as const)
-    countCalls(app.grantor.store[port])
+  costOf = countStoreCalls(app.grantor)
 })
 afterAll(() => app.close())
-
-/** Records each call of a port's methods, and still calls them. */
-function countCalls(port: object): void {
-  const methods = port as Record<string, (...args: unknown[]) => unknown>
-  for (const [name, method] of Object.entries(methods)) {
-    methods[name] = (...args) => {
-      calls.push(name)
-      return method(...args)
-    }
-  }
-}
-
-async function costOf(send: () => Promise<unknown>): Promise<{ writes: string[]; reads: string[] }> {
-  calls = []
-  await send()
-  return { writes: calls.filter((name) => !READS.test(name)), reads: calls.filter((name) => READS.test(name)) }
-}
 
 test('A code exchange costs one write to the store and no read', async () => {
   const code = await app.freshCode()

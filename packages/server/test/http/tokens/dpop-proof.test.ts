@@ -6,7 +6,7 @@ import { oldRsaKeys, type TestKey } from '../../support/client-key.ts'
 import { newDpopKey, proofOf, thumbprint } from '../../support/dpop.ts'
 import { expectRefusal } from '../../support/refusals.ts'
 import { type Answer, send } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
+import { type Grantor, startBeside, startGrantor, type TestClient } from '../../support/start.ts'
 import { basic, Walk } from '../../support/walk.ts'
 
 let grantor: Grantor
@@ -209,8 +209,7 @@ describe('The single use of a DPoP proof (RFC 9449 §11.1)', () => {
   })
 
   test('Of fifty simultaneous uses of one DPoP proof on two nodes exactly one succeeds (RFC 9449 §11.1)', async () => {
-    const { databasePath, clock, authUrl, loginUrl } = grantor
-    const node = await startGrantor({ databasePath, clock, settings: { authUrl, loginUrl, defaultResource: authUrl } })
+    const node = await startBeside(grantor)
     const second = new Walk(node)
     const text = await proof()
     const answers = await Promise.all(

@@ -13,10 +13,9 @@ import { addressPicture } from '../../../src/pages/address-picture.ts'
 import { parseAddress } from '../../../src/wallet/address.ts'
 import { claimsOf } from '../../support/app.ts'
 import { isDoneWithin, soon } from '../../support/attempts.ts'
-import { startChain } from '../../support/chain.ts'
 import { startClientHost } from '../../support/client-host.ts'
-import { deployEns } from '../../support/ens.ts'
-import { test as base, FILE, started } from '../../support/fixtures.ts'
+import { ensTest } from '../../support/ens.ts'
+import { FILE, started } from '../../support/fixtures.ts'
 import { openIdTokens } from '../../support/openid-app.ts'
 import { gif, jpeg, png, webp } from '../../support/pictures.ts'
 import { send } from '../../support/send.ts'
@@ -55,17 +54,7 @@ async function sendOn(response: ServerResponse): Promise<void> {
   }
 }
 
-const test = base
-  .extend(
-    'chain',
-    FILE,
-    started(
-      () => startChain({ chainId: 1 }),
-      (chain) => chain.close(),
-    ),
-  )
-  .extend('beside', FILE, ({ chain }) => chain.openRpc())
-  .extend('ens', FILE, ({ chain }) => deployEns(chain))
+const test = ensTest
   .extend('options', FILE, ({ chain, beside }) => ({
     chains: [{ chainId: 1, name: 'Ethereum', rpc: [chain.url, beside.url], home: true }],
     ensNames: true,

@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../../support/app.ts'
-import { newDpopKey } from '../../support/dpop.ts'
-import { codeFor, exchangeWith } from '../../support/dpop-app.ts'
-import { upgradeKeys } from '../../support/older-keys.ts'
+import { codeFor, exchangeWith, newDpopKey } from '../../support/dpop.ts'
+import { upgradeKeys } from '../../support/key-keeping.ts'
 import { OPENID, openIdClient } from '../../support/openid-app.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { expectRefusal } from '../../support/refusals.ts'
 import type { Answer } from '../../support/send.ts'
-import { startGrantor, type TestClient } from '../../support/start.ts'
+import { startBeside, type TestClient } from '../../support/start.ts'
 import { CODE_VERIFIER, PKCE, Walk } from '../../support/walk.ts'
 
 let database: PostgresDatabase
@@ -20,9 +19,7 @@ let publicClient: TestClient
 beforeAll(async () => {
   database = await createPostgresDatabase()
   first = await startApp({ postgres: database.address })
-  const { clock, authUrl, loginUrl } = first.grantor
-  const settings = { authUrl, loginUrl, defaultResource: authUrl }
-  const node = await startGrantor({ postgres: database.address, clock, settings })
+  const node = await startBeside(first.grantor, { postgres: database.address })
   second = appOf(node, first.client, new Walk(node))
   publicClient = await first.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/cb'] })
   await node.noticeChanges()

@@ -1,10 +1,9 @@
 /** A refused or failed refresh does not rotate the refresh token, so the token works as before. */
 import { expect, onTestFinished } from 'vitest'
 import { type App, claimsOf, type Tokens, tokensOf } from '../../support/app.ts'
-import { newDpopKey, proofOf } from '../../support/dpop.ts'
-import { codeFor, exchangeWith } from '../../support/dpop-app.ts'
+import { codeFor, exchangeWith, newDpopKey, proofOf } from '../../support/dpop.ts'
 import { test as base } from '../../support/fixtures.ts'
-import { upgradeKeys } from '../../support/older-keys.ts'
+import { upgradeKeys } from '../../support/key-keeping.ts'
 import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { expectRefusal } from '../../support/refusals.ts'

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { ClientRegistration } from '../../../src/domain/clients/register-client.ts'
 import type { Resource } from '../../../src/domain/model/records.ts'
 import { claimsOf, tokensOf } from '../../support/app.ts'
-import { type MetadataClient, startMetadataClient } from '../../support/metadata-client.ts'
+import { type MetadataClient, startMetadataClient } from '../../support/client-host.ts'
 import { expectRefusal } from '../../support/refusals.ts'
 import { send } from '../../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'

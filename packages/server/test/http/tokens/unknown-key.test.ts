@@ -7,7 +7,7 @@ import { keepingOf } from '../../support/key-keeping.ts'
 import { OPENID, openIdClient, openIdTokens } from '../../support/openid-app.ts'
 import { expectRefusal } from '../../support/refusals.ts'
 import { type Answer, send } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
+import { type Grantor, startBeside, startGrantor, type TestClient } from '../../support/start.ts'
 import { encode, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
 
 let first: Grantor
@@ -19,9 +19,7 @@ let there: Walk
 
 beforeAll(async () => {
   first = await startGrantor({ settings: { dpopNonce: true } })
-  const { databasePath, clock, authUrl, loginUrl } = first
-  const settings = { authUrl, loginUrl, defaultResource: authUrl, dpopNonce: true }
-  second = await startGrantor({ databasePath, clock, settings })
+  second = await startBeside(first, { settings: { dpopNonce: true } })
   client = await openIdClient(first)
   walk = new Walk(first)
   there = new Walk(second)

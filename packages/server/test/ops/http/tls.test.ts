@@ -6,8 +6,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keepCertificate } from '../../../src/cli/compose/keep-certificate.ts'
 import { tlsOptions } from '../../../src/ops/http/tls.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/tls-certificate.ts'
-import { RSA } from '../../support/tls-certificates.ts'
+import { RSA, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/certificates.ts'
 
 const EC = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
 const kinds = { ECDSA: EC, RSA }

@@ -3,7 +3,7 @@ import { accountPage } from '../../../src/pages/account/account-page.ts'
 import { endEverythingPage } from '../../../src/pages/account/end-everything-page.ts'
 import { receiptPage } from '../../../src/pages/account/receipt-page.ts'
 import { ENGLISH } from '../../../src/pages/languages.ts'
-import { contentOf } from '../../support/markup.ts'
+import { contentOf } from '../../support/walk.ts'
 import { accountView, receiptView } from '../samples.ts'
 
 const page = accountPage(accountView(), ENGLISH)

@@ -5,7 +5,7 @@ import type { Texts } from '../../../src/pages/catalogue.ts'
 import { defineLanguage, ENGLISH, languages } from '../../../src/pages/languages.ts'
 import { loginPage } from '../../../src/pages/login/login-page.ts'
 import { countOf } from '../../../src/pages/words.ts'
-import { contentOf } from '../../support/markup.ts'
+import { contentOf } from '../../support/walk.ts'
 import { everyPage } from '../every-page.ts'
 import { loginRequest, NOW } from '../samples.ts'
 

@@ -5,7 +5,7 @@ import { loginPage } from '../../../src/pages/login/login-page.ts'
 import { noticePage } from '../../../src/pages/notice-page.ts'
 import { type NoticeKind, notices } from '../../../src/pages/notices.ts'
 import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import { contentOf, STYLE_OR_SCRIPT } from '../../support/markup.ts'
+import { contentOf, STYLE_OR_SCRIPT } from '../../support/walk.ts'
 import { loginRequest, NOW } from '../samples.ts'
 
 const kinds = Object.keys(notices) as NoticeKind[]

@@ -11,9 +11,8 @@ import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
-import { administrator } from '../../support/administrator.ts'
 import { addressOf } from '../../support/postgres.ts'
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { administrator, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { livingGrant, NOW, newGrant, rotationOf, someKey, someReceipt, someSession } from '../contract/subject.ts'
 
 let server: PostgresServer

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
-import { partitionTables } from '../../support/postgres-partitions.ts'
+import { partitionTables } from '../../support/postgres-database.ts'
 import { livingGrant, NOW } from '../contract/subject.ts'
 
 test.for(['one table', 'partitions'])(

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
-import { partitionTables } from '../../support/postgres-partitions.ts'
+import { partitionTables } from '../../support/postgres-database.ts'
 import { NOW } from '../contract/subject.ts'
 import { storeContract } from '../store-contract.ts'
 import { postgresUnderTest } from './under-test.ts'

@@ -11,7 +11,7 @@ import type { RecordedStatement as Statement } from '../../../src/store/postgres
 import { compile } from '../../../src/store/postgres/statements/statement.ts'
 import { written } from '../../../src/store/postgres/statements/values.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
-import { PARTS, partitionTables } from '../../support/postgres-partitions.ts'
+import { PARTS, partitionTables } from '../../support/postgres-database.ts'
 import { NOW } from '../contract/subject.ts'
 import { callSitesInSource, FRESH, preparingCalls, VALUES } from './every-statement.ts'
 

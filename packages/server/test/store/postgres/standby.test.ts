@@ -1,9 +1,9 @@
 /** A primary whose synchronous standby is away, over HTTP: what is acknowledged meanwhile is there after a failover. */
 import { expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
-import { administrator } from '../../support/administrator.ts'
 import { startApp } from '../../support/app.ts'
 import { addressOf } from '../../support/postgres.ts'
+import { administrator } from '../../support/postgres-server.ts'
 import { promote, startPair } from '../../support/postgres-standby.ts'
 import { livingGrant, NOW } from '../contract/subject.ts'
 

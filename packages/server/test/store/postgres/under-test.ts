@@ -1,7 +1,7 @@
 /** Two nodes on one migrated, empty database, for the contract. */
 import { NO_LINE } from '../../../src/domain/model/audit-store.ts'
 import type { PostgresDatabase } from '../../support/postgres.ts'
-import { openPostgresStore } from '../../support/postgres-store.ts'
+import { openPostgresStore } from '../../support/postgres-database.ts'
 import type { Sql } from '../../support/sql.ts'
 import { NOW } from '../contract/subject.ts'
 import type { StoreUnderTest } from '../store-contract.ts'
