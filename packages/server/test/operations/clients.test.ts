@@ -9,7 +9,7 @@ import type { Members } from '../../src/operations/members/member.ts'
 import { etagOf } from '../../src/operations/operation.ts'
 import { livingGrant } from '../store/contract/subject.ts'
 import { newClientKey } from '../support/client-key.ts'
-import { forgetOtherAlgorithms } from '../support/older-keys.ts'
+import { forgetOtherAlgorithms } from '../support/key-keeping.ts'
 import { expectFault, NOW, type Operations, test } from './on-store.ts'
 
 const APP = { name: 'My app', redirect_uris: ['https://app.example.com/callback'] }

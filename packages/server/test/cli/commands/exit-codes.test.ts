@@ -26,7 +26,7 @@ const STEPS: [subject: string, ...Step[]][] = [
     [['delete', 'ID', '--yes'], 0, /^Deleted the client and ended 0 grants\.\n$/],
     ...['show', 'rotate-secret', 'disable', 'enable', 'delete', 'update'].map((verb): Step => {
       const more = verb === 'delete' ? ['--yes'] : verb === 'update' ? ['--name', 'x'] : []
-      return [[verb, 'ID', ...more], 1, /^grantor: [^"\n]+ "[^"]+"; see: grantor clients list\n$/]
+      return [[verb, 'ID', ...more], 1, /^grantor: there is no client "[^"]+"; see: grantor clients list\n$/]
     }),
   ],
   [
@@ -41,9 +41,9 @@ const STEPS: [subject: string, ...Step[]][] = [
     [['delete', RESOURCE], 2, /--yes/],
     [['delete', RESOURCE, '--yes'], 0, /./],
     [['list'], 0, /No resource is registered yet/],
-    [['show', RESOURCE], 1, /^grantor: [^"\n]+ "https:[^"]+"; see: grantor resources list\n$/],
-    [['update', RESOURCE, '--closed'], 1, /^grantor: [^"\n]+ "https:[^"]+"; see: grantor resources list\n$/],
-    [['delete', RESOURCE, '--yes'], 1, /^grantor: [^"\n]+ "https:[^"]+"; see: grantor resources list\n$/],
+    [['show', RESOURCE], 1, /^grantor: there is no resource "https:[^"]+"; see: grantor resources list\n$/],
+    [['update', RESOURCE, '--closed'], 1, /^grantor: there is no resource "https:[^"]+"; see: grantor resources list\n$/],
+    [['delete', RESOURCE, '--yes'], 1, /^grantor: there is no resource "https:[^"]+"; see: grantor resources list\n$/],
   ],
   [
     'webhooks',
