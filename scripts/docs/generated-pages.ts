@@ -2,7 +2,7 @@
  * The pages of the documents that are made from the source. Each has a short page in `docs` with the marker `<!-- generated: NAME -->`, so that
  * links to it lead somewhere on a code host too. The site and the package `grantor` have the whole page in its place.
  */
-import { settingsPage } from '../../packages/server/src/config/describe.ts'
+import { settingsPageText } from '../../packages/server/src/config/describe.ts'
 import { statementsPage } from '../../packages/server/src/store/citus/statements-page.ts'
 import { conformancePage } from '../conformance/page.ts'
 import { readTables } from '../conformance/tables.ts'
@@ -11,7 +11,7 @@ import { eventsPage } from './events-page.ts'
 import { openapiDocument, openapiPage } from './openapi-page.ts'
 
 const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
-  settings: settingsPage,
+  settings: settingsPageText,
   errors: errorsPage,
   events: eventsPage,
   statements: statementsPage,

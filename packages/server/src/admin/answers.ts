@@ -32,9 +32,9 @@ export const problemSchema = nameSchema(
   ),
 )
 
-type Given = { hasId: boolean; hasBody: boolean; hasInput: boolean }
+type CallShape = { hasId: boolean; hasBody: boolean; hasInput: boolean }
 
-export function answersOf(operation: Operation, given: Given): Record<number, object> {
+export function answersOf(operation: Operation, given: CallShape): Record<number, object> {
   const { answers, output } = operation
   const successes = [
     [output === null ? 204 : 200, answers.done, output],
@@ -42,12 +42,12 @@ export function answersOf(operation: Operation, given: Given): Record<number, ob
     [202, answers.started, refTo(jobs.schemas[0])],
   ] as const
   return Object.fromEntries([
-    ...successes.flatMap(([status, words, schema]) => (words === undefined ? [] : [[status, answer(words, schema)]])),
+    ...successes.flatMap(([status, words, schema]) => (words === undefined ? [] : [[status, answerSchema(words, schema)]])),
     ...refusalsOf(operation, given).map((status) => [status, refusal(status)]),
   ]) as Record<number, object>
 }
 
-function refusalsOf({ refusals }: Operation, { hasId, hasBody, hasInput }: Given): number[] {
+function refusalsOf({ refusals }: Operation, { hasId, hasBody, hasInput }: CallShape): number[] {
   return [
     400,
     401,
@@ -63,7 +63,7 @@ function refusalsOf({ refusals }: Operation, { hasId, hasBody, hasInput }: Given
   ]
 }
 
-function answer(description: string, schema: JsonSchema | null): object {
+function answerSchema(description: string, schema: JsonSchema | null): object {
   return schema === null ? { type: 'null', description } : { description, content: { 'application/json': { schema } } }
 }
 

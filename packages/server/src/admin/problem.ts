@@ -14,7 +14,7 @@ import { messagesOf } from '../ops/http/outage-log.ts'
 import { networkOfCaller } from '../ops/http/request-log.ts'
 import type { Admin } from './admin.ts'
 
-type Row = {
+type ProblemRow = {
   status: number
   /** for the OpenAPI document */
   words?: string
@@ -48,10 +48,10 @@ const PROBLEMS = {
   },
   defect: { status: 500, detail: 'Something went wrong on our side. Quote the request id.' },
   unavailable: { status: 503, words: 'The store cannot be reached. Nothing was changed, or the change can be repeated.' },
-} as const satisfies Record<string, Row> & Record<RefusalCode, Row>
+} as const satisfies Record<string, ProblemRow> & Record<RefusalCode, ProblemRow>
 export type ProblemCode = keyof typeof PROBLEMS
 
-const ROWS: Readonly<Record<ProblemCode, Row>> = PROBLEMS
+const ROWS: Readonly<Record<ProblemCode, ProblemRow>> = PROBLEMS
 const CODES = Object.keys(PROBLEMS) as ProblemCode[]
 
 export function statusOf({ code }: Pick<Problem, 'code'>): number {

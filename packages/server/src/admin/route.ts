@@ -11,10 +11,10 @@ import type { Members } from '../operations/members/member.ts'
 import {
   type Call,
   etagOf,
-  type Kind,
   type Listed,
   matcher,
   type Operation,
+  type OperationKind,
   perform,
   type Result,
 } from '../operations/operation.ts'
@@ -48,7 +48,7 @@ export function addRoute(server: FastifyInstance, admin: Admin, service: ServerS
     url,
     schema: schemaOf(operation, url),
     // Runs before the body is read, so the body of a caller without access is never parsed.
-    onRequest: async (request, reply) => void authorized.set(request, await authorize(admin, operation, request, reply)),
+    onRequest: async (request, reply) => void authorized.set(request, await authorizeCaller(admin, operation, request, reply)),
     handler: async (request, reply) => {
       const caller = authorized.get(request)
       if (!caller) throw new Error('the request has no operator')
@@ -60,8 +60,8 @@ export function addRoute(server: FastifyInstance, admin: Admin, service: ServerS
   })
 }
 
-const isRead = (kind: Kind): boolean => kind === 'list' || kind === 'get'
-const hasQuery = (kind: Kind): boolean => isRead(kind) || kind === 'delete'
+const isRead = (kind: OperationKind): boolean => kind === 'list' || kind === 'get'
+const hasQuery = (kind: OperationKind): boolean => isRead(kind) || kind === 'delete'
 
 function schemaOf(operation: Operation, url: string) {
   const { id, subject, summary, description, scope, kind, refusals } = operation
@@ -104,10 +104,10 @@ const IDEMPOTENCY_KEY: Record<string, JsonSchema> = {
   ),
 }
 
-type Query = Members & { limit?: number; after?: string; before?: string }
+type RouteQuery = Members & { limit?: number; after?: string; before?: string }
 
 function callOf(service: ServerService, operation: Operation, request: FastifyRequest): Omit<Call, 'service' | 'actor'> {
-  const { limit = USUAL_LIMIT, after, before, ...query } = request.query as Query
+  const { limit = USUAL_LIMIT, after, before, ...query } = request.query as RouteQuery
   const key = request.headers['idempotency-key']
   return {
     id: (request.params as { id?: string }).id ?? '',
@@ -143,7 +143,7 @@ function send(
   return reply.send({ items, ...cursorsOf(service.keys().ring, operation, places), ...(total && { total }) })
 }
 
-async function authorize(
+async function authorizeCaller(
   { deps, store, adminUrl }: Admin,
   { scope }: Operation,
   request: FastifyRequest,

@@ -7,7 +7,7 @@ import { Problem } from './problem.ts'
 export const compileSchema: FastifySchemaCompiler<JsonSchema> = ({ schema, httpPart }) => {
   return (data: unknown) => {
     const value = httpPart === 'querystring' ? readQuery(schema, data) : data
-    const faults = checkValue(schema, value, (pointer) => placeOf(httpPart, pointer))
+    const faults = checkValue(schema, value, (pointer) => memberPath(httpPart, pointer))
     return faults.length === 0 ? { value } : { error: new Problem('invalid_request', 'The request has faults.', faults) }
   }
 }
@@ -25,7 +25,7 @@ function valueOf(type: string | undefined, value: unknown): unknown {
   return value
 }
 
-function placeOf(part: string | undefined, pointer: string): string {
+function memberPath(part: string | undefined, pointer: string): string {
   const where = part === 'querystring' ? 'query' : part === 'params' ? 'path' : (part ?? 'body')
   return pointer === '' ? `The ${where}` : `${pointer.slice(1)} in the ${where}`
 }

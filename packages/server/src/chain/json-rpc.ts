@@ -70,7 +70,7 @@ export function createRpc(options: RpcOptions): Rpc {
     })
     if (response.status !== 200) {
       await response.body?.cancel()
-      throw new Unavailable(`http_${response.status}`)
+      throw new EndpointUnavailable(`http_${response.status}`)
     }
     return readText(response, responseLimit)
   }
@@ -78,7 +78,7 @@ export function createRpc(options: RpcOptions): Rpc {
   return { host, ask }
 }
 
-class Unavailable extends Error {}
+class EndpointUnavailable extends Error {}
 
 /** The body, uncompressed and read only up to the limit. */
 async function readText(response: Response, limit: number): Promise<string> {
@@ -88,7 +88,7 @@ async function readText(response: Response, limit: number): Promise<string> {
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
     // Leaving the loop closes the connection.
-    if (size > limit) throw new Unavailable('too_long')
+    if (size > limit) throw new EndpointUnavailable('too_long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -96,26 +96,27 @@ async function readText(response: Response, limit: number): Promise<string> {
 
 /** JSON-RPC 2.0 §5: the result of the call with this id. */
 function readResult(text: string, id: number): unknown {
-  const answer = parse(text)
-  if (typeof answer !== 'object' || answer === null || !('id' in answer) || answer.id !== id) throw new Unavailable('malformed')
+  const answer = parseReply(text)
+  if (typeof answer !== 'object' || answer === null || !('id' in answer) || answer.id !== id)
+    throw new EndpointUnavailable('malformed')
   if ('error' in answer && answer.error !== null && answer.error !== undefined) {
     // Only the error's number: its message is text that the endpoint chose.
     const code = typeof answer.error === 'object' && 'code' in answer.error ? answer.error.code : undefined
-    throw new Unavailable(typeof code === 'number' ? `error_${code}` : 'error')
+    throw new EndpointUnavailable(typeof code === 'number' ? `error_${code}` : 'error')
   }
-  if (!('result' in answer)) throw new Unavailable('malformed')
+  if (!('result' in answer)) throw new EndpointUnavailable('malformed')
   return answer.result
 }
 
-function parse(text: string): unknown {
+function parseReply(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Unavailable('malformed')
+    throw new EndpointUnavailable('malformed')
   }
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Unavailable) return error.message
+  if (error instanceof EndpointUnavailable) return error.message
   return error instanceof DOMException && error.name === 'TimeoutError' ? 'timed_out' : 'unreachable'
 }

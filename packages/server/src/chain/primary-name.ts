@@ -36,17 +36,20 @@ export async function readPrimaryName(readers: readonly ChainReader[], address: 
 async function readThrough(reader: ChainReader, address: Address): Promise<PrimaryName> {
   try {
     // 1. The name that the address gives itself (ENSIP-3).
-    const name = decodeText(await ask(reader, hashOfReverseName(address), SELECTORS.name))
+    const name = decodeText(await askResolver(reader, hashOfReverseName(address), SELECTORS.name))
 
     // 2. Only a name that is normalised has a meaningful hash (ENSIP-1, ENSIP-15).
     if (name === null || !isShownName(name)) return { kind: 'none' }
 
     // 3. The address that the name resolves to, and the picture of the name (ENSIP-12).
     const node = hashName(name)
-    const [owner, avatar] = await Promise.all([ask(reader, node, SELECTORS.addr), ask(reader, node, SELECTORS.text, AVATAR_KEY)])
+    const [owner, avatar] = await Promise.all([
+      askResolver(reader, node, SELECTORS.addr),
+      askResolver(reader, node, SELECTORS.text, AVATAR_KEY),
+    ])
     return owner === encodeAddress(address) ? { kind: 'name', name, avatar: decodeText(avatar) || null } : { kind: 'none' }
   } catch (error) {
-    if (error instanceof Unavailable) return { kind: 'unavailable', why: error.message }
+    if (error instanceof NameUnavailable) return { kind: 'unavailable', why: error.message }
     throw error
   }
 }
@@ -57,7 +60,7 @@ export type NamedAddress = { kind: 'address'; address: Address } | { kind: 'none
 export async function readAddressOf(readers: readonly ChainReader[], name: string): Promise<NamedAddress> {
   if (!isShownName(name)) return { kind: 'none' }
   try {
-    const answers = await Promise.all(readers.map((reader) => ask(reader, hashName(name), SELECTORS.addr)))
+    const answers = await Promise.all(readers.map((reader) => askResolver(reader, hashName(name), SELECTORS.addr)))
     const [first] = answers
     if (answers.some((answer) => answer !== first)) return { kind: 'unavailable', why: 'chains_disagree' }
     const [, digits = ''] = /^0x0{24}([0-9a-f]{40})$/.exec(first ?? '') ?? []
@@ -65,15 +68,15 @@ export async function readAddressOf(readers: readonly ChainReader[], name: strin
     // A resolver that has no address for the name returns zeros.
     return parsed.kind === 'address' && /[1-9a-f]/i.test(digits) ? parsed : { kind: 'none' }
   } catch (error) {
-    if (error instanceof Unavailable) return { kind: 'unavailable', why: error.message }
+    if (error instanceof NameUnavailable) return { kind: 'unavailable', why: error.message }
     throw error
   }
 }
 
-class Unavailable extends Error {}
+class NameUnavailable extends Error {}
 
 /** What the resolver of a node returns; `0x` if there is no resolver, or if the resolver refuses. */
-async function ask(reader: ChainReader, node: string, selector: string, argument = ''): Promise<string> {
+async function askResolver(reader: ChainReader, node: string, selector: string, argument = ''): Promise<string> {
   const digits = node.slice(2)
   const findResolver = SELECTORS.resolver + digits
   const data = composeResolverCall({
@@ -83,7 +86,7 @@ async function ask(reader: ChainReader, node: string, selector: string, argument
     question: selector + digits + argument,
   })
   const answer = await reader.call({ data, gas: RESOLVER_CALL_GAS })
-  if (answer.kind === 'unavailable') throw new Unavailable(answer.why)
+  if (answer.kind === 'unavailable') throw new NameUnavailable(answer.why)
   return answer.data
 }
 

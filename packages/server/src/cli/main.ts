@@ -120,12 +120,12 @@ function thisProcess(): CommandEnvironment {
     print: (line) => void process.stdout.write(`${line}\n`),
     isRead: () => isRead,
     printError: (line) => void process.stderr.write(`${line}\n`),
-    ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
+    ask: process.stdin.isTTY && process.stdout.isTTY ? askAtTerminal : undefined,
     now: () => Math.floor(Date.now() / 1000),
   }
 }
 
-async function ask(question: string): Promise<string> {
+async function askAtTerminal(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {

@@ -61,7 +61,7 @@ function postgresUrl(text: string): Parsed<PostgresUrl> {
     const servers = serversOf(hosts ?? '')
     if (!servers) return { fault: 'must name its servers as HOST or HOST:PORT, separated by commas' }
     const parameters = new URLSearchParams(parts[5] ?? '')
-    const fault = faultOf(parameters)
+    const fault = urlFault(parameters)
     if (fault) return { fault }
     return {
       value: {
@@ -92,7 +92,7 @@ function serversOf(text: string): PostgresUrl['servers'] | null {
   return servers.some(({ host, port }) => host === '' || port < 1 || port > 65_535) ? null : servers
 }
 
-function faultOf(parameters: URLSearchParams): string | undefined {
+function urlFault(parameters: URLSearchParams): string | undefined {
   const unknown = [...parameters.keys()].find((name) => !KNOWN.includes(name))
   if (unknown !== undefined)
     return `has the parameter ${JSON.stringify(unknown.slice(0, 40))}, which is not one of ${KNOWN.join(', ')}`

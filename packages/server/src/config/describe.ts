@@ -16,7 +16,7 @@ export function describeSettings(program: Program): { name: string; words: strin
 }
 
 /** The page of settings, for docs/reference/settings.md. */
-export function settingsPage(): string {
+export function settingsPageText(): string {
   return [INTRODUCTION, ...Object.entries(sections).map(([title, settings]) => section(title, settings))]
     .join('\n\n')
     .concat('\n')

@@ -7,7 +7,7 @@ import { type SettingInForce, settingsInForce } from './in-force.ts'
 import { readLogoFile } from './look.ts'
 import { isLoopbackHost, type ListenAddress, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
 import { nameOf } from './setting.ts'
-import { knownNames, type Program, type Setting, type SettingKey, type Table, table } from './table.ts'
+import { knownNames, type Program, type Setting, type SettingKey, type SettingsTable, table } from './table.ts'
 
 export type { Program } from './table.ts'
 
@@ -29,7 +29,7 @@ const needs = {
 
 type Parses<S> = S extends { parse: Parser<infer T> } ? T : never
 type ValueOf<S> = S extends { preset: string } ? Parses<S> : Parses<S> | undefined
-type Read = { -readonly [Key in SettingKey]: ValueOf<Table[Key]> }
+type SettingValues = { -readonly [Key in SettingKey]: ValueOf<SettingsTable[Key]> }
 // Defaults that depend on other settings are present if those settings are.
 type Derived =
   | 'sessionIdleLifetime'
@@ -39,23 +39,27 @@ type Derived =
   | 'dynamicRegistration'
   | 'devWallet'
 type DerivedFromUrls = 'listen' | 'loginListen' | 'defaultResource'
-type Present<P extends Program> =
+type PresentSetting<P extends Program> =
   | Derived
   | (typeof needs)[P][number]
   | ('authUrl' | 'loginUrl' extends (typeof needs)[P][number] ? DerivedFromUrls : never)
 
 /** Lifetimes are in seconds. Required settings are present; the others are `undefined` if they have no default. */
 export type Settings<P extends Program = Program> = P extends Program
-  ? Omit<Read, Present<P>> & { [Key in Present<P>]: NonNullable<Read[Key]> } & { inForce: readonly SettingInForce[] }
+  ? Omit<SettingValues, PresentSetting<P>> & { [Key in PresentSetting<P>]: NonNullable<SettingValues[Key]> } & {
+      inForce: readonly SettingInForce[]
+    }
   : never
 
-export type Reading<P extends Program> = { kind: 'settings'; settings: Settings<P> } | { kind: 'faults'; faults: string[] }
+export type SettingsReading<P extends Program> =
+  | { kind: 'settings'; settings: Settings<P> }
+  | { kind: 'faults'; faults: string[] }
 
 /**
  * Reads the settings of a program. Every value is checked, even if this program does not use it; only the files of
  * secrets that the program does not use are not read. An empty value counts as not set.
  */
-export function readSettings<P extends Program>(program: P, env: Environment): Reading<P> {
+export function readSettings<P extends Program>(program: P, env: Environment): SettingsReading<P> {
   const faults = unknownNames(env)
   const read: Record<string, unknown> = {}
   for (const key of Object.keys(table) as SettingKey[]) {
@@ -66,7 +70,7 @@ export function readSettings<P extends Program>(program: P, env: Environment): R
   }
   faults.push(...contradictions(read, program), ...tlsFaults(read, program), ...logoFaults(read, program))
   if (faults.length > 0) return { kind: 'faults', faults }
-  const complete = withDefaults(read as Read, program)
+  const complete = withDefaults(read as SettingValues, program)
   const settings = { ...complete, inForce: settingsInForce(program, env, complete) }
   return { kind: 'settings', settings: settings as unknown as Settings<P> }
 }
@@ -123,7 +127,7 @@ const SECRETS = [
 ] as const satisfies readonly SettingKey[]
 
 /** Faults of several settings together. */
-function contradictions(read: Partial<Read>, program: Program): string[] {
+function contradictions(read: Partial<SettingValues>, program: Program): string[] {
   const { authUrl, loginUrl } = read
   const faults: string[] = []
   for (const key of ['authUrl', 'loginUrl', 'adminUrl', 'authBackendUrl'] as const) {
@@ -183,7 +187,10 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
 }
 
 /** The files are read only by programs that listen with them; their faults are reported together with all others. */
-function tlsFaults({ tlsCertFile: certFile, tlsKeyFile: keyFile, authUrl, loginUrl }: Partial<Read>, program: Program): string[] {
+function tlsFaults(
+  { tlsCertFile: certFile, tlsKeyFile: keyFile, authUrl, loginUrl }: Partial<SettingValues>,
+  program: Program,
+): string[] {
   if (!certFile && !keyFile) return []
   if (!certFile || !keyFile) return ['GRANTOR_TLS_CERT_FILE and GRANTOR_TLS_KEY_FILE belong together: one of them is not set']
   if (!(table.tlsCertFile.usedBy as readonly Program[]).includes(program)) return []
@@ -194,13 +201,13 @@ function tlsFaults({ tlsCertFile: certFile, tlsKeyFile: keyFile, authUrl, loginU
 }
 
 /** The file is read only by programs that show the logo. */
-function logoFaults({ logoFile }: Partial<Read>, program: Program): string[] {
+function logoFaults({ logoFile }: Partial<SettingValues>, program: Program): string[] {
   if (logoFile === undefined || !(table.logoFile.usedBy as readonly Program[]).includes(program)) return []
   const reading = readLogoFile(logoFile)
   return 'fault' in reading ? [reading.fault] : []
 }
 
-function withDefaults(read: Read, program: Program): Read {
+function withDefaults(read: SettingValues, program: Program): SettingValues {
   const isDevelopment = program === 'start'
   return {
     ...read,

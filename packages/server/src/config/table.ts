@@ -428,8 +428,8 @@ export const sections: Readonly<Record<string, Record<string, Setting>>> = {
 }
 
 export const table = { ...addresses, ...store, ...login, ...look, ...tokens, ...hook, ...operation, ...traces }
-export type Table = typeof table
-export type SettingKey = keyof Table
+export type SettingsTable = typeof table
+export type SettingKey = keyof SettingsTable
 
 /** The names that the environment may contain. */
 export const knownNames: readonly string[] = Object.values<Setting>(table).flatMap((setting) =>

@@ -32,15 +32,15 @@ const TIMES = [
   ['until', 'Before, UTC'],
 ] as const
 
-type Entered = Readonly<Record<string, string>>
-type Found = { lines: AuditLineRecord[]; next: string | null } | { fault: string }
+type EnteredFilter = Readonly<Record<string, string>>
+type FoundLines = { lines: AuditLineRecord[]; next: string | null } | { fault: string }
 
 export function auditPages(console: Console): void {
   addPage(console, '/console/audit', async (visit) => {
     const names = [...FIELDS, ...CHOSEN, ...PROPOSED, ...TIMES].map(([name]) => name)
-    const entered: Entered = Object.fromEntries(names.map((name) => [name, visit.query.text(name).slice(0, 500)]))
+    const entered: EnteredFilter = Object.fromEntries(names.map((name) => [name, visit.query.text(name).slice(0, 500)]))
     const filter = { ...entered, since: secondsOf(entered.since), until: secondsOf(entered.until) }
-    const found = await search(console, visit, filter)
+    const found = await searchTrail(console, visit, filter)
     const next = 'fault' in found || found.next === null ? null : `/console/audit${queryOf({ ...entered, after: found.next })}`
     return {
       title: 'Audit',
@@ -60,7 +60,7 @@ ${nextLink(next, 'Older lines')}
 }
 
 /** A value that is in no list is shown too: the address of the page may have it. */
-function choiceField(entered: Entered): (field: (typeof CHOSEN)[number]) => Html {
+function choiceField(entered: EnteredFilter): (field: (typeof CHOSEN)[number]) => Html {
   return ([name, label, any, values]) => {
     const chosen = entered[name] ?? ''
     const offered = chosen === '' || (values as readonly string[]).includes(chosen) ? values : [...values, chosen]
@@ -70,15 +70,15 @@ function choiceField(entered: Entered): (field: (typeof CHOSEN)[number]) => Html
 
 type Proposals = Record<(typeof PROPOSED)[number][0], readonly string[]>
 
-function proposedField(entered: Entered, proposals: Proposals): (field: (typeof PROPOSED)[number]) => Html {
+function proposedField(entered: EnteredFilter, proposals: Proposals): (field: (typeof PROPOSED)[number]) => Html {
   return ([name, label, example]) =>
     html`<div><label for="${name}">${label}</label><input type="text" id="${name}" name="${name}" value="${entered[name]}" placeholder="${example}" maxlength="500" autocomplete="off" spellcheck="false" list="${name}-list"><datalist id="${name}-list">${proposals[name].map((value) => html`<option value="${value}">`)}</datalist></div>`
 }
 
-type Filter = Record<string, string | number | undefined>
+type FilterValues = Record<string, string | number | undefined>
 
 /** A faulty search is repeated in the form, so that the operator can correct it. */
-async function search(console: Console, visit: Visit, filter: Filter): Promise<Found> {
+async function searchTrail(console: Console, visit: Visit, filter: FilterValues): Promise<FoundLines> {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== '')
   try {
     const after = visit.query.text('after')

@@ -11,14 +11,14 @@ import { invalid, Refusal } from '../operations/refusal.ts'
 import { requireScope } from '../operations/service.ts'
 import { type Html, html } from '../pages/html.ts'
 import { begunBefore, dropDrafts, keepAfterSession, keepDraft, type OpenDraft, openDraft, operatorOf } from './drafts.ts'
-import { type Fields, ofAnother, requireForm } from './form.ts'
+import { type FormFields, ofAnother, requireForm } from './form.ts'
 import type { Crumb } from './layout.ts'
-import { clock, facts, link, pathTo, readable } from './parts.ts'
+import { clock, facts, link, pathTo, readableText } from './parts.ts'
 import { problemPage } from './problem-page.ts'
 import { enteredMembers, fieldsOf, formMembers, hasFile, shownMembers, withoutEmpty } from './record-form.ts'
 import { redirectTo } from './replies.ts'
 import { redirectToSecret, secretIn } from './shown-secret.ts'
-import { type Console, type Given, type Present, pathOf, queryOf, readRecord, type Visit, visitOf } from './visit.ts'
+import { type Console, type PresentRecord, pathOf, queryOf, readRecord, type Visit, type VisitCall, visitOf } from './visit.ts'
 
 export type ChangePages = {
   operation: Operation
@@ -28,7 +28,7 @@ export type ChangePages = {
   /** true if the operation concerns a present record */
   hasRecord: boolean
   /** what the path and the fields say, besides the members of the form */
-  given?: (visit: Visit, fields: Fields) => Given
+  given?: (visit: Visit, fields: FormFields) => VisitCall
   /** the pages above, if the operation has no record */
   crumbs?: (visit: Visit) => readonly Crumb[]
   /** the page to return to, with or without the change */
@@ -50,7 +50,7 @@ export function addChange(console: Console, change: ChangePages): void {
     const isGone = visit.query.text('draft') !== ''
     if (!change.form) return showQuestion(change, visit, visit.query)
     const begun = isGone ? null : await begunBefore(console, visit)
-    return showForm(change, visit, { entered: null, faults: [], note: noteOf(begun, isGone) })
+    return showForm(change, visit, { entered: null, faults: [], note: changeNote(begun, isGone) })
   })
   server.post(change.path, async (request, reply) => {
     const visit = await visitOf(console, request, reply, () => keepAfterSession(console, request))
@@ -63,7 +63,7 @@ export function addChange(console: Console, change: ChangePages): void {
       redirectTo(reply, await keepDraft(console, { operator: visit.actor.id, path, fields, ...(refused && { refused }) }))
     try {
       // A form of an earlier session of the same operator is shown again, and confirmed again.
-      if (isOfThisSession && fields.text('confirmed') === 'yes') return await carryOut(console, change, visit, fields)
+      if (isOfThisSession && fields.text('confirmed') === 'yes') return await performChange(console, change, visit, fields)
       requireUse(visit, change)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -74,7 +74,7 @@ export function addChange(console: Console, change: ChangePages): void {
   })
 }
 
-function noteOf(begun: { at: number; address: string } | null, isGone: boolean): Html | false {
+function changeNote(begun: { at: number; address: string } | null, isGone: boolean): Html | false {
   if (isGone) return html`<p class="message" role="status">What you entered was sent already, or is older than eight hours.</p>`
   return (
     begun !== null &&
@@ -109,12 +109,12 @@ function requireUse(visit: Visit, { operation: { scope } }: ChangePages): void {
   if (!visit.may(scope)) throw new Problem('forbidden', `This change needs the scope ${scope}.`)
 }
 
-async function presentOf(visit: Visit, { operation, hasRecord }: ChangePages): Promise<Present | null> {
+async function presentOf(visit: Visit, { operation, hasRecord }: ChangePages): Promise<PresentRecord | null> {
   return hasRecord ? readRecord(visit, subjectOf(operation.subject), visit.params.id ?? '') : null
 }
 
 /** The page of the record, if the record has one. */
-function crumbsOf({ operation, crumbs }: ChangePages, visit: Visit, present: Present | null): readonly Crumb[] {
+function crumbsOf({ operation, crumbs }: ChangePages, visit: Visit, present: PresentRecord | null): readonly Crumb[] {
   if (!present) return crumbs?.(visit) ?? []
   const subject = subjectOf(operation.subject)
   const hasPage = subject.operations.some(({ kind }) => kind === 'get')
@@ -122,12 +122,12 @@ function crumbsOf({ operation, crumbs }: ChangePages, visit: Visit, present: Pre
 }
 
 /** `isRefused`: the change was refused, so the form names the present state of the record. */
-type Entered = { entered: Fields | null; faults: readonly Fault[]; isRefused?: boolean; note?: Html | false }
+type EnteredForm = { entered: FormFields | null; faults: readonly Fault[]; isRefused?: boolean; note?: Html | false }
 
 async function showForm(
   change: ChangePages,
   visit: Visit,
-  { entered, faults, isRefused = false, note = false }: Entered,
+  { entered, faults, isRefused = false, note = false }: EnteredForm,
 ): Promise<FastifyReply> {
   const { operation, form } = change
   const present = await presentOf(visit, change)
@@ -167,7 +167,7 @@ function faultList(members: readonly Member[], faults: readonly Fault[]): Html {
   return html`<div class="message problem" role="alert" id="faults"><p>Nothing was changed:</p><ul>${faults.map((fault) => html`<li>${item(fault)}</li>`)}</ul></div>`
 }
 
-async function showQuestion(change: ChangePages, visit: Visit, fields: Fields, draftId = ''): Promise<FastifyReply> {
+async function showQuestion(change: ChangePages, visit: Visit, fields: FormFields, draftId = ''): Promise<FastifyReply> {
   const { operation, form } = change
   const present = await presentOf(visit, change)
   const given = givenBy(change, visit, fields, present)
@@ -190,7 +190,7 @@ async function showQuestion(change: ChangePages, visit: Visit, fields: Fields, d
 <h1>${title}</h1>
 <p class="effect${isDangerous ? ' strong' : ''}" id="effect">${effect}</p>
 ${notes.map((note) => html`<p>${note}</p>`)}
-${shown.length > 0 && facts(shown.map(([name, value]) => [name, readable(value)]))}
+${shown.length > 0 && facts(shown.map(([name, value]) => [name, readableText(value)]))}
 <form method="post" action="${path}">
 <input type="hidden" name="form_token" value="${visit.formToken(path)}">
 <input type="hidden" name="confirmed" value="yes">
@@ -204,14 +204,18 @@ ${form && draftId !== '' && html`<a class="button quiet" id="edit" href="${path}
 }
 
 /** The name and the id of the record that the question is about. */
-function factsOf({ operation, form }: ChangePages, { id = '' }: Given, present: Present | null): (readonly [string, string])[] {
+function factsOf(
+  { operation, form }: ChangePages,
+  { id = '' }: VisitCall,
+  present: PresentRecord | null,
+): (readonly [string, string])[] {
   if (!present) return form?.id ? [[form.id.label ?? '', id]] : []
   const subject = subjectOf(operation.subject)
   const name = nameOf(subject, present.members)
   return [...(name === id ? [] : [['Name', name] as const]), [labelOfId(subject), id]]
 }
 
-async function carryOut(console: Console, change: ChangePages, visit: Visit, fields: Fields): Promise<FastifyReply> {
+async function performChange(console: Console, change: ChangePages, visit: Visit, fields: FormFields): Promise<FastifyReply> {
   const { operation } = change
   // The scope is checked before the input, so that an operator without the scope gets no other fault.
   requireScope(visit.actor, operation.scope)
@@ -226,7 +230,7 @@ async function carryOut(console: Console, change: ChangePages, visit: Visit, fie
   return redirectTo(visit.reply, `${home}${home.includes('?') ? '&' : '?'}done=${operation.id}`)
 }
 
-function givenBy(change: ChangePages, visit: Visit, fields: Fields, present: Present | null): Given {
+function givenBy(change: ChangePages, visit: Visit, fields: FormFields, present: PresentRecord | null): VisitCall {
   const { operation, form } = change
   const members = form ? formMembers(operation) : operation.input.filter(({ name }) => fields.names().includes(name))
   const entered = enteredMembers(members, fields)
@@ -245,7 +249,7 @@ function hiddenField([name, value]: Hidden): Html {
 }
 
 /** The fields of the form, as hidden fields of the question. */
-function hiddenOf(fields: Fields): Hidden[] {
+function hiddenOf(fields: FormFields): Hidden[] {
   const names = fields.names().filter((name) => !['form_token', 'confirmed', 'draft', 'edit'].includes(name))
   return names.flatMap((name) => fields.all(name).map((value): Hidden => [name, value]))
 }

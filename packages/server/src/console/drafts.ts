@@ -10,20 +10,20 @@ import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
 import { addDraft, deleteDrafts, latestDraft, readDraft } from '../domain/operators/drafts.ts'
 import { readOperators } from '../domain/operators/operators.ts'
 import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
-import { entriesOf, type FieldEntries, type Fields, fieldsOfEntries, requireForm } from './form.ts'
+import { entriesOf, type FieldEntries, type FormFields, fieldsOfEntries, requireForm } from './form.ts'
 import { type Console, pathOf, queryOf, type Visit } from './visit.ts'
 
 /** Why a form was refused. */
-type Refused = { code: ProblemCode; message: string; faults: readonly Fault[] }
-type Content = { fields: FieldEntries; refused: Refused | null }
-const CONTENT: SealedFormat<Content> = sealedFormat('consoleDraft')
+type RefusedDraft = { code: ProblemCode; message: string; faults: readonly Fault[] }
+type DraftContent = { fields: FieldEntries; refused: RefusedDraft | null }
+const CONTENT: SealedFormat<DraftContent> = sealedFormat('consoleDraft')
 
-export type OpenDraft = { id: string; fields: Fields; refused: Problem | null }
+export type OpenDraft = { id: string; fields: FormFields; refused: Problem | null }
 
 /** Not entered by the operator. */
 const OF_THE_FORM = new Set(['form_token', 'confirmed', 'draft', 'edit'])
 
-type Keeping = { operator: string; path: string; fields: Fields; refused?: Problem }
+type Keeping = { operator: string; path: string; fields: FormFields; refused?: Problem }
 
 /** Stores what was entered, and returns the address that shows it. */
 export async function keepDraft({ admin }: Console, { operator, path, fields, refused }: Keeping): Promise<string> {

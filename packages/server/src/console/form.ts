@@ -17,7 +17,7 @@ export function formTokenOf({ deps }: Admin, form: FormOf): string {
 }
 
 /** A form that was sent from a page of this console. `grantId`: of the session to which the page was shown. */
-export type SentForm = { fields: Fields; grantId: string }
+export type SentForm = { fields: FormFields; grantId: string }
 
 /** Throws unless the request is a form that `formTokenOf` made for this address. The session may be over by now. */
 export function requireForm(admin: Admin, request: FastifyRequest, path: string): SentForm {
@@ -31,7 +31,7 @@ export function requireForm(admin: Admin, request: FastifyRequest, path: string)
 }
 
 /** Throws unless the request is a form that `formTokenOf` made for this session and this address. */
-export function requirePost(admin: Admin, request: FastifyRequest, expected: FormOf): Fields {
+export function requirePost(admin: Admin, request: FastifyRequest, expected: FormOf): FormFields {
   const { fields, grantId } = requireForm(admin, request, expected.path)
   if (grantId !== expected.grantId) throw ofAnother()
   return fields
@@ -45,7 +45,7 @@ export function ofAnother(): Problem {
 }
 
 /** The fields of a form or of a query. A missing field is the empty text. */
-export type Fields = {
+export type FormFields = {
   text(name: string): string
   all(name: string): string[]
   names(): string[]
@@ -54,25 +54,25 @@ export type Fields = {
 /** The fields as JSON: each name with its values. */
 export type FieldEntries = readonly (readonly [name: string, values: readonly string[]])[]
 
-export function entriesOf(fields: Fields): FieldEntries {
+export function entriesOf(fields: FormFields): FieldEntries {
   return fields.names().map((name) => [name, fields.all(name)])
 }
 
-export function fieldsOfEntries(entries: FieldEntries): Fields {
+export function fieldsOfEntries(entries: FieldEntries): FormFields {
   return fieldsIn(new Map(entries.map(([name, values]) => [name, values.map((text) => ({ text, encoded: '' }))])))
 }
 
-function fieldsOf(request: FastifyRequest): Fields {
+function fieldsOf(request: FastifyRequest): FormFields {
   if (!(request.body instanceof Map)) throw new Problem('unsupported_media_type', 'The body is not a form.')
   return fieldsIn(request.body as Form)
 }
 
-export function queryFieldsOf(request: FastifyRequest): Fields {
+export function queryFieldsOf(request: FastifyRequest): FormFields {
   const [, query = ''] = request.url.split('?', 2)
   return fieldsIn(parseForm(query))
 }
 
-function fieldsIn(form: Form): Fields {
+function fieldsIn(form: Form): FormFields {
   const all = (name: string): string[] => (form.get(name) ?? []).map(({ text }) => (text ?? '').replaceAll('\r\n', '\n'))
   return { all, text: (name) => (all(name)[0] ?? '').trim(), names: () => [...form.keys()] }
 }

@@ -31,7 +31,7 @@ function fieldsOf(members: readonly Member[]): Member[] {
 }
 
 export function grantPages(console: Console): void {
-  addEnding(console)
+  addEndingForm(console)
   addPage(console, '/console/grants', async (visit) => {
     const view = viewOfList(visit, { input: fieldsOf(listGrants.input) }, '/console/grants')
     const { items, next, previous } = await readList(console, visit, listGrants, view.given)
@@ -71,7 +71,7 @@ async function countWords(
   return `${formatCount(count, 'grant', COUNTED_AT_MOST)} of the ${wallet === undefined ? 'client' : 'wallet'} ${count === 1 ? 'has' : 'have'} not ended`
 }
 
-function addEnding(console: Console): void {
+function addEndingForm(console: Console): void {
   const { link: title = '', intro } = endMatchingGrants.page ?? {}
   addChange(console, {
     operation: endMatchingGrants,
@@ -88,13 +88,13 @@ function endAction({ may }: Visit, { entered }: ListView): Html | false {
   return may('admin.grants') && buttonLink(`/console/grants/end${queryOf({ client_id, wallet })}`, 'End several grants', 'danger')
 }
 
-type Row = GrantRecord & { clientName: string }
+type ListedGrant = GrantRecord & { clientName: string }
 
 async function grantsTable({ service }: Console, { now }: Visit, grants: GrantRecord[]): Promise<Html> {
   const rows = await Promise.all(
     grants.map(async (grant) => ({ ...grant, clientName: await service.nameOfClient(grant.client_id) })),
   )
-  const columns: Column<Row>[] = [
+  const columns: Column<ListedGrant>[] = [
     {
       name: 'Grant',
       cell: ({ grant_id: id, clientName, client_id: to }) => link(pathTo('grants', id), nameOr(clientName, to)),

@@ -29,7 +29,7 @@ ${jobsTable(await readJobViews(console, visit), visit.now, 'No job was started y
   }))
 
   addPage(console, '/console/jobs/:id', async (visit) => {
-    const job = await viewOf(console, (await visit.run(getJob, { id: visit.params.id ?? '' })).output)
+    const job = await jobView(console, (await visit.run(getJob, { id: visit.params.id ?? '' })).output)
     const isDone = job.done_at !== null
     const left = isDone ? null : await countLeft(console, job)
     return {
@@ -42,7 +42,7 @@ ${jobsTable(await readJobViews(console, visit), visit.now, 'No job was started y
 ${progress(job.grants_ended, left)}
 ${facts([
   job.wallet !== null && ['Wallet', exact(job.wallet)],
-  ['Client', clientOf(job)],
+  ['Client', clientOfJob(job)],
   job.scope !== null && ['Scope', exact(job.scope)],
   job.created_before !== null && ['Created before', moment(job.created_before)],
   ['Started', html`${fromNow(job.created_at, visit.now)} by ${exact(job.started_by)}`],
@@ -57,10 +57,10 @@ ${!isDone && html`<p class="fine">The page refreshes itself. The work goes on if
 
 export async function readJobViews(console: Console, visit: Visit): Promise<JobView[]> {
   const { items } = (await visit.run(listJobs)).output
-  return Promise.all(items.map((job) => viewOf(console, job)))
+  return Promise.all(items.map((job) => jobView(console, job)))
 }
 
-async function viewOf({ service }: Console, job: JobRecord): Promise<JobView> {
+async function jobView({ service }: Console, job: JobRecord): Promise<JobView> {
   return { ...job, clientName: await service.nameOfClient(job.client_id) }
 }
 
@@ -81,7 +81,7 @@ async function countLeft({ service }: Console, { kind, wallet, client_id: client
   return service.store.grants.countUnendedGrants(of, COUNTED_AT_MOST)
 }
 
-function clientOf({ clientName, client_id: clientId }: JobView): Html | string {
+function clientOfJob({ clientName, client_id: clientId }: JobView): Html | string {
   if (clientId === '') return 'all'
   return html`${clientName !== '' && html`${nameOr(clientName, clientId)}<br>`}<code>${clientId}</code>`
 }

@@ -1,5 +1,5 @@
 /** The page of the keys. */
-import { isNeeded, type KeyRecord, KIND_WORDS, listKeys, retireKey, rotateKey } from '../operations/keys.ts'
+import { isNeeded, KIND_WORDS, listKeys, retireKey, rotateKey, type ShownKey } from '../operations/keys.ts'
 import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
 import { buttonLink, doneMessage, moment, pathTo, section, table, tag, titleRow } from './parts.ts'
@@ -13,7 +13,7 @@ const STATES = {
   makes: ['in use', 'good'],
   opens: ['opens only', 'warn'],
   retired: ['retired', 'plain'],
-} as const satisfies Record<KeyRecord['state'], readonly [string, 'good' | 'plain' | 'warn']>
+} as const satisfies Record<ShownKey['state'], readonly [string, 'good' | 'plain' | 'warn']>
 
 export function keyPages(console: Console): void {
   addPage(console, PLACE, async (visit) => {
@@ -33,7 +33,7 @@ ${kinds.map((kind) => section(KIND_WORDS[kind] ?? kind, kindSection(kind, keys, 
   addChange(console, { operation: retireKey, path: `${PLACE}/:id/retire`, form: null, hasRecord: false, home })
 }
 
-function kindSection(kind: string, all: KeyRecord[], { now, may }: Visit): Html {
+function kindSection(kind: string, all: ShownKey[], { now, may }: Visit): Html {
   const keys = all.filter((key) => key.kind === kind).sort((a, b) => b.starts_at - a.starts_at)
   const mayChange = may('admin.keys')
   return html`${table(
@@ -54,12 +54,12 @@ ${mayChange && html`<p class="page-actions">${buttonLink(`/console/keys/rotate?k
 }
 
 /** A key that is still needed is retired only after a leak, with everything that it made. */
-function retireLink(key: KeyRecord, now: number): Html | string {
+function retireLink(key: ShownKey, now: number): Html | string {
   const given = isNeeded(key, now) ? '?at_once=yes' : ''
   return key.state === 'retired' ? '–' : buttonLink(`${pathTo('keys', key.key_id, 'retire')}${given}`, 'Retire', 'danger')
 }
 
-function untilOf({ state, opens_until: until, retired_at: retiredAt }: KeyRecord): Html | string {
+function untilOf({ state, opens_until: until, retired_at: retiredAt }: ShownKey): Html | string {
   if (retiredAt !== null) return html`retired ${moment(retiredAt)}`
   return state === 'opens' && until !== null ? moment(until) : 'the next key'
 }
@@ -69,7 +69,7 @@ const ROW = 14
 const DAY = 86_400
 
 /** The life of each key on one line of time: used, opening only, retired. The table has the same facts as text. */
-function timeline(keys: KeyRecord[], now: number): Html {
+function timeline(keys: ShownKey[], now: number): Html {
   const first = Math.min(...keys.map(({ created_at: at }) => at), now - 60)
   const last = Math.max(...keys.map(({ opens_until: until }) => until ?? now), now) + Math.max(60, (now - first) / 10)
   const x = (at: number): number => Math.round(((Math.min(Math.max(at, first), last) - first) / (last - first)) * WIDTH * 10) / 10

@@ -19,7 +19,7 @@ export type Frame = {
 /** A page above this one. */
 export type Crumb = readonly [path: string, name: Fillable]
 
-export type Page = {
+export type ConsolePage = {
   title: string
   content: Html
   /** the pages between the first level and this page */
@@ -41,7 +41,7 @@ const PLACES = [
 ] as const
 
 /** A whole page. It is wider than the pages for users, because operators compare rows. The pages before the sign-in have no frame. */
-export function consolePage({ title, content, refresh, crumbs }: Page, frame?: Frame): string {
+export function consolePage({ title, content, refresh, crumbs }: ConsolePage, frame?: Frame): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -59,7 +59,7 @@ ${frame && scriptElement('console')}
 <a class="skip" href="#page">Skip to the content</a>
 ${bar(frame)}
 <main id="page" tabindex="-1"${refresh !== undefined && html` data-refresh="${refresh}"`}>
-${frame && trail(frame, title, crumbs)}
+${frame && crumbTrail(frame, title, crumbs)}
 ${content}
 </main>
 ${frame && html`<footer class="foot">Grantor ${frame.version}</footer>`}
@@ -87,7 +87,7 @@ ${
 }
 
 /** The way from the first level to this page. A page of the first level has none. */
-function trail({ path }: Frame, title: string, crumbs: readonly Crumb[] = []): Html | false {
+function crumbTrail({ path }: Frame, title: string, crumbs: readonly Crumb[] = []): Html | false {
   const place = PLACES.find(([each]) => isHere(each, path))
   if (crumbs.length === 0 && (!place || place[0] === path)) return false
   const above: readonly Crumb[] = [place ?? PLACES[0], ...crumbs]

@@ -3,16 +3,16 @@ import type { Member } from '../operations/members/member.ts'
 import type { Operation, Total } from '../operations/operation.ts'
 import { number } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
-import type { Page } from './layout.ts'
+import type { ConsolePage } from './layout.ts'
 import { type Column, doneMessage, titleRow } from './parts.ts'
-import { type Given, queryOf, type Visit } from './visit.ts'
+import { queryOf, type Visit, type VisitCall } from './visit.ts'
 
 export type ListView = {
   place: string
   members: readonly Member[]
   /** what the address of the page has of these members */
   entered: Readonly<Record<string, string>>
-  given: Given
+  given: VisitCall
   isFiltered: boolean
 }
 
@@ -70,7 +70,10 @@ type ListParts = Cursors & {
 }
 
 /** A page with a list. */
-export function listPage(view: ListView, { title, actions = false, done, lead, count, table, ...cursors }: ListParts): Page {
+export function listPage(
+  view: ListView,
+  { title, actions = false, done, lead, count, table, ...cursors }: ListParts,
+): ConsolePage {
   return {
     title,
     content: html`${titleRow(title, actions)}

@@ -7,14 +7,14 @@ import type { Form, FormValue } from '../oauth/form.ts'
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 const PARTS_AT_MOST = 100
 
-type Parts = Map<string, FormValue[]>
+type FormParts = Map<string, FormValue[]>
 
 /** Null if the body is not such a form. */
 export function parseMultipart(body: Buffer, contentType: string): Form | null {
   const [, quoted, plain] = /;\s*boundary=(?:"([\w'()+,./:=? -]{1,70})"|([\w'+.-]{1,70}))\s*$/i.exec(contentType) ?? []
   const boundary = quoted ?? plain
   if (boundary === undefined) return null
-  const form: Parts = new Map()
+  const form: FormParts = new Map()
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   // The first delimiter has no line before it.
   const whole = Buffer.concat([Buffer.from('\r\n'), body])
@@ -29,7 +29,7 @@ export function parseMultipart(body: Buffer, contentType: string): Form | null {
   return null
 }
 
-function addPart(form: Parts, part: Buffer): boolean {
+function addPart(form: FormParts, part: Buffer): boolean {
   const blank = part.indexOf(BLANK_LINE)
   if (part.toString('latin1', 0, 2) !== '\r\n' || blank < 0) return false
   const head = part.toString('utf8', 0, blank)

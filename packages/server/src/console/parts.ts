@@ -39,7 +39,7 @@ export function exact(value: string): Html {
 }
 
 /** The same for a text in which invisible characters are unlikely. */
-export function readable(value: string): Fillable {
+export function readableText(value: string): Fillable {
   return visibleText(value) === value ? value : exact(value)
 }
 

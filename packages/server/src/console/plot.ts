@@ -1,7 +1,7 @@
 /** Plots, drawn on the server as SVG. The text beside a plot has its numbers, so the drawing is not the only form. */
 import { type Html, html } from '../pages/html.ts'
 
-export type Line = { name: string; values: (number | null)[] }
+export type PlotLine = { name: string; values: (number | null)[] }
 
 const WIDTH = 600
 const HEIGHT = 120
@@ -9,7 +9,7 @@ const TOP = 2
 const BOTTOM = 2
 
 type PlotView = {
-  lines: Line[]
+  lines: PlotLine[]
   summary: string
   format: (value: number) => string
   empty: string

@@ -1,7 +1,7 @@
 /** The page of a refusal: what was refused, why, and what to do. */
 import type { Problem } from '../admin/problem.ts'
 import { html } from '../pages/html.ts'
-import type { Page } from './layout.ts'
+import type { ConsolePage } from './layout.ts'
 
 const TITLES: Readonly<Record<string, string>> = {
   forbidden: 'This is not allowed',
@@ -23,7 +23,7 @@ const NEXT: Readonly<Record<string, string>> = {
   defect: 'Search the log for the number of this request.',
 }
 
-export function problemPage({ code, message: detail, faults }: Problem, requestId: string, again?: string): Page {
+export function problemPage({ code, message: detail, faults }: Problem, requestId: string, again?: string): ConsolePage {
   const title = TITLES[code] ?? 'This request was refused'
   return {
     title,

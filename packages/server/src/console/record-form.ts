@@ -5,7 +5,7 @@ import type { Operation } from '../operations/operation.ts'
 import type { ServiceSetting } from '../operations/service.ts'
 import { utc } from '../operations/words.ts'
 import { type Html, html } from '../pages/html.ts'
-import type { Fields } from './form.ts'
+import type { FormFields } from './form.ts'
 
 /** The members that a form of the operation has. */
 export function formMembers({ input }: Operation): Member[] {
@@ -95,7 +95,7 @@ export function hasFile(members: readonly Member[]): boolean {
 }
 
 /** The members that the operator entered, with the empty ones. A choice that was not made is left out. */
-export function enteredMembers(members: readonly Member[], fields: Fields): Members {
+export function enteredMembers(members: readonly Member[], fields: FormFields): Members {
   const values = members.map((member) => [member.name, enteredValue(member, fields)] as const)
   return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
@@ -108,13 +108,13 @@ export function withoutEmpty(members: readonly Member[], entered: Members): Memb
   return Object.fromEntries(given.map(({ name }) => [name, entered[name]]))
 }
 
-function enteredValue({ name, shape, nullable }: Member, fields: Fields): unknown {
+function enteredValue({ name, shape, nullable }: Member, fields: FormFields): unknown {
   const text = fields.text(name)
   switch (shape.kind) {
     case 'flag':
       return text === 'yes' || text === 'true'
     case 'texts': {
-      const values = shape.choices ? fields.all(name) : linesOf(text)
+      const values = shape.choices ? fields.all(name) : inputLines(text)
       return values.length === 0 && nullable ? null : values
     }
     case 'time': {
@@ -125,7 +125,7 @@ function enteredValue({ name, shape, nullable }: Member, fields: Fields): unknow
       if (text === '' && nullable) return null
       return /^\d{1,15}$/.test(text) ? Number(text) : text
     case 'scopes':
-      return linesOf(text).map((line) => {
+      return inputLines(text).map((line) => {
         const [scope = '', ...description] = line.split(':')
         return { name: scope.trim(), description: description.join(':').trim() }
       })
@@ -137,7 +137,7 @@ function enteredValue({ name, shape, nullable }: Member, fields: Fields): unknow
   }
 }
 
-function linesOf(text: string): string[] {
+function inputLines(text: string): string[] {
   return text
     .split('\n')
     .map((line) => line.trim())

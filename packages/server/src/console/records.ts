@@ -63,7 +63,7 @@ function addListPage(console: Console, subject: Subject): void {
     const { items, next, previous, total } = await readList(console, visit, list as Operation<never, Listed>, view.given)
     const add = addActionOf(visit, subject)
     const none = view.isFiltered ? `No ${noun} matches.` : empty
-    const rows = await Promise.all(items.map((record) => rowOf(console, visit, subject, record)))
+    const rows = await Promise.all(items.map((record) => recordRow(console, visit, subject, record)))
     return listPage(view, {
       title,
       actions: add !== undefined && buttonLink(add.path, add.label, 'main'),
@@ -78,13 +78,13 @@ function addListPage(console: Console, subject: Subject): void {
 }
 
 /** A link to an operation. */
-type Action = { path: string; label: string; isDangerous?: boolean }
+type RecordAction = { path: string; label: string; isDangerous?: boolean }
 
 /** A record of a list. `aside`: what else is known of its id. */
-type Row = { id: string; record: Members; aside: Html | false; actions: Action[] }
+type RecordRow = { id: string; record: Members; aside: Html | false; actions: RecordAction[] }
 
 /** A kind of records without pages for each has the links to its operations in the list. */
-async function rowOf(console: Console, visit: Visit, subject: Subject, record: Members): Promise<Row> {
+async function recordRow(console: Console, visit: Visit, subject: Subject, record: Members): Promise<RecordRow> {
   const id = String(record[subject.idName])
   const actions = operationOf(subject, 'get') ? [] : actionsOf(visit, subject, record)
   return { id, record, aside: await asideOf(console, visit, subject, id), actions }
@@ -101,12 +101,12 @@ async function asideOf({ service }: Console, { actor }: Visit, { name }: Subject
 /** The column with the name of the record comes first, and links to its page. */
 function columnsOf(
   subject: Subject,
-  rows: readonly Row[],
+  rows: readonly RecordRow[],
   { view, now }: { view: ListView; now: number },
-): (Column<Row> | false)[] {
+): (Column<RecordRow> | false)[] {
   const shown = subject.displays.filter(({ column }) => column !== undefined)
   const [main, ...others] = [...shown.filter(({ isTitle }) => isTitle), ...shown.filter(({ isTitle }) => !isTitle)]
-  const mainCell = ({ id, record, aside }: Row): Html => {
+  const mainCell = ({ id, record, aside }: RecordRow): Html => {
     const words = main?.isTitle ? nameOr(nameOf(subject, record), 'without a name') : exact(id)
     return html`${aside}${operationOf(subject, 'get') ? link(pathTo(subject.name, id), words) : words}`
   }
@@ -114,12 +114,12 @@ function columnsOf(
     { name: main?.label ?? '', cell: mainCell, kind: 'main', sort: sortOf(view, main?.name) },
     ...others.map((display) => ({
       name: display.label,
-      cell: ({ record }: Row) => shownCell(display.shown(record), now),
+      cell: ({ record }: RecordRow) => shownCell(display.shown(record), now),
       sort: sortOf(view, display.name),
     })),
     rows.some(({ actions }) => actions.length > 0) && {
       name: 'Change',
-      cell: ({ actions }: Row) => html`<span class="page-actions">${actions.map(actionLink)}</span>`,
+      cell: ({ actions }: RecordRow) => html`<span class="page-actions">${actions.map(actionLink)}</span>`,
     },
   ]
 }
@@ -163,28 +163,28 @@ function isId(value: Shown, id: string): boolean {
   return typeof value === 'object' && value !== null && 'exact' in value && value.exact === id
 }
 
-function actionLink({ path, label, isDangerous }: Action): Html {
+function actionLink({ path, label, isDangerous }: RecordAction): Html {
   return html`${buttonLink(path, label, isDangerous ? 'danger' : 'quiet')} `
 }
 
-function addActionOf(visit: Visit, subject: Subject): Action | undefined {
+function addActionOf(visit: Visit, subject: Subject): RecordAction | undefined {
   const operation = operationOf(subject, 'create') ?? operationOf(subject, 'set')
   const label = operation?.kind === 'set' ? addLabel(subject) : operation?.page?.link
   return operation && label !== undefined && visit.may(operation.scope) ? { path: pathTo(subject.name, 'new'), label } : undefined
 }
 
 /** The operations that this operator may use on the record now. */
-function actionsOf(visit: Visit, subject: Subject, record: Members): Action[] {
+function actionsOf(visit: Visit, subject: Subject, record: Members): RecordAction[] {
   const id = String(record[subject.idName])
   return subject.operations.flatMap((operation) => {
     const { kind, page, scope } = operation
     if (!page || kind === 'create' || !visit.may(scope) || page.isOffered?.(record) === false) return []
-    return [{ path: pathTo(subject.name, id, pageOf(operation)), label: page.link, isDangerous: isDangerous(operation) }]
+    return [{ path: pathTo(subject.name, id, recordPage(operation)), label: page.link, isDangerous: isDangerous(operation) }]
   })
 }
 
 /** The last part of the path of an operation's page. */
-function pageOf({ kind, verb }: Operation): string {
+function recordPage({ kind, verb }: Operation): string {
   return kind === 'change' || kind === 'set' ? 'change' : verb
 }
 
@@ -213,7 +213,7 @@ function addChanges(console: Console, subject: Subject, operation: Operation): v
   if (kind === 'create') return
   addChange(console, {
     operation,
-    path: `${place}/:id/${pageOf(operation)}`,
+    path: `${place}/:id/${recordPage(operation)}`,
     form: formMembers(operation).length === 0 ? null : { title: buttonOf(operation), ...(page.intro && { intro: page.intro }) },
     hasRecord: true,
     home: (visit, result) => homeOf(subject, operation, visit, result),

@@ -13,7 +13,7 @@ import { setCookie } from '../ops/http/cookies.ts'
 import { type Html, html } from '../pages/html.ts'
 import { buttonLink, clock, exact, facts, moment, nameOr, pathTo, withCopyButton } from './parts.ts'
 import { redirectTo } from './replies.ts'
-import { cookieOf, openCookie } from './session.ts'
+import { consoleCookie, openCookie } from './session.ts'
 import { addPage, type Console, type Visit } from './visit.ts'
 
 /** Seconds. */
@@ -23,7 +23,7 @@ const SHOWN_FOR = 300
 const SECRET = 'secret'
 
 /** `secret` is null for a record without one. `earlierUntil`: how long the secret before works, in epoch seconds. */
-type Shown = {
+type ShownSecret = {
   grantId: string
   subject: SubjectName
   id: string
@@ -34,7 +34,7 @@ type Shown = {
   isRotated: boolean
   until: number
 }
-const SHOWN: SealedFormat<Shown> = sealedFormat('consoleSecret')
+const SHOWN: SealedFormat<ShownSecret> = sealedFormat('consoleSecret')
 
 /** The new secret in the output of an operation; undefined if the operation makes no secrets. */
 export function secretIn(subject: Subject, output: Members): string | null | undefined {
@@ -51,7 +51,7 @@ export function redirectToSecret(
   const record = recordIn(subject, output)
   const id = String(record[subject.idName])
   const secrets = (record.secrets ?? []) as readonly { expires_at: number | null }[]
-  const shown: Shown = {
+  const shown: ShownSecret = {
     grantId: frame.grantId,
     subject: operation.subject,
     id,
@@ -62,7 +62,7 @@ export function redirectToSecret(
     isRotated: operation.kind !== 'create',
     until: now + SHOWN_FOR,
   }
-  setCookie(reply, cookieOf(admin, 'secret'), { value: SHOWN.seal(admin.deps.keys, shown), seconds: SHOWN_FOR })
+  setCookie(reply, consoleCookie(admin, 'secret'), { value: SHOWN.seal(admin.deps.keys, shown), seconds: SHOWN_FOR })
   return redirectTo(reply, pathTo(operation.subject, id, 'secret'))
 }
 
@@ -92,7 +92,7 @@ ${isShown ? secretContent(shown) : html`<p class="lead">A secret is shown for fi
     })
 }
 
-function secretContent({ subject: subjectName, id, name, secret, earlierUntil, isRotated, until }: Shown): Html {
+function secretContent({ subject: subjectName, id, name, secret, earlierUntil, isRotated, until }: ShownSecret): Html {
   const { noun, displays } = subjectOf(subjectName)
   const label = displays.find(({ isTitle }) => isTitle)?.label ?? ''
   return html`${facts([

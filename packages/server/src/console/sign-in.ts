@@ -18,7 +18,7 @@ import { isSameSecret } from '../oauth/same-secret.ts'
 import { setCookie } from '../ops/http/cookies.ts'
 import { requirePost } from './form.ts'
 import { redirectTo, sendPage } from './replies.ts'
-import { cookieOf, endSession, grantIdOfCookie, openCookie, readVisitor, startSession } from './session.ts'
+import { consoleCookie, endConsoleSession, grantIdOfCookie, openCookie, readVisitor, startConsoleSession } from './session.ts'
 import { signInPage } from './sign-in-page.ts'
 
 /** Seconds in which the operator signs. */
@@ -36,7 +36,7 @@ export function signInRoutes(server: FastifyInstance, admin: Admin): void {
       requirePost(admin, request, { grantId: visitor.grant.id, path: '/console/sign-out' })
       await endOwnGrant(admin, visitor.grant.id)
     }
-    endSession(admin, reply)
+    endConsoleSession(admin, reply)
     return redirectTo(reply, '/console')
   })
 }
@@ -52,7 +52,7 @@ function beginSignIn(admin: Admin, request: FastifyRequest, reply: FastifyReply)
   const state = randomBytes(32).toString('base64url')
   const expiresAt = deps.now() + SIGN_IN_AT_MOST
   const value = SIGN_IN.seal(deps.keys, { state, codeVerifier, to: ownPath(to), expiresAt })
-  setCookie(reply, cookieOf(admin, 'sign_in'), { value, seconds: SIGN_IN_AT_MOST })
+  setCookie(reply, consoleCookie(admin, 'sign_in'), { value, seconds: SIGN_IN_AT_MOST })
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: CONSOLE_CLIENT_ID,
@@ -74,11 +74,11 @@ async function finishSignIn(admin: Admin, request: FastifyRequest, reply: Fastif
   const { state, code, iss } = request.query as Record<string, unknown>
   if (!begun || begun.expiresAt <= deps.now() || typeof state !== 'string' || !isSameSecret(state, begun.state))
     return sendPage(reply.code(400), signInPage({ why: 'unexpected_answer', to: '/console' }))
-  setCookie(reply, cookieOf(admin, 'sign_in'), { value: '', seconds: 0 })
+  setCookie(reply, consoleCookie(admin, 'sign_in'), { value: '', seconds: 0 })
   // RFC 9207 §2.4
   if (typeof code !== 'string' || iss !== deps.settings.authUrl)
     return sendPage(reply, signInPage({ why: 'cancelled', to: begun.to }))
-  const granted = await redeem(admin, code, begun.codeVerifier)
+  const granted = await redeemSignIn(admin, code, begun.codeVerifier)
   if (granted === null) return sendPage(reply.code(400), signInPage({ why: 'unexpected_answer', to: begun.to }))
   const operator = (await readOperators(store)).find(({ id }) => id === granted.wallet)
   if (!operator) {
@@ -88,12 +88,12 @@ async function finishSignIn(admin: Admin, request: FastifyRequest, reply: Fastif
   }
   const before = grantIdOfCookie(admin, request)
   if (before !== null) await endOwnGrant(admin, before)
-  startSession(admin, reply, granted.grantId)
+  startConsoleSession(admin, reply, granted.grantId)
   return redirectTo(reply, `${adminUrl}${begun.to}`)
 }
 
 /** The grant of a code and its wallet; null if the code is refused. */
-async function redeem({ deps, adminUrl }: Admin, code: string, codeVerifier: string) {
+async function redeemSignIn({ deps, adminUrl }: Admin, code: string, codeVerifier: string) {
   const client = await deps.clients.findRegistered(CONSOLE_CLIENT_ID)
   if (!client) throw new Error('the client of the console is missing')
   try {

@@ -22,8 +22,8 @@ import {
 import { notFound } from '../operations/refusal.ts'
 import { USUAL_LIMIT } from '../operations/schemas.ts'
 import { type Actor, mayUse, type ServerService, type ServiceSetting } from '../operations/service.ts'
-import { type Fields, formTokenOf, queryFieldsOf } from './form.ts'
-import { consolePage, type Frame, type Page } from './layout.ts'
+import { type FormFields, formTokenOf, queryFieldsOf } from './form.ts'
+import { type ConsolePage, consolePage, type Frame } from './layout.ts'
 import { redirectTo, sendPage } from './replies.ts'
 import { readVisitor } from './session.ts'
 import { signInPage } from './sign-in-page.ts'
@@ -31,7 +31,15 @@ import { signInPage } from './sign-in-page.ts'
 export type Console = { admin: Admin; service: ServerService; server: FastifyInstance }
 
 /** What a page gives to an operation. */
-export type Given = { id?: string; input?: Members; limit?: number; after?: string; before?: string; etag?: string; key?: string }
+export type VisitCall = {
+  id?: string
+  input?: Members
+  limit?: number
+  after?: string
+  before?: string
+  etag?: string
+  key?: string
+}
 
 export type Visit = {
   request: FastifyRequest
@@ -39,7 +47,7 @@ export type Visit = {
   frame: Frame
   /** the parameters of the path */
   params: Record<string, string>
-  query: Fields
+  query: FormFields
   actor: Actor
   /** the settings in force */
   settings: readonly ServiceSetting[]
@@ -48,15 +56,15 @@ export type Visit = {
   may(scope: AdminScope): boolean
   formToken(path: string): string
   /** Sends a page to this operator. */
-  send(page: Page): FastifyReply
+  send(page: ConsolePage): FastifyReply
   /** Runs the operation as this operator. */
-  run<Output>(operation: Operation<never, Output>, given?: Given): Promise<Result<Output>>
+  run<Output>(operation: Operation<never, Output>, given?: VisitCall): Promise<Result<Output>>
   /** What the operation would do. */
-  ask(operation: Operation, given: Given): Promise<Required<Pick<Question, 'title' | 'button'>> & Question>
+  ask(operation: Operation, given: VisitCall): Promise<Required<Pick<Question, 'title' | 'button'>> & Question>
 }
 
 /** Adds a page. Visitors who are not signed in get the sign-in page. */
-export function addPage(console: Console, path: string, render: (visit: Visit) => Promise<Page>): void {
+export function addPage(console: Console, path: string, render: (visit: Visit) => Promise<ConsolePage>): void {
   console.server.get(path, async (request, reply) => {
     const visit = await visitOf(console, request, reply)
     return visit ? visit.send(await render(visit)) : reply
@@ -69,17 +77,22 @@ export function doneOf({ query }: Visit, operations: readonly Operation[]): stri
 }
 
 /** A page of a list, with the cursors of the pages beside it; null if there is none. */
-export async function readList<Item>(console: Console, visit: Visit, operation: Operation<never, Listed<Item>>, given: Given) {
+export async function readList<Item>(
+  console: Console,
+  visit: Visit,
+  operation: Operation<never, Listed<Item>>,
+  given: VisitCall,
+) {
   const { items, total, ...places } = (await visit.run(operation, given)).output
   const { next, previous = null } = cursorsOf(console.service.keys().ring, operation, places)
   return { items, total, next, previous }
 }
 
 /** A record as it is now. `state`: the part that a change of the record is compared with. */
-export type Present = { members: Members; state: object }
+export type PresentRecord = { members: Members; state: object }
 
 /** The record of the path, as the operation `get` returns it, or as it is in the list of a kind without that operation. */
-export async function readRecord(visit: Visit, { operations, ...subject }: Subject, id: string): Promise<Present> {
+export async function readRecord(visit: Visit, { operations, ...subject }: Subject, id: string): Promise<PresentRecord> {
   const get = operations.find(({ kind }) => kind === 'get')
   if (get) {
     const { output, record = recordIn({ operations, ...subject }, output) } = await visit.run(get, { id })
@@ -170,7 +183,7 @@ type ServerCall = Call<Members, ServerService>
 function callOf(
   { service, actor }: Pick<ServerCall, 'service' | 'actor'>,
   operation: Operation,
-  { id = '', input = {}, limit = USUAL_LIMIT, after, before, etag, key }: Given,
+  { id = '', input = {}, limit = USUAL_LIMIT, after, before, etag, key }: VisitCall,
 ): ServerCall {
   checkInput(operation, input)
   // A link with a longer id than the API accepts leads to no record.

@@ -67,7 +67,7 @@ ${content ?? (!fault && lead)}`,
 
   addPage(console, '/console/grants/:id', async (visit) => {
     const { output } = await visit.run(getGrant, { id: visit.params.id ?? '' })
-    const grant = await viewOf(console, output)
+    const grant = await walletView(console, output)
     return {
       title: 'Grant',
       crumbs: [walletCrumb(grant.wallet)],
@@ -77,7 +77,7 @@ ${doneMessage(endedOf(visit))}
 ${section('What the wallet allowed', html`${allowedFacts(grant)}`)}
 ${section('State', stateFacts(grant, visit))}
 </div>
-${section('The text that the wallet signed', receiptContent(await readReceipt(visit)))}`,
+${section('The text that the wallet signed', receiptContent(await receiptDetails(visit)))}`,
     }
   })
   addEndings(console)
@@ -153,7 +153,7 @@ async function walletContent(console: Console, visit: Visit, wallet: `0x${string
     readList(console, visit, listSessions, given('sessions')),
     console.admin.store.grants.countUnendedGrants({ wallet }, COUNTED_AT_MOST),
   ])
-  const views = await Promise.all(grants.items.map((grant) => viewOf(console, grant)))
+  const views = await Promise.all(grants.items.map((grant) => walletView(console, grant)))
   const mayEnd = visit.may('admin.grants')
   const more = (list: string, next: string | null): string | null =>
     next === null ? null : `/console/wallet${queryOf({ wallet, [list]: next })}`
@@ -246,7 +246,7 @@ ${receipt.message}</pre>
 <p class="paper" id="receipt-signature">${receipt.signature}</p>`
 }
 
-async function readReceipt({ run, params }: Visit): Promise<ReceiptRecord | null> {
+async function receiptDetails({ run, params }: Visit): Promise<ReceiptRecord | null> {
   try {
     return (await run(getReceiptOfGrant, { id: params.id ?? '' })).output
   } catch (error) {
@@ -255,7 +255,7 @@ async function readReceipt({ run, params }: Visit): Promise<ReceiptRecord | null
   }
 }
 
-async function viewOf({ admin, service }: Console, grant: GrantRecord): Promise<GrantView> {
+async function walletView({ admin, service }: Console, grant: GrantRecord): Promise<GrantView> {
   const { scopes, resources, scopes_by_resource: scopesByResource } = grant
   return {
     ...grant,

@@ -12,7 +12,7 @@ import { isUnregistered } from '../oauth/client-id-url.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/http/network.ts'
 import { noteClient } from '../ops/http/request-log.ts'
-import type { Service } from './service.ts'
+import type { HttpService } from './service.ts'
 
 export const CREDENTIAL_PARAMETERS = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const
 
@@ -47,7 +47,7 @@ function sentTwice(rawHeaders: readonly string[], name: string): boolean {
 
 /** Runs a request of an authenticated client. Failures are counted. */
 export async function forClient<Result>(
-  service: Service,
+  service: HttpService,
   request: FastifyRequest,
   credentials: PresentedCredentials,
   accepted: AcceptedClients,
@@ -68,7 +68,7 @@ export async function forClient<Result>(
  * endpoint utilizing it against brute force attacks".
  */
 export function countFailure(
-  service: Service,
+  service: HttpService,
   { request, credentials }: { request: FastifyRequest; credentials: PresentedCredentials },
   error: unknown,
 ): unknown {
@@ -83,13 +83,13 @@ export function countFailure(
 
 const COUNTED: ReadonlySet<string> = new Set(['invalid_client', 'invalid_grant'])
 
-function limited(service: Service, key: string, error: OAuthError): OAuthError {
+function limited(service: HttpService, key: string, error: OAuthError): OAuthError {
   const verdict = service.limits.count('failures', key)
   return verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
 }
 
 /** A client is in memory here, unless its id is unknown. */
-function knownClientId({ deps }: Service, presented: PresentedCredentials): string | undefined {
+function knownClientId({ deps }: HttpService, presented: PresentedCredentials): string | undefined {
   return deps.clients.findCached(claimedClientId(presented) ?? '')?.id
 }
 

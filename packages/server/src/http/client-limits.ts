@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Client } from '../domain/model/records.ts'
 import { tooManyOfClient } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/http/network.ts'
-import type { OwnLimited, Service } from './service.ts'
+import type { HttpService, OwnLimited } from './service.ts'
 
 const MEMBERS = {
   client_tokens: 'tokenLimit',
@@ -16,7 +16,7 @@ const MEMBERS = {
  * a public client, so the limit of a public client is counted for each network.
  */
 export function limitClient(
-  { limits }: Pick<Service, 'limits'>,
+  { limits }: Pick<HttpService, 'limits'>,
   request: FastifyRequest,
   client: Client,
   name: OwnLimited,

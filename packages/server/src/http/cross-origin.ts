@@ -5,7 +5,7 @@
  * §3).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Service } from './service.ts'
+import type { HttpService } from './service.ts'
 import { refuseMethod } from './unknown-route.ts'
 
 const PREFLIGHT = {
@@ -25,7 +25,7 @@ export const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-
  * Opens one endpoint to the origins of public clients. The function registers the preflight response. The hook that it
  * returns belongs on the route itself and runs before the body is read, so that a script can read every refusal too.
  */
-export function openToPublicClients(server: FastifyInstance, service: Service, url: string, methods = ['POST']) {
+export function openToPublicClients(server: FastifyInstance, service: HttpService, url: string, methods = ['POST']) {
   server.options(url, async (request, reply) => {
     if (!(await allowOrigin(service, request, reply))) return refuseMethod(reply, methods)
     return reply
@@ -43,7 +43,7 @@ export function openToPublicClients(server: FastifyInstance, service: Service, u
 }
 
 /** Adds the headers if the caller's origin belongs to a public client. If the store fails, the origin is not allowed. */
-async function allowOrigin(service: Service, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+async function allowOrigin(service: HttpService, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   void reply.header('vary', 'Origin')
   const { origin } = request.headers
   if (origin === undefined) return false

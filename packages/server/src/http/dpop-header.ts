@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { currentNonce, type PresentedProof } from '../domain/tokens/dpop.ts'
 import { headerFields } from '../ops/http/header-fields.ts'
 import { networkOf } from '../ops/http/network.ts'
-import type { Service } from './service.ts'
+import type { HttpService } from './service.ts'
 
 /** Every `DPoP` field: Node would join several into one. `path` is the endpoint's path, not the request's target. */
 export function presentedProof(request: FastifyRequest, path: string): PresentedProof {
@@ -14,7 +14,7 @@ export function presentedProof(request: FastifyRequest, path: string): Presented
  * §8.2: every response to a proof has a nonce, so that the next proof needs no second attempt. Called before any check,
  * so that refusals have it too.
  */
-export function offerNonce({ deps }: Service, request: FastifyRequest, reply: FastifyReply): void {
+export function offerNonce({ deps }: HttpService, request: FastifyRequest, reply: FastifyReply): void {
   const nonce = request.headers.dpop === undefined ? null : currentNonce(deps)
   if (nonce !== null) void reply.header('dpop-nonce', nonce)
 }

@@ -22,7 +22,7 @@ import { UnsupportedMediaType } from './form-body.ts'
 import { NotANavigation } from './navigation.ts'
 import { ForeignOrigin } from './own-origin.ts'
 import { refusalPage } from './refusal-page.ts'
-import type { Service } from './service.ts'
+import type { HttpService } from './service.ts'
 
 /**
  * Headers of every JSON response (RFC 6749 §5.1): caches must not keep any, particularly not introspection results
@@ -41,7 +41,7 @@ const DPOP_ALGS = `algs="${DPOP_ALGORITHMS.join(' ')}"`
 /** The challenge if no token was presented: both schemes are accepted (RFC 9449 §7.2). */
 export const TOKEN_CHALLENGE = `${BEARER_CHALLENGE}, DPoP ${DPOP_ALGS}`
 
-type Answer = {
+type ErrorAnswer = {
   status: number
   body: { error: string; error_description: string }
   notice: NoticeKind
@@ -50,7 +50,7 @@ type Answer = {
   retryAfter?: number | undefined
 }
 
-export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function replyWithError(service: HttpService, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerTo(error, request.id)
   request.isClientAway = answer.status >= 500 && answer.notice === 'client_unavailable'
   if (error instanceof StoreUnavailable) service.storeOutage.failed({ problem: messagesOf(error) })
@@ -85,7 +85,7 @@ function faultOf(error: unknown): { problem: string } | { err: unknown } {
 }
 
 /** Records a request that the HTTP parser refused. Its response was sent before. */
-export function noteMalformed(service: Service, { reason, requestId, network }: MalformedHttp): void {
+export function noteMalformed(service: HttpService, { reason, requestId, network }: MalformedHttp): void {
   service.deps.audit({ event: 'refused', reason, request_id: requestId, network })
   service.metrics?.countRefusal('invalid_request', reason)
 }
@@ -98,7 +98,7 @@ function causeOf(error: unknown): { details?: { cause: string } } {
   return error instanceof OAuthError && error.detail !== undefined ? { details: { cause: error.detail } } : {}
 }
 
-function answerTo(error: unknown, requestId: string): Answer {
+function answerTo(error: unknown, requestId: string): ErrorAnswer {
   if (error instanceof OAuthError) return oauthAnswer(error)
   if (error instanceof LoginError) return loginAnswer(error)
   if (error instanceof StoreUnavailable) return { ...oauthAnswer(storeUnavailable()), notice: 'unavailable' }
@@ -119,7 +119,7 @@ function answerTo(error: unknown, requestId: string): Answer {
   return { ...oauthAnswer(serverError(requestId)), notice: 'defect' }
 }
 
-function loginAnswer(error: LoginError): Answer {
+function loginAnswer(error: LoginError): ErrorAnswer {
   return plain(error.status, error.toBody(), error.reason)
 }
 
@@ -127,7 +127,7 @@ function retryAfter(seconds: number | undefined): Record<string, string> {
   return seconds === undefined ? {} : { 'retry-after': String(seconds) }
 }
 
-function oauthAnswer(error: OAuthError): Answer {
+function oauthAnswer(error: OAuthError): ErrorAnswer {
   const headers = retryAfter(error.retryAfter)
   // RFC 6749 §5.2, RFC 7617 §2.1
   if (error.error === 'invalid_client') headers['www-authenticate'] = 'Basic realm="grantor", charset="UTF-8"'
@@ -152,7 +152,7 @@ function tokenChallenge({ error, description, tokenScheme }: OAuthError): string
 }
 
 /** Refusals of the framework before a route runs: too large, wrong type, or not a valid request. */
-function protocolAnswer(status: number): Answer {
+function protocolAnswer(status: number): ErrorAnswer {
   const [reason, words] = PROTOCOL[status] ?? (['http_400', 'The request is malformed.'] as const)
   const refusal = invalidRequest(reason, words)
   return plain(status, refusal.toBody(), refusal.reason)
@@ -164,7 +164,7 @@ const PROTOCOL: Readonly<Record<number, readonly [reason: ReasonOf<'invalid_requ
   431: ['http_431', 'A header field is too long.'],
 }
 
-function plain(status: number, body: Answer['body'], reason: Reason): Answer {
+function plain(status: number, body: ErrorAnswer['body'], reason: Reason): ErrorAnswer {
   return { status, body, reason, notice: 'malformed_request', headers: {} }
 }
 

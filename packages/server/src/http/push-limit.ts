@@ -4,14 +4,14 @@ import type { Client } from '../domain/model/records.ts'
 import { isUnregistered } from '../oauth/client-id-url.ts'
 import { tooManyPushed } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/http/network.ts'
-import type { Service } from './service.ts'
+import type { HttpService } from './service.ts'
 
 /**
  * Any caller that has the id of a public client can send such requests for it, so they are limited by network: with a limit for the
  * client, one caller could lock out all others. Any caller can also bring any number of clients that are not registered, so a limit for
  * each of them would be no limit.
  */
-export function limitPushes({ limits }: Service, request: FastifyRequest, { id, authMethod }: Client): void {
+export function limitPushes({ limits }: HttpService, request: FastifyRequest, { id, authMethod }: Client): void {
   const verdict =
     authMethod === 'none' || isUnregistered(id)
       ? limits.count('pushes', networkOf(request.ip))

@@ -27,7 +27,7 @@ import { revokeRoute } from './routes/revoke.ts'
 import { tokenRoute } from './routes/token.ts'
 import { userinfoRoute } from './routes/userinfo.ts'
 import { wellKnownRoutes } from './routes/well-known.ts'
-import type { Service } from './service.ts'
+import type { HttpService } from './service.ts'
 import { refuseUnknownRoutes } from './unknown-route.ts'
 
 declare module 'fastify' {
@@ -41,7 +41,7 @@ declare module 'fastify' {
   }
 }
 
-export function createAuthServer(service: Service): FastifyInstance {
+export function createAuthServer(service: HttpService): FastifyInstance {
   const { deps, logger, metrics, tls, tracing, trustedProxies } = service
   const refuse: Refuse = (error, request, reply) => replyWithError(service, error, request, reply)
   const server = createHttpServer(

@@ -7,7 +7,7 @@ import type { Deps } from '../domain/model/deps.ts'
 import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { RateLimit } from '../ops/http/rate-limit.ts'
 import type { Metrics } from '../ops/metrics/metrics.ts'
-import type { RefusedSignIn } from '../ops/metrics/refused-sign-ins.ts'
+import type { SignInRefusal } from '../ops/metrics/refused-sign-ins.ts'
 import type { Tracing } from '../ops/metrics/tracing.ts'
 import type { Look } from '../pages/look.ts'
 
@@ -60,7 +60,7 @@ export type Limited =
 /** What a registered client may have a limit of its own for. Clients without one are not counted. */
 export type OwnLimited = 'client_tokens' | 'client_introspections' | 'client_revocations'
 
-export type Service = {
+export type HttpService = {
   deps: Deps
   endings: { feed: EndingFeed; readers: FeedReaders }
   /** shared with the login server alone; two while the secret is being changed */
@@ -70,7 +70,7 @@ export type Service = {
   /** absent if no collector is configured */
   tracing?: Tracing | undefined
   /** Counts a refused sign-in. `wallet` is what the caller named. Absent if no operator can read them. */
-  refusedSignIns?: { count(refused: Omit<RefusedSignIn, 'network'>): void } | undefined
+  refusedSignIns?: { count(refused: Omit<SignInRefusal, 'network'>): void } | undefined
   logger: FastifyBaseLogger
   /** counts the requests that fail because of the store, in place of a line for each */
   storeOutage: Pick<OutageLog, 'failed'>

@@ -5,14 +5,14 @@ import { type Cookie, readCookie, setCookie } from '../ops/http/cookies.ts'
 import { networkOf } from '../ops/http/network.ts'
 import type { RateVerdict } from '../ops/http/rate-limit.ts'
 import { placeOf } from './place.ts'
-import type { Service } from './service.ts'
+import type { HttpService } from './service.ts'
 
 /** Seconds for which a browser keeps its key; renewed with every login that begins. */
 const BROWSER_KEY_LIFETIME = 30 * 86_400
 /** 256 bits in base64url: this service did not set any other value. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/
 
-export function browserOf(service: Service, request: FastifyRequest): Browser {
+export function browserOf(service: HttpService, request: FastifyRequest): Browser {
   const network = networkOf(request.ip)
   return {
     sessionId: readOwnCookie(request, cookieOf(service, 'session')),
@@ -24,24 +24,24 @@ export function browserOf(service: Service, request: FastifyRequest): Browser {
 }
 
 /** The wallet is counted first: a wallet that is above its limit uses up nothing of its network. */
-function admitCode({ limits }: Service, wallet: string, network: string): RateVerdict {
+function admitCode({ limits }: HttpService, wallet: string, network: string): RateVerdict {
   const verdict = limits.count('codes', wallet)
   return verdict.allowed ? limits.count('network_codes', network) : verdict
 }
 
-export function setSessionCookie(service: Service, reply: FastifyReply, sessionId: string): void {
+export function setSessionCookie(service: HttpService, reply: FastifyReply, sessionId: string): void {
   setCookie(reply, cookieOf(service, 'session'), { value: sessionId, seconds: service.deps.settings.lifetimes.session })
 }
 
-export function clearSessionCookie(service: Service, reply: FastifyReply): void {
+export function clearSessionCookie(service: HttpService, reply: FastifyReply): void {
   setCookie(reply, cookieOf(service, 'session'), { value: '', seconds: 0 })
 }
 
-export function setBrowserCookie(service: Service, reply: FastifyReply, browserKey: string): void {
+export function setBrowserCookie(service: HttpService, reply: FastifyReply, browserKey: string): void {
   setCookie(reply, cookieOf(service, 'browser'), { value: browserKey, seconds: BROWSER_KEY_LIFETIME })
 }
 
-function cookieOf({ deps }: Service, name: 'session' | 'browser'): Cookie {
+function cookieOf({ deps }: HttpService, name: 'session' | 'browser'): Cookie {
   return { origin: deps.settings.authUrl, name: `grantor_${name}` }
 }
 

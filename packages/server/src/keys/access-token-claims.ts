@@ -1,5 +1,5 @@
 /** The client that acts for the user; `act` is the client that acted before it (RFC 8693 §4.1). */
-export type Actor = { sub: string; act?: Actor }
+export type ActorClaim = { sub: string; act?: ActorClaim }
 
 /**
  * RFC 9068 §2.2, §2.2.2, §2.2.3, and the grant that the token belongs to; a client's own token belongs to no grant.
@@ -22,7 +22,7 @@ export type AccessTokenClaims = {
   /** thumbprint of the key that the token is bound to (RFC 9449 §6.1) */
   cnf?: { jkt: string }
   /** present if the token was issued in exchange for another one (RFC 8693 §4.1) */
-  act?: Actor
+  act?: ActorClaim
   /** for an exchanged token: the `jti` of each token that it was exchanged from, the oldest first */
   exchanged_from?: string[]
 }

@@ -19,7 +19,7 @@ export function signAccessToken(ring: KeyRing, claims: AccessTokenClaims): strin
  * other text.
  */
 export function openAccessToken(ring: KeyRing, issuer: string, token: string): AccessTokenClaims | undefined {
-  return open(ring, token, ({ iss }) => iss === issuer)
+  return openToken(ring, token, ({ iss }) => iss === issuer)
 }
 
 /** The same, and undefined for a token that has expired at `now` (epoch seconds). */
@@ -29,13 +29,13 @@ export function openLiveAccessToken(
   { issuer, now }: { issuer: string; now: number },
 ): AccessTokenClaims | undefined {
   // Any caller can send an object as `exp`, and a comparison with an object can throw.
-  return open(ring, token, ({ iss, exp }) => iss === issuer && typeof exp === 'number' && exp > now)
+  return openToken(ring, token, ({ iss, exp }) => iss === issuer && typeof exp === 'number' && exp > now)
 }
 
 type Unverified = { [Name in keyof AccessTokenClaims]?: unknown }
 
 /** `isMeant` may be called before the signature is checked: any caller can present any number of old tokens. */
-function open(ring: KeyRing, token: string, isMeant: (claims: Unverified) => boolean): AccessTokenClaims | undefined {
+function openToken(ring: KeyRing, token: string, isMeant: (claims: Unverified) => boolean): AccessTokenClaims | undefined {
   if (token.length > TOKEN_AT_MOST) return undefined
   const name = ring.known.nameOf(token)
   let claims = ring.decoded.find(name)

@@ -30,8 +30,8 @@ export function createKeyWrap(secret: string, previous?: string): KeyWrap {
       return Buffer.concat([nonce, cipher.update(material), cipher.final(), cipher.getAuthTag()])
     },
     unwrap: (wrapped, id, kind) =>
-      open(key, wrapped, context(id, kind)) ?? (previousKey ? open(previousKey, wrapped, context(id, kind)) : null),
-    isCurrent: (wrapped, id, kind) => open(key, wrapped, context(id, kind)) !== null,
+      unwrapKey(key, wrapped, context(id, kind)) ?? (previousKey ? unwrapKey(previousKey, wrapped, context(id, kind)) : null),
+    isCurrent: (wrapped, id, kind) => unwrapKey(key, wrapped, context(id, kind)) !== null,
   }
 }
 
@@ -43,7 +43,7 @@ function context(id: string, kind: WrappedKind): Buffer {
   return Buffer.from(`${kind}:${id}`)
 }
 
-function open(key: Buffer, wrapped: Uint8Array, aad: Buffer): Uint8Array | null {
+function unwrapKey(key: Buffer, wrapped: Uint8Array, aad: Buffer): Uint8Array | null {
   if (wrapped.length < NONCE + TAG) return null
   const decipher = createDecipheriv('aes-256-gcm', key, wrapped.subarray(0, NONCE), { authTagLength: TAG })
   decipher.setAAD(aad).setAuthTag(wrapped.subarray(-TAG))

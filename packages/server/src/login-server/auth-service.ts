@@ -2,8 +2,8 @@ import { encodeFormValue } from '../oauth/form.ts'
 import { isUiLocale } from '../oauth/ui-locales.ts'
 import type { OutageLog } from '../ops/http/outage-log.ts'
 import type { Tracing } from '../ops/metrics/tracing.ts'
-import type { CrossDevice, LoginRequest, Purpose } from '../pages/login-request.ts'
-import type { Place, Scope } from '../pages/parts.ts'
+import type { CrossDevice, LoginPurpose, LoginRequest } from '../pages/login-request.ts'
+import type { NamedUri, Scope } from '../pages/parts.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
 /**
@@ -69,7 +69,7 @@ export function connectAuthService(options: AuthServiceOptions): AuthService {
   }
 }
 
-type Call = {
+type ServiceCall = {
   method: string
   path: string
   body: Record<string, unknown> | undefined
@@ -92,7 +92,7 @@ function callingAuthService({ url, secret, report, outage, tracing }: AuthServic
     )
   }
 
-  async function call({ method, path, body, headers }: Call): Promise<Record<string, unknown>> {
+  async function call({ method, path, body, headers }: ServiceCall): Promise<Record<string, unknown>> {
     let status: number
     let retryAfter: number
     let answer: unknown
@@ -207,7 +207,7 @@ function isScope(scope: unknown): scope is Scope {
   return scope.required === undefined || typeof scope.required === 'boolean'
 }
 
-function isPlace(place: unknown): place is Place {
+function isPlace(place: unknown): place is NamedUri {
   return isRecord(place) && typeof place.uri === 'string' && typeof place.name === 'string'
 }
 
@@ -224,7 +224,7 @@ function isUserCode(text: unknown): text is string {
   return typeof text === 'string' && /^[A-Z]{4}-[A-Z]{4}$/.test(text)
 }
 
-function isPurpose(purpose: unknown): purpose is Purpose {
+function isPurpose(purpose: unknown): purpose is LoginPurpose {
   return (
     purpose === 'app' ||
     purpose === 'device' ||

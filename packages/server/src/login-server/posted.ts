@@ -81,11 +81,11 @@ function readJson(body: Buffer): Posted {
   const { login_challenge, address, chain_id, scope, signature } = fields as Record<string, unknown>
   if (chain_id !== undefined && typeof chain_id !== 'number') throw invalidRequest('chain_id is not a number.')
   return makePosted('json', {
-    login_challenge: asText('login_challenge', login_challenge),
-    address: asText('address', address),
+    login_challenge: postedText('login_challenge', login_challenge),
+    address: postedText('address', address),
     chain_id,
-    scope: scope === '' ? '' : asText('scope', scope),
-    signature: asText('signature', signature),
+    scope: scope === '' ? '' : postedText('scope', scope),
+    signature: postedText('signature', signature),
   })
 }
 
@@ -101,16 +101,18 @@ function readForm(form: Form): Posted {
   })
 }
 
-type Fields = Record<'login_challenge' | 'address' | 'scope' | 'signature', string | undefined> & { chain_id: number | undefined }
+type LoginFields = Record<'login_challenge' | 'address' | 'scope' | 'signature', string | undefined> & {
+  chain_id: number | undefined
+}
 
-function makePosted(from: Posted['from'], fields: Fields): Posted {
+function makePosted(from: Posted['from'], fields: LoginFields): Posted {
   const { login_challenge: loginChallenge, chain_id: chainId } = fields
   if (loginChallenge === undefined) throw invalidRequest('login_challenge is missing.')
   if (chainId !== undefined && !(Number.isSafeInteger(chainId) && chainId > 0)) throw invalidRequest('chain_id is not a number.')
   return { from, loginChallenge, chainId, address: fields.address, scope: fields.scope, signature: fields.signature }
 }
 
-function asText(name: string, value: unknown): string | undefined {
+function postedText(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined
   if (typeof value !== 'string') throw invalidRequest(`${name} is not a text.`)
   // Pasted text often contains a line break.
@@ -122,7 +124,7 @@ function single(form: Form, name: string): string | undefined {
   if (values.length > 1) throw invalidRequest(`${name} is there twice.`)
   const [value] = values
   if (value?.text === null) throw invalidRequest(`${name} is not UTF-8.`)
-  return asText(name, value?.text)
+  return postedText(name, value?.text)
 }
 
 /**

@@ -36,15 +36,15 @@ export function accentColors(color: Hex): Record<'light' | 'dark', AccentColors>
   return {
     light: {
       accent: color,
-      strong: mix(color, '#000000', STRONG_PART.light),
+      strong: mixColours(color, '#000000', STRONG_PART.light),
       on: '#ffffff',
-      tint: mix('#ffffff', color, TINT_PART.light),
+      tint: mixColours('#ffffff', color, TINT_PART.light),
     },
     dark: {
       accent: dark,
-      strong: mix(dark, '#ffffff', STRONG_PART.dark),
+      strong: mixColours(dark, '#ffffff', STRONG_PART.dark),
       on: SURFACES.dark.ground,
-      tint: mix(SURFACES.dark.paper, dark, TINT_PART.dark),
+      tint: mixColours(SURFACES.dark.paper, dark, TINT_PART.dark),
     },
   }
 }
@@ -58,7 +58,7 @@ export function contrastOf(one: Hex, other: Hex): number {
 /** The first mixture with black (light scheme) or white (dark scheme), in steps of one hundredth, that can be read on every background. */
 function readable(color: Hex, scheme: 'light' | 'dark'): Hex {
   for (let hundredths = 0; hundredths < 100; hundredths += 1) {
-    const mixed = mix(color, scheme === 'light' ? '#000000' : '#ffffff', hundredths / 100)
+    const mixed = mixColours(color, scheme === 'light' ? '#000000' : '#ffffff', hundredths / 100)
     if (lowestContrast(mixed, scheme)[1] >= NEEDED_CONTRAST) return mixed
   }
   return scheme === 'light' ? '#000000' : '#ffffff'
@@ -78,7 +78,7 @@ function luminance(color: Hex): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
-function mix(color: Hex, other: Hex, part: number): Hex {
+function mixColours(color: Hex, other: Hex, part: number): Hex {
   const others = channels(other)
   const mixed = channels(color).map((value, i) => Math.round(value * (1 - part) + (others[i] ?? 0) * part))
   return `#${Buffer.from(mixed).toString('hex')}`

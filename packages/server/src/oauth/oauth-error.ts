@@ -4,7 +4,7 @@ import { type OAuthErrorCode, oauthErrors, type ReasonOf } from './reasons.ts'
 export type { OAuthErrorCode } from './reasons.ts'
 
 /** An error with one of its own reasons. Everything else has a default in the table of reasons. */
-type Refusal = {
+type OAuthRefusal = {
   [Code in OAuthErrorCode]: {
     error: Code
     reason: ReasonOf<Code>
@@ -30,7 +30,7 @@ export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly error: OAuthErrorCode
   /** for the audit log only */
-  readonly reason: Refusal['reason']
+  readonly reason: OAuthRefusal['reason']
   readonly description: string
   readonly retryAfter: number | undefined
   /** for the log only: what the reason alone does not show */
@@ -44,7 +44,7 @@ export class OAuthError extends Error {
   tokenScheme: TokenScheme | undefined
   readonly #limit: 429 | undefined
 
-  constructor({ error, reason, description = oauthErrors[error].description, status, retryAfter, detail }: Refusal) {
+  constructor({ error, reason, description = oauthErrors[error].description, status, retryAfter, detail }: OAuthRefusal) {
     // Any caller can cause refusals, `reason` names the place, and to record the stack is a tenth of the processor time of a refusal (decision 0012).
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0

@@ -28,7 +28,7 @@ export type Endpoint =
   | 'admin'
 
 /** The meaning of the reason, and advice if the error's own advice is not enough. */
-type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
+type ReasonRow = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
 
 type ErrorRow = {
   status: number
@@ -38,7 +38,7 @@ type ErrorRow = {
   description: string
   /** what the builder should do */
   act: string
-  reasons: Readonly<Record<string, Row>>
+  reasons: Readonly<Record<string, ReasonRow>>
 }
 
 /** The parameters of the service. `PARAMETER` in a row's name means each of them. */
@@ -898,7 +898,7 @@ export const pageReasons = {
   device_request_broken: ['device', 'The form of the page is damaged.'],
   device_request_expired: ['device', 'The code of the device has expired.'],
   device_client_unknown: ['device', 'The client was disabled, or may no longer use device authorization.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
 export type OAuthErrorCode = keyof typeof oauthErrors
 export type LoginErrorCode = keyof typeof loginErrors

@@ -37,7 +37,7 @@ const auditLineSchema = nameSchema(
   ),
 )
 
-const kind: RecordKind = {
+const auditKind: RecordKind = {
   name: 'audit',
   noun: 'line',
   words: 'The audit trail',
@@ -98,11 +98,11 @@ function filter(name: string, words: string, option: Option): Member {
 }
 
 type TextFilter = 'wallet' | 'client_id' | 'grant_id' | 'operator' | 'event' | 'reason'
-type Filter = Partial<Record<TextFilter, string> & Record<'since' | 'until', number> & { result: 'done' | 'refused' }>
+type AuditFilterInput = Partial<Record<TextFilter, string> & Record<'since' | 'until', number> & { result: 'done' | 'refused' }>
 
-export const searchAudit = operationsOn(kind).list<Filter, AuditLineRecord>({
+export const searchAudit = operationsOn(auditKind).list<AuditFilterInput, AuditLineRecord>({
   id: 'searchAudit',
-  scope: kind.scope,
+  scope: auditKind.scope,
   summary: 'Searches the audit trail, newest first.',
   description: 'Several conditions must all hold. `grantor audit export` writes the whole trail with its hashes.',
   input,
@@ -124,4 +124,4 @@ export const searchAudit = operationsOn(kind).list<Filter, AuditLineRecord>({
   },
 })
 
-export const audit: Subject = { ...kind, operations: [searchAudit] }
+export const audit: Subject = { ...auditKind, operations: [searchAudit] }

@@ -38,7 +38,7 @@ import {
   type Call,
   displaysOf,
   type Listed,
-  type Page,
+  type PageRequest,
   type RecordKind,
   type Result,
   readPage,
@@ -72,7 +72,7 @@ const fields = fieldsOf<Client>()({
 })
 const warnings = Type.Array(Type.String(), { description: 'What may not work for some users, one sentence each. Not in lists.' })
 
-const kind: RecordKind = {
+const clientKind: RecordKind = {
   name: 'clients',
   noun: 'client',
   words: 'Registered clients',
@@ -96,8 +96,8 @@ const kind: RecordKind = {
   empty: 'No client is registered yet.',
   lead: 'The apps that sign users in, and the APIs that check tokens.',
 }
-const { list, get, create, change, act, remove, existing } = operationsOn(kind)
-const [clientSchema] = kind.schemas
+const { list, get, create, change, act, remove, existing } = operationsOn(clientKind)
+const [clientSchema] = clientKind.schemas
 
 const createdSchema = Type.Object({
   client: refTo(clientSchema),
@@ -119,7 +119,7 @@ async function checkedRecord(service: Service, client: Client): Promise<CheckedR
 type ClientRecord = Members & ReturnType<typeof fields.read>
 type CheckedRecord = ClientRecord & { warnings: readonly string[] }
 
-export type Created = { client: CheckedRecord; client_secret: string | null }
+export type CreatedClient = { client: CheckedRecord; client_secret: string | null }
 
 const SORTED: Sorted<ClientRow> = {
   id: ({ id }) => id,
@@ -142,7 +142,7 @@ const listClients = list<ClientFilter>({
   run: async ({ service, input, page }) => ({ output: await listedClients(service, input, page) }),
 })
 
-async function listedClients(service: Service, filter: ClientFilter, page: Page): Promise<Listed> {
+async function listedClients(service: Service, filter: ClientFilter, page: PageRequest): Promise<Listed> {
   const { store } = service
   const { search, type, state, sort = 'client_id', order = 'ascending' } = filter
   const isById = sort === 'client_id' && order === 'ascending' && type === undefined && state === undefined
@@ -163,7 +163,7 @@ async function listedClients(service: Service, filter: ClientFilter, page: Page)
 }
 
 /** In the order of the store, which needs no table. */
-async function clientsById({ store: { clients } }: Service, page: Page): Promise<Listed> {
+async function clientsById({ store: { clients } }: Service, page: PageRequest): Promise<Listed> {
   const placeOf = ({ id }: Client): SortPlace => ({ key: id, id })
   const read = (limit: number, after: SortPlace | undefined) => clients.readClients({ after: after?.id ?? '', limit })
   const [{ items, next }, total] = await Promise.all([readPage(page, read, placeOf), clients.countClients()])
@@ -178,7 +178,7 @@ async function clientsById({ store: { clients } }: Service, page: Page): Promise
 }
 
 /** Among more clients than a table has, a search reads one page after another. */
-async function searchedClients({ store }: Service, search: string, page: Page): Promise<Listed> {
+async function searchedClients({ store }: Service, search: string, page: PageRequest): Promise<Listed> {
   const read = async (limit: number, after: SortPlace | undefined): Promise<Client[]> => {
     const found = await searchClients(store, search, { after: after?.id ?? '', limit })
     if (found === 'too_many') throw tooManyClients()
@@ -192,7 +192,7 @@ function tooManyClients(): Refusal {
   return conflict(`More than ${number(CLIENTS_IN_TABLE)} clients are registered. Search for the whole client id.`)
 }
 
-export const createClient = create<Members, Created>({
+export const createClient = create<Members, CreatedClient>({
   summary: 'Registers a client.',
   description: 'The client secret is in this response only. With an Idempotency-Key a repeated request gets the same response.',
   input: givenAtCreation(clientMembers),
@@ -335,7 +335,7 @@ const enableClient = act({
   run: async (call) => changeClient({ ...call, input: { disabled: false } }),
 })
 
-const rotateClientSecret = act<{ overlap?: number }, Created>({
+const rotateClientSecret = act<{ overlap?: number }, CreatedClient>({
   id: 'rotateClientSecret',
   verb: 'rotate-secret',
   path: ':id/secrets',
@@ -363,7 +363,7 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
     about:
       'The present secret stays valid for a while, and at most two secrets are valid at a time. For a leaked secret use --overlap 0: then only the new secret is valid, at once. With --json the object of clients create is printed.',
     examples: [`${EXAMPLE} --overlap 3600`],
-    done: ({ client }: Created) => secretsText(client.secrets),
+    done: ({ client }: CreatedClient) => secretsText(client.secrets),
     json: registeredRecord,
   },
   page: {
@@ -389,7 +389,7 @@ const rotateClientSecret = act<{ overlap?: number }, Created>({
       requireOwnerFor(service, actor, present)
     }
     const outcome = await rotateSecret(service.store, id, { overlap, at: service.now(), accept })
-    if (outcome.kind === 'unknown') throw notFound(kind.name, id)
+    if (outcome.kind === 'unknown') throw notFound(clientKind.name, id)
     if (outcome.kind === 'has_no_secret') throw conflict(`${capitalise(outcome.because)}.`)
     const act = { event: 'client_secret_rotated', client_id: id, details: { overlap } } as const
     return { ...(await withSecret(service, outcome.client, outcome.secret)), isNew: true, act }
@@ -606,7 +606,7 @@ async function changeClient({ service, actor, id, input, requireMatch, origin }:
     return disabled === undefined ? changes : { ...changes, disabledAt }
   }
   const outcome = await storeChanges(service.store, id, changesOf, at)
-  if (outcome.kind === 'unknown') throw notFound(kind.name, id)
+  if (outcome.kind === 'unknown') throw notFound(clientKind.name, id)
   if (outcome.kind === 'faults') throw invalid(namedFaults(clientMembers, outcome.faults), 'This change cannot be made.')
   const record = await checkedRecord(service, outcome.client)
   const changed = differences(clientMembers, before ?? outcome.client, outcome.client)
@@ -636,13 +636,17 @@ function registrationOf(input: Members): ClientRegistration {
   return { type: 'confidential', redirectUris: [], ...byKey(clientMembers, input) } as unknown as ClientRegistration
 }
 
-async function withSecret(service: Service, client: Client, secret: string | null): Promise<{ output: Created; record: object }> {
+async function withSecret(
+  service: Service,
+  client: Client,
+  secret: string | null,
+): Promise<{ output: CreatedClient; record: object }> {
   const record = await checkedRecord(service, client)
   return { output: { client: record, client_secret: secret }, record }
 }
 
 /** Exactly these members, and warnings if there are any. */
-export function registeredRecord({ client, client_secret }: Created): Members {
+export function registeredRecord({ client, client_secret }: CreatedClient): Members {
   const { client_id, name, redirect_uris, scopes, type, consent, warnings } = client
   return { client_id, client_secret, name, redirect_uris, scopes, type, consent, ...(warnings.length > 0 && { warnings }) }
 }
@@ -663,19 +667,19 @@ async function readWithGrants(service: Service, id: string) {
 
 /** A client that begins to authenticate with a secret has none yet. */
 function hintOfSecret({ client_id: id, token_endpoint_auth_method: method, secrets }: Members): string {
-  const lacksSecret = hasSecret(method as ClientAuthMethod) && (secrets as Secrets).length === 0
+  const lacksSecret = hasSecret(method as ClientAuthMethod) && (secrets as SecretExpiries).length === 0
   return lacksSecret ? `has no secret yet (grantor clients rotate-secret ${String(id)} makes one), and ` : ''
 }
 
-type Secrets = readonly { expires_at: number | null }[]
+type SecretExpiries = readonly { expires_at: number | null }[]
 
-function secretsText(secrets: Secrets): string {
+function secretsText(secrets: SecretExpiries): string {
   const earlier = secrets.find(({ expires_at: at }) => at !== null)?.expires_at
   return earlier ? `The earlier secret is valid until ${utc(earlier)}.` : 'The earlier secrets are no longer valid.'
 }
 
 function secretsShown(value: unknown): Shown {
-  const texts = (value as Secrets).map(({ expires_at: at }) => (at === null ? 'one' : `one until ${utc(at)}`))
+  const texts = (value as SecretExpiries).map(({ expires_at: at }) => (at === null ? 'one' : `one until ${utc(at)}`))
   return texts.join(', ') || 'none'
 }
 
@@ -688,7 +692,7 @@ function stateOf({ disabled_at: at }: Members): Shown {
 }
 
 export const clients: Subject = {
-  ...kind,
+  ...clientKind,
   operations: [
     listClients,
     createClient,

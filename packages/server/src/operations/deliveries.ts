@@ -29,7 +29,7 @@ export const deliverySchema = nameSchema(
   Type.Object(fields.schemas, { description: 'One attempt to deliver a line.' }),
 )
 
-const kind: RecordKind = {
+const deliveryKind: RecordKind = {
   name: 'deliveries',
   noun: 'delivery',
   words: 'The delivery logs of the webhooks',
@@ -55,7 +55,7 @@ const kind: RecordKind = {
   ],
   empty: 'Nothing was sent yet.',
 }
-const { list } = operationsOn(kind)
+const { list } = operationsOn(deliveryKind)
 
 export type DeliveryRecord = ReturnType<typeof fields.read>
 /** A test, which is not repeated. */
@@ -88,4 +88,4 @@ export const listDeliveries = list<{ webhook_id: string }, DeliveryRecord>({
   },
 })
 
-export const deliveries: Subject = { ...kind, operations: [listDeliveries] }
+export const deliveries: Subject = { ...deliveryKind, operations: [listDeliveries] }

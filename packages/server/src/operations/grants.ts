@@ -58,7 +58,7 @@ const receiptFields = fieldsOf<OpenReceipt>()({
 
 const receiptSchema = nameSchema('Receipt', Type.Object(receiptFields.schemas))
 
-const kind: RecordKind = {
+const grantKind: RecordKind = {
   name: 'grants',
   noun: 'grant',
   words: 'What users allowed',
@@ -77,7 +77,7 @@ const kind: RecordKind = {
   ],
   empty: 'No grant matches.',
 }
-const { list, get, remove, act, existing } = operationsOn(kind)
+const { list, get, remove, act, existing } = operationsOn(grantKind)
 
 export type GrantRecord = ReturnType<typeof grantRecord>
 export type ReceiptRecord = Awaited<ReturnType<typeof readReceipt>>
@@ -177,7 +177,7 @@ export const endGrant = remove<Members, 'ended' | 'ended_before'>({
   async run({ service, id }) {
     const { clientId: client_id, wallet } = await readGrant(service, id)
     const outcome = await endOneGrant(service.store, id, service.now())
-    if (outcome === 'unknown') throw notFound(kind.name, id)
+    if (outcome === 'unknown') throw notFound(grantKind.name, id)
     const act = { event: 'grant_ended', reason: 'operator', client_id, grant_id: id, wallet } as const
     return { output: outcome, ...(outcome === 'ended' && { act }) }
   },
@@ -342,6 +342,6 @@ async function nameOf({ nameOfClient }: Service, clientId: string): Promise<stri
 }
 
 export const grants: Subject = {
-  ...kind,
+  ...grantKind,
   operations: [listGrants, getGrant, getReceiptOfGrant, endGrant, endGrantsOfWallet, endMatchingGrants],
 }

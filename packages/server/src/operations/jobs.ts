@@ -26,7 +26,7 @@ const fields = fieldsOf<Job>()({
   done_at: [timeOrNull, ({ doneAt }) => doneAt],
 })
 
-const kind: RecordKind = {
+const jobKind: RecordKind = {
   name: 'jobs',
   noun: 'job',
   words: 'Long work',
@@ -37,7 +37,7 @@ const kind: RecordKind = {
   displays: [],
   empty: 'No job was started yet.',
 }
-const { list, get, existing } = operationsOn(kind)
+const { list, get, existing } = operationsOn(jobKind)
 
 export const jobRecord = fields.read
 export type JobRecord = ReturnType<typeof jobRecord>
@@ -56,4 +56,4 @@ export const getJob = get<JobRecord>({
   run: async ({ service, id }) => ({ output: jobRecord(existing(await readJob(service.store, id), id)) }),
 })
 
-export const jobs: Subject = { ...kind, operations: [listJobs, getJob] }
+export const jobs: Subject = { ...jobKind, operations: [listJobs, getJob] }

@@ -29,9 +29,9 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** What the state of a key depends on. */
-type KeyOf = { key: StoredKey; keeping: KeyKeeping; all: StoredKey[] }
+type KeyInUse = { key: StoredKey; keeping: KeyKeeping; all: StoredKey[] }
 
-const fields = fieldsOf<KeyOf>()({
+const fields = fieldsOf<KeyInUse>()({
   key_id: [Type.String(), ({ key }) => key.id],
   kind: [Type.Enum([...KEY_KINDS]), ({ key }) => key.kind],
   algorithm: [Type.String(), ({ key }) => key.algorithm],
@@ -42,7 +42,7 @@ const fields = fieldsOf<KeyOf>()({
   retired_at: [timeOrNull, ({ key }) => key.retiredAt],
 })
 
-const kind: RecordKind = {
+const keyKind: RecordKind = {
   name: 'keys',
   noun: 'key',
   words: 'Keys of the service',
@@ -61,18 +61,18 @@ const kind: RecordKind = {
   ],
   empty: 'There is no key yet: grantor serve makes the first ones.',
 }
-const { list, create, remove, existing } = operationsOn(kind)
+const { list, create, remove, existing } = operationsOn(keyKind)
 
-export type KeyRecord = Awaited<ReturnType<typeof readKeys>>[number]
+export type ShownKey = Awaited<ReturnType<typeof readKeys>>[number]
 
-export const listKeys = list<Members, KeyRecord>({
+export const listKeys = list<Members, ShownKey>({
   summary: 'Lists the keys with their states.',
   // The command also shows the numbers: packages/server/src/cli/commands/keys-list.ts.
   command: null,
   run: async ({ service }) => ({ output: { items: await readKeys(service) } }),
 })
 
-export const rotateKey = create<{ kind: KeyKind }, KeyRecord>({
+export const rotateKey = create<{ kind: KeyKind }, ShownKey>({
   id: 'rotateKey',
   verb: 'rotate',
   summary: 'Makes the next key of a kind.',
@@ -86,7 +86,7 @@ export const rotateKey = create<{ kind: KeyKind }, KeyRecord>({
   ],
   refusals: ['conflict'],
   answers: { created: 'The new key.' },
-  output: refTo(kind.schemas[0]),
+  output: refTo(keyKind.schemas[0]),
   // The command rotates several kinds: packages/server/src/cli/commands/keys-rotate.ts.
   command: null,
   page: { link: 'Rotate', done: 'The key was made. It takes over in a minute.' },
@@ -138,7 +138,7 @@ export const retireKey = remove<{ at_once?: boolean }>({
     const outcome = await retire(service.keys().keeping, id, { atOnce })
     switch (outcome.kind) {
       case 'unknown':
-        throw notFound(kind.name, id)
+        throw notFound(keyKind.name, id)
       case 'still_makes':
         throw conflict('The key is in use. Rotate the key first, or use at_once if it leaked.')
       case 'still_opens':
@@ -152,7 +152,7 @@ export const retireKey = remove<{ at_once?: boolean }>({
 })
 
 /** Whether something that was made with the key may be valid. */
-export function isNeeded({ opens_until: until }: Pick<KeyRecord, 'opens_until'>, now: number): boolean {
+export function isNeeded({ opens_until: until }: Pick<ShownKey, 'opens_until'>, now: number): boolean {
   return until === null || until > now
 }
 
@@ -160,7 +160,7 @@ async function readKeys(service: Service) {
   return (await readStored(service)).map(fields.read)
 }
 
-async function readStored(service: Service): Promise<KeyOf[]> {
+async function readStored(service: Service): Promise<KeyInUse[]> {
   const { keeping } = service.keys()
   const all = await service.store.keys.listKeys()
   return all.map((key) => ({ key, keeping, all }))
@@ -178,4 +178,4 @@ function wordsOf(kind: string): string {
   return (KIND_WORDS[kind] ?? kind).toLowerCase()
 }
 
-export const keys: Subject = { ...kind, operations: [listKeys, rotateKey, retireKey] }
+export const keys: Subject = { ...keyKind, operations: [listKeys, rotateKey, retireKey] }

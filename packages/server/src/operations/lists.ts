@@ -1,6 +1,6 @@
 /** Lists that are sorted, searched and read in both directions. */
 import { type Member, type Members, textOf } from './members/member.ts'
-import type { Page, Total } from './operation.ts'
+import type { PageRequest, Total } from './operation.ts'
 
 export type Arrangement = { search?: string; sort?: string; order?: 'ascending' | 'descending' }
 
@@ -65,7 +65,7 @@ export type SortedPage<Item> = { items: Item[]; next: SortPlace | null; previous
 /** A page of items that are arranged already. The place of a record that was deleted meanwhile still divides the list. */
 export function pageOfArranged<Item>(
   items: readonly Item[],
-  { limit, after, before }: Page,
+  { limit, after, before }: PageRequest,
   order: Arrangement,
   sorted: Sorted<Item>,
 ): SortedPage<Item> {

@@ -13,10 +13,10 @@ import { type Act, type Actor, requireScope, type ServerService, type Service } 
 import type { SubjectName } from './subject-name.ts'
 
 /** `set` creates a record with a given id, or changes it. `act` is everything else that changes something. */
-export type Kind = 'list' | 'get' | 'create' | 'change' | 'set' | 'delete' | 'act'
+export type OperationKind = 'list' | 'get' | 'create' | 'change' | 'set' | 'delete' | 'act'
 
 /** Items of a list after a place, before a place, or from the first one. Not every list is read backwards. */
-export type Page = { limit: number; after: unknown; before?: unknown }
+export type PageRequest = { limit: number; after: unknown; before?: unknown }
 /** How many records a list has. `at_least`: counting stopped there. */
 export type Total = { number: number; kind: 'exact' | 'at_least' }
 export type Listed<Item = Members> = { items: Item[]; next?: unknown; previous?: unknown; total?: Total }
@@ -27,7 +27,7 @@ export type Call<Input = Members, Needed extends Service = Service> = {
   /** the id of the record; empty if the operation has none */
   id: string
   input: Input
-  page: Page
+  page: PageRequest
   /**
    * Throws if the caller has read another state of the record (RFC 9110 §13.1.1). Call it inside of the store's change: then no other
    * change can come in between. Null if the record does not exist, and the operation creates it.
@@ -119,7 +119,7 @@ export type Operation<Input = never, Output = unknown, Needed extends Service = 
   /** the `operationId` of the API */
   id: string
   subject: SubjectName
-  kind: Kind
+  kind: OperationKind
   /** the second word of its command, and the last part of the path of its page */
   verb: string
   scope: AdminScope
@@ -307,7 +307,7 @@ export function matcher(wanted: string | undefined): (record: object | null) => 
 
 /** The same in both directions. `read` returns the rows after the place, in the order or in the opposite order. */
 export async function readBothWays<Item, Place>(
-  { limit, after, before }: Page,
+  { limit, after, before }: PageRequest,
   read: (of: { limit: number; place: Place | undefined; isBackwards: boolean }) => Promise<Item[]>,
   placeOf: (item: Item) => Place,
 ): Promise<{ items: Item[]; next: Place | null; previous: Place | null }> {
@@ -327,7 +327,7 @@ export async function readBothWays<Item, Place>(
 
 /** Reads one item more than a page has, so that the last page is known. */
 export async function readPage<Item, Place>(
-  { limit, after }: Page,
+  { limit, after }: PageRequest,
   read: (limit: number, after: Place | undefined) => Promise<Item[]>,
   placeOf: (item: Item) => Place,
 ): Promise<{ items: Item[]; next: Place | null }> {

@@ -20,7 +20,7 @@ import { nameSchema, recordSchema, refTo, time } from './schemas.ts'
 import type { Act, Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 
-const kind: RecordKind = {
+const operatorKind: RecordKind = {
   name: 'operators',
   noun: 'operator',
   words: 'Who may use this API',
@@ -45,7 +45,7 @@ const kind: RecordKind = {
   empty: 'There is no operator yet: grantor operators add --help',
   lead: 'The wallets and programs that may use this console and the admin API. The list always contains an owner: the last owner can be neither removed nor given another role. An owner may do everything, an operator everything except change this list, and an auditor reads everything.',
 }
-const { list, remove, existing } = operationsOn(kind)
+const { list, remove, existing } = operationsOn(operatorKind)
 
 function operatorRecord(operator: Operator) {
   return { ...membersOf(operatorMembers, operator), created_at: operator.createdAt }
@@ -65,16 +65,16 @@ const listOperators = list<Arrangement>({
 
 export const setOperator = defineOperation<{ role: OperatorRole }>({
   id: 'setOperator',
-  subject: kind.name,
+  subject: operatorKind.name,
   kind: 'set',
   verb: 'add',
-  scope: kind.scope,
+  scope: operatorKind.scope,
   summary: 'Adds an operator, or changes the role.',
   description: 'The id is the address of a wallet or the id of a registered client.',
   input: [operatorMembers.role],
   refusals: ['changed_meanwhile', 'conflict'],
   answers: { done: 'The role was changed.', created: 'The operator was added.' },
-  output: refTo(kind.schemas[0]),
+  output: refTo(operatorKind.schemas[0]),
   command: {
     about: [
       'Roles: owner may do everything. operator may do everything except change operators. auditor may read everything and change nothing. The first operator must be an owner.',
@@ -189,7 +189,7 @@ const REFUSALS = {
 } as const
 
 function refusalOf(why: OperatorRefusal, id: string): Refusal {
-  return why === 'unknown' ? notFound(kind.name, id) : conflict(REFUSALS[why])
+  return why === 'unknown' ? notFound(operatorKind.name, id) : conflict(REFUSALS[why])
 }
 
-export const operators: Subject = { ...kind, operations: [listOperators, setOperator, removeOperator] }
+export const operators: Subject = { ...operatorKind, operations: [listOperators, setOperator, removeOperator] }

@@ -21,7 +21,7 @@ import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 import { formatCount } from './words.ts'
 
-const kind: RecordKind = {
+const resourceKind: RecordKind = {
   name: 'resources',
   noun: 'resource',
   words: 'Registered resources',
@@ -42,7 +42,7 @@ const kind: RecordKind = {
   empty: 'No resource is registered yet.',
   lead: 'The APIs for which tokens are issued.',
 }
-const { list, get, create, change, remove, existing } = operationsOn(kind)
+const { list, get, create, change, remove, existing } = operationsOn(resourceKind)
 
 type ResourceRecord = ReturnType<typeof resourceRecord>
 
@@ -82,7 +82,7 @@ export const createResource = create<Members, ResourceRecord>({
     done: 'The resource is registered already, with these members.',
     created: 'The resource was registered.',
   },
-  output: refTo(kind.schemas[0]),
+  output: refTo(resourceKind.schemas[0]),
   command: {
     about: [
       'A resource is an API for which the service issues access tokens. A registered resource has exactly the scopes that are named here, besides those of the service (openid, wallet, profile) and, for registered clients, those in GRANTOR_SCOPE_DESCRIPTIONS. Every other scope that is named here is granted only for the resources that name the scope. Clients that are not registered may request only registered resources that are open to them.',
@@ -219,6 +219,6 @@ function requireValid(service: Service, resource: Resource, message: string): Re
 }
 
 export const resources: Subject = {
-  ...kind,
+  ...resourceKind,
   operations: [listResources, createResource, getResource, updateResource, deleteResource],
 }

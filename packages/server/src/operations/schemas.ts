@@ -3,7 +3,7 @@ import { ENTRIES_AT_MOST } from '../domain/clients/client-faults.ts'
 import { CLIENT_LOGO_URI_AT_MOST } from '../look/logo.ts'
 import { type JsonSchema, Type } from './json-schema.ts'
 import type { Member, RecordMembers } from './members/member.ts'
-import type { Kind, NamedSchema, Operation } from './operation.ts'
+import type { NamedSchema, Operation, OperationKind } from './operation.ts'
 
 export const time = Type.Integer({ minimum: 0, description: 'Epoch seconds.' })
 export const timeOrNull = Type.Union([time, Type.Null()])
@@ -15,14 +15,14 @@ const LATEST = 253_402_300_799
 const LONGEST = 2000
 const CLOSED = { additionalProperties: false } as const
 
-type Fields<Stored> = Readonly<Record<string, readonly [schema: JsonSchema, read: (stored: Stored) => unknown]>>
+type OutputFields<Stored> = Readonly<Record<string, readonly [schema: JsonSchema, read: (stored: Stored) => unknown]>>
 type RecordOf<Own> = {
   [Name in keyof Own]: Own[Name] extends readonly [JsonSchema, (stored: never) => infer Value] ? Value : never
 }
 
 /** What the API returns of a stored record besides its members: for each name, the schema and the function that reads the value. */
 export function fieldsOf<Stored>() {
-  return <const Own extends Fields<Stored>>(fields: Own) => ({
+  return <const Own extends OutputFields<Stored>>(fields: Own) => ({
     schemas: mapValues(fields, ([schema]) => schema),
     read: (stored: Stored) => mapValues(fields, ([, read]) => read(stored)) as RecordOf<Own>,
   })
@@ -99,7 +99,7 @@ export function inputSchema({ input, kind, isPaged }: Pick<Operation, 'input' | 
 }
 
 /** A text of a query is not empty. */
-function givenSchema(member: Member, kind: Kind): JsonSchema {
+function givenSchema(member: Member, kind: OperationKind): JsonSchema {
   const { shape, longest: maxLength = LONGEST, words } = member
   const described = words === undefined ? {} : { description: words }
   if (shape.kind === 'text' && !shape.choices && (kind === 'list' || kind === 'act'))

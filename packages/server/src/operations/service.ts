@@ -43,7 +43,7 @@ export type ServiceSetting = {
 export type RefusedSignIn = { at: number; reason: string; network: string; count: number }
 
 /** `none`: the name does not exist, has no address, or is no name that can be shown. */
-export type NamedAddress = { kind: 'address'; address: Address } | { kind: 'none' } | { kind: 'unavailable'; why: string }
+export type AddressOfName = { kind: 'address'; address: Address } | { kind: 'none' } | { kind: 'unavailable'; why: string }
 
 export type Service = {
   store: Store
@@ -68,7 +68,7 @@ export type Service = {
   /** Empty for a client that was deleted, or that is no longer published. */
   nameOfClient(clientId: string): Promise<string>
   /** The address that an ENS name resolves to. `off`: names are not looked up here. */
-  findName(name: string): Promise<NamedAddress | { kind: 'off' }>
+  findName(name: string): Promise<AddressOfName | { kind: 'off' }>
   /** Sends a signed test to a webhook, and waits for the response. On the command line it needs the secret, as `keys` does. */
   testWebhook(webhook: StoredWebhook): Promise<Attempt>
   /** Whether the service would send to this URL: not to an address of a private network. Names are not resolved. */

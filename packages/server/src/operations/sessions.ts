@@ -9,7 +9,7 @@ import {
   column,
   defineServerOperation,
   type Listed,
-  type Page,
+  type PageRequest,
   type RecordKind,
   readBothWays,
   readPage,
@@ -33,7 +33,7 @@ const fields = fieldsOf<Session>()({
   expires_at: [time, ({ expiresAt }) => expiresAt],
 })
 
-const kind: RecordKind = {
+const sessionKind: RecordKind = {
   name: 'sessions',
   noun: 'session',
   words: 'Browsers in which users are signed in',
@@ -51,7 +51,7 @@ const kind: RecordKind = {
   ],
   empty: 'No wallet is signed in.',
 }
-const { list, existing } = operationsOn(kind)
+const { list, existing } = operationsOn(sessionKind)
 
 export type SessionRecord = ReturnType<typeof fields.read>
 
@@ -72,7 +72,7 @@ export const listSessions = list<{ wallet?: string; order?: Order }, SessionReco
   }),
 })
 
-async function sessionsOf({ store, now }: Service, wallet: Address, page: Page): Promise<Listed<SessionRecord>> {
+async function sessionsOf({ store, now }: Service, wallet: Address, page: PageRequest): Promise<Listed<SessionRecord>> {
   const { items, next } = await readPage<Session, Pick<Session, 'authTime' | 'hash'>>(
     page,
     (limit, after) => store.sessions.listSessions(wallet, { at: now(), limit, after }),
@@ -81,7 +81,7 @@ async function sessionsOf({ store, now }: Service, wallet: Address, page: Page):
   return { items: items.map(fields.read), next }
 }
 
-async function allSessions({ store, now }: Service, order: Order, page: Page): Promise<Listed<SessionRecord>> {
+async function allSessions({ store, now }: Service, order: Order, page: PageRequest): Promise<Listed<SessionRecord>> {
   const at = now()
   const opposite = order === 'newest' ? 'oldest' : 'newest'
   const [{ items, ...places }, number] = await Promise.all([
@@ -99,10 +99,10 @@ async function allSessions({ store, now }: Service, order: Order, page: Page): P
 
 export const endSession = defineServerOperation<Members, { wallet: string }>({
   id: 'endSession',
-  subject: kind.name,
+  subject: sessionKind.name,
   kind: 'delete',
   verb: 'end',
-  scope: kind.scope,
+  scope: sessionKind.scope,
   summary: 'Signs a browser out.',
   description: 'Grants stay valid.',
   answers: { done: 'The session has ended.' },
@@ -131,4 +131,4 @@ async function readSession({ store }: Service, id: string): Promise<Session> {
   return existing(await store.sessions.readSession(id), id)
 }
 
-export const sessions: Subject = { ...kind, operations: [listSessions, endSession] }
+export const sessions: Subject = { ...sessionKind, operations: [listSessions, endSession] }

@@ -32,7 +32,7 @@ const fields = fieldsOf<ServiceSetting>()({
   description: [Type.String(), ({ words }) => words],
 })
 
-const kind: RecordKind = {
+const settingKind: RecordKind = {
   name: 'settings',
   noun: 'setting',
   words: 'The settings in force',
@@ -62,7 +62,7 @@ export function valueWithUnit({ value, unit }: Pick<SettingRecord, 'value' | 'un
   return unit === null ? String(value) : `${value} ${unit}`
 }
 
-export const listSettings = operationsOn(kind).list<Members, SettingRecord>({
+export const listSettings = operationsOn(settingKind).list<Members, SettingRecord>({
   summary: 'Lists the settings in force of the process that answers, and where each value comes from.',
   description:
     'Secrets are never in the answer: `is_set` shows whether a secret is set. Nodes of one service can have different settings.',
@@ -71,4 +71,4 @@ export const listSettings = operationsOn(kind).list<Members, SettingRecord>({
   run: async ({ service }) => ({ output: { items: service.settings.map(settingRecord) } }),
 })
 
-export const settings: Subject = { ...kind, operations: [listSettings] }
+export const settings: Subject = { ...settingKind, operations: [listSettings] }

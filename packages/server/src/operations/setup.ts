@@ -131,7 +131,7 @@ export function setupOf(issuer: string, { id, type, redirectUris, authMethod, sc
       ...(hasSecret && { CLIENT_SECRET: SECRET }),
       ...(redirectUri !== undefined && { REDIRECT_URI: redirectUri }),
     },
-    note: snippets.length > 0 && missing.length > 0 ? noteOf(missing) : null,
+    note: snippets.length > 0 && missing.length > 0 ? setupNote(missing) : null,
     snippets: snippets.map(({ library, language, code }) => ({
       library,
       language,
@@ -140,7 +140,7 @@ export function setupOf(issuer: string, { id, type, redirectUris, authMethod, sc
   }
 }
 
-function noteOf(missing: readonly string[]): string {
+function setupNote(missing: readonly string[]): string {
   const [requested, lacking] = [REQUESTED, missing].map((scopes) => scopes.join(' and '))
   return `The code requests the scopes ${requested}. This client lacks ${lacking}. Register what is missing, or change the code.`
 }

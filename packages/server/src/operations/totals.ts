@@ -45,7 +45,7 @@ const fields = fieldsOf<Totals>()({
   ],
 })
 
-const kind: RecordKind = {
+const totalKind: RecordKind = {
   name: 'totals',
   noun: 'totals',
   words: 'Totals over all nodes',
@@ -88,7 +88,7 @@ function signInLines({ sign_ins: signIns }: TotalsRecord): Shown {
   return { lines: signIns.map(({ day, sign_ins: count }) => `${day}  ${number(count)}`) }
 }
 
-export const getTotals = operationsOn(kind).get<TotalsRecord>({
+export const getTotals = operationsOn(totalKind).get<TotalsRecord>({
   id: 'getTotals',
   path: '',
   summary: 'Reads the totals over all nodes: clients, grants, active wallets, and sign-ins of each day.',
@@ -117,4 +117,4 @@ export const getTotals = operationsOn(kind).get<TotalsRecord>({
   },
 })
 
-export const totals: Subject = { ...kind, operations: [getTotals] }
+export const totals: Subject = { ...totalKind, operations: [getTotals] }

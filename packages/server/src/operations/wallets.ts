@@ -21,8 +21,8 @@ const refused = fieldsOf<RefusedSignIn>()({
   count: [Type.Integer(), ({ count }) => count],
 })
 
-type Details = { wallet: string; refusals: RefusedSignIn[]; since: number }
-const details = fieldsOf<Details>()({
+type ShownWallet = { wallet: string; refusals: RefusedSignIn[]; since: number }
+const details = fieldsOf<ShownWallet>()({
   wallet: [walletSchema, ({ wallet }) => wallet],
   refused_sign_ins: [
     Type.Array(Type.Object(refused.schemas), {
@@ -36,7 +36,7 @@ const details = fieldsOf<Details>()({
 const foundSchema = nameSchema('FoundWallet', Type.Object(found.schemas))
 const walletDetails = nameSchema('Wallet', Type.Object(details.schemas))
 
-const kind: RecordKind = {
+const walletRecordKind: RecordKind = {
   name: 'wallets',
   noun: 'wallet',
   words: 'Wallets that have signed in or ended something',
@@ -47,7 +47,7 @@ const kind: RecordKind = {
   displays: [column('WALLET', 'wallet')],
   empty: 'No wallet that has signed in begins with these digits.',
 }
-const { list } = operationsOn(kind)
+const { list } = operationsOn(walletRecordKind)
 
 export type FoundWallet = ReturnType<typeof found.read>
 export type WalletDetails = ReturnType<typeof details.read>
@@ -91,7 +91,7 @@ export const findWallets = list<{ search: string }, FoundWallet>({
 
 export const getWallet = defineServerOperation<Members, WalletDetails>({
   id: 'getWallet',
-  subject: kind.name,
+  subject: walletRecordKind.name,
   kind: 'get',
   verb: 'show',
   scope: 'admin.read',
@@ -124,4 +124,4 @@ async function walletNamed({ findName }: Service, name: string): Promise<FoundWa
   }
 }
 
-export const wallets: Subject = { ...kind, operations: [findWallets, getWallet] }
+export const wallets: Subject = { ...walletRecordKind, operations: [findWallets, getWallet] }

@@ -35,7 +35,7 @@ const EXAMPLE = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
 const COUNTED_WITHIN = 10_000
 
 /** What was not delivered yet. */
-type Waiting = {
+type WaitingLines = {
   /** the last line of the trail */
   lastLine: number
   /** the first line that the trail still has; null if no line waits */
@@ -44,7 +44,7 @@ type Waiting = {
   deleted: number
 }
 
-const fields = fieldsOf<StoredWebhook & Waiting>()({
+const fields = fieldsOf<StoredWebhook & WaitingLines>()({
   webhook_id: [uuid, ({ id }) => id],
   created_at: [time, ({ createdAt }) => createdAt],
   delivered_through: [
@@ -70,7 +70,7 @@ const fields = fieldsOf<StoredWebhook & Waiting>()({
   paused_at: [timeOrNull, ({ pausedAt }) => pausedAt],
 })
 
-const kind: RecordKind = {
+const webhookKind: RecordKind = {
   name: 'webhooks',
   noun: 'webhook',
   words: 'Receivers of the audit trail',
@@ -105,19 +105,19 @@ const kind: RecordKind = {
   empty: 'There is no webhook.',
   lead: 'The receivers of the audit trail. Each gets every new line, or those of some events.',
 }
-const { list, get, create, change, act, remove, existing } = operationsOn(kind)
+const { list, get, create, change, act, remove, existing } = operationsOn(webhookKind)
 
 type WebhookRecord = Members & ReturnType<typeof fields.read>
-type Created = { webhook: WebhookRecord; secret: string }
+type CreatedWebhook = { webhook: WebhookRecord; secret: string }
 
-async function webhookRecord({ service: { store }, actor }: Reader, webhook: StoredWebhook): Promise<WebhookRecord> {
+async function webhookRecord({ service: { store }, actor }: WebhookReader, webhook: StoredWebhook): Promise<WebhookRecord> {
   const { seq } = await store.audit.readHead()
   const waiting = await readWaiting(store, webhook, seq)
   const url = mayUse(actor, 'admin.webhooks') ? webhook.url : shortenUrl(webhook.url)
   return { ...membersOf(webhookMembers, { ...webhook, url }), ...fields.read({ ...webhook, ...waiting }) }
 }
 
-type Reader = Pick<Call, 'service' | 'actor'>
+type WebhookReader = Pick<Call, 'service' | 'actor'>
 
 /** The path and the query may be a secret of the receiver. Who can change the webhook reads them, and an auditor does not. */
 function shortenUrl(url: string): string {
@@ -129,7 +129,7 @@ async function readWaiting(
   { audit }: Pick<Service['store'], 'audit'>,
   { cursor, events }: StoredWebhook,
   lastLine: number,
-): Promise<Waiting> {
+): Promise<WaitingLines> {
   const [first] = cursor < lastLine ? await audit.readLines({ after: cursor, limit: 1 }) : []
   const deleted = (first?.seq ?? cursor + 1) - cursor - 1
   const all = first ? lastLine - first.seq + 1 : 0
@@ -203,7 +203,7 @@ const listWebhooks = list<Arrangement>({
   },
 })
 
-export const createWebhook = create<{ url: string; events?: string[] }, Created>({
+export const createWebhook = create<{ url: string; events?: string[] }, CreatedWebhook>({
   needs: 'keys',
   summary: 'Sends each new line of the audit trail to an address, signed (Standard Webhooks).',
   description: 'The secret is in this response only. The lines are sent in their order, from the next line on.',
@@ -211,7 +211,7 @@ export const createWebhook = create<{ url: string; events?: string[] }, Created>
   refusals: ['conflict'],
   answers: { created: 'The webhook and its secret.' },
   output: Type.Object({
-    webhook: refTo(kind.schemas[0]),
+    webhook: refTo(webhookKind.schemas[0]),
     secret: Type.String({ description: 'Sent once, and stored wrapped only.' }),
   }),
   command: {
@@ -220,7 +220,7 @@ export const createWebhook = create<{ url: string; events?: string[] }, Created>
       'The secret is printed once. With --json one object is printed: {"webhook_id","url","events","secret"}.',
     ],
     examples: ['https://siem.example.com/grantor --event grant_ended --event session_started'],
-    json: ({ webhook: { webhook_id, url, events }, secret }: Created) => ({ webhook_id, url, events, secret }),
+    json: ({ webhook: { webhook_id, url, events }, secret }: CreatedWebhook) => ({ webhook_id, url, events, secret }),
   },
   page: {
     link: 'Add a webhook',
@@ -480,7 +480,7 @@ function stateOf({ paused_at: paused, failing_since: failing }: Members): Shown 
 }
 
 export const webhooks: Subject = {
-  ...kind,
+  ...webhookKind,
   operations: [
     listWebhooks,
     createWebhook,

@@ -73,21 +73,21 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
   const rules = { http: ruleFor('http:', options), https: ruleFor('https:', options) }
   const lookups = { http: lookupOnly(rules.http, lookup), https: lookupOnly(rules.https, lookup) }
 
-  async function call(to: URL, content: Content | null, signal: AbortSignal): Promise<OutboundAnswer> {
+  async function call(to: URL, content: FetchedContent | null, signal: AbortSignal): Promise<OutboundAnswer> {
     const scheme = to.protocol === 'http:' ? 'http' : 'https'
     const allowsPlain = allowLoopback || isOfOperator
-    if (scheme === 'http' ? !allowsPlain : to.protocol !== 'https:') throw new Refused('not_https')
+    if (scheme === 'http' ? !allowsPlain : to.protocol !== 'https:') throw new RefusedFetch('not_https')
     const host = to.hostname.replace(/^\[|\]$/g, '')
     // An IP address instead of a name is connected to without a look-up.
-    if (isIP(host) !== 0 && !rules[scheme](host)) throw new Refused('address_not_public')
+    if (isIP(host) !== 0 && !rules[scheme](host)) throw new RefusedFetch('address_not_public')
     const connection = { accept, agent: agents[scheme], lookup: lookups[scheme], signal }
     const answer = await send(to, content, { ...connection, ...(ca === undefined ? {} : { ca }) })
     const status = answer.statusCode ?? 0
     try {
       // If redirects were followed, the client could choose the server that this machine calls.
-      if (status >= 300 && status < 400) throw new Refused('redirect')
+      if (status >= 300 && status < 400) throw new RefusedFetch('redirect')
       // A few compressed bytes can expand to gigabytes.
-      if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') throw new Refused('compressed')
+      if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') throw new RefusedFetch('compressed')
       const { 'content-type': type, 'cache-control': caching, age } = answer.headers
       const headers = { 'content-type': type, 'cache-control': caching, age }
       return { kind: 'answered', status, headers, body: (await readBody(answer, bodyAtMost)).toString(bodyAs) }
@@ -164,16 +164,16 @@ function createPace(pause?: () => Promise<unknown>): () => Promise<unknown> {
   }
 }
 
-type Content = { type: string; text: string; headers: Readonly<Record<string, string>> }
+type FetchedContent = { type: string; text: string; headers: Readonly<Record<string, string>> }
 
-function contentOf({ form, json }: Omit<OutboundCall, 'url'>): Content | null {
+function contentOf({ form, json }: Omit<OutboundCall, 'url'>): FetchedContent | null {
   if (json) return { type: 'application/json', ...json }
   if (!form) return null
   return { type: 'application/x-www-form-urlencoded', text: new URLSearchParams(form).toString(), headers: {} }
 }
 
 /** Sends a request; resolves when the headers of the response have arrived. */
-function send(to: URL, content: Content | null, { accept, ...connection }: Connection): Promise<IncomingMessage> {
+function send(to: URL, content: FetchedContent | null, { accept, ...connection }: FetchConnection): Promise<IncomingMessage> {
   const headers = {
     accept: content === null ? accept : '*/*',
     'accept-encoding': 'identity',
@@ -193,9 +193,9 @@ function send(to: URL, content: Content | null, { accept, ...connection }: Conne
   })
 }
 
-type Connection = { accept: string; agent: Agent | HttpsAgent; lookup: LookupFunction; signal: AbortSignal; ca?: string }
+type FetchConnection = { accept: string; agent: Agent | HttpsAgent; lookup: LookupFunction; signal: AbortSignal; ca?: string }
 
-class Refused extends Error {}
+class RefusedFetch extends Error {}
 
 /**
  * Resolves a name and returns its addresses only if all of them are allowed: the connection uses the addresses that
@@ -206,7 +206,7 @@ function lookupOnly(isAllowed: (address: string) => boolean, lookup: typeof look
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
       if (addresses.length === 0 || addresses.some(({ address }) => !isAllowed(address)))
-        return callback(new Refused('address_not_public'), [])
+        return callback(new RefusedFetch('address_not_public'), [])
       const [first] = addresses
       return options.all ? callback(null, addresses) : callback(null, first?.address ?? '', first?.family)
     })
@@ -218,7 +218,7 @@ async function readBody(answer: IncomingMessage, limit: number): Promise<Buffer>
   let size = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     size += chunk.byteLength
-    if (size > limit) throw new Refused('too_long')
+    if (size > limit) throw new RefusedFetch('too_long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -226,12 +226,12 @@ async function readBody(answer: IncomingMessage, limit: number): Promise<Buffer>
 
 function overdue(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Refused('timed_out')), { once: true })
+    signal.addEventListener('abort', () => reject(new RefusedFetch('timed_out')), { once: true })
   })
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Refused) return error.message
+  if (error instanceof RefusedFetch) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'timed_out'
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && /^(CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERR_TLS)/.test(code) ? 'certificate' : 'unreachable'

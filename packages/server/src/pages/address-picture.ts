@@ -14,13 +14,13 @@ const CELL_OF_PIXEL = Array.from({ length: CELLS * CELL }, (_, pixel) => Math.fl
 /** The same PNG for every spelling of an address. */
 export function addressPicture(address: string): Buffer {
   const digest = createHash('sha256').update(`picture ${address.toLowerCase()}`).digest()
-  const cells = Array.from({ length: CELLS }, (_, y) => rowOf(digest.readUInt8(y)))
+  const cells = Array.from({ length: CELLS }, (_, y) => pictureRow(digest.readUInt8(y)))
   const pixels = CELL_OF_PIXEL.map((y) => cells[y] ?? [])
   return encodePng(pixels, paletteOf(digest.subarray(CELLS)))
 }
 
 /** The colours of a row of pixels. Half of the cells have the background, a quarter each of the two other colours. */
-function rowOf(bits: number): number[] {
+function pictureRow(bits: number): number[] {
   const cells = Array.from({ length: CELLS }, (_, x) => Math.max(0, ((bits >> (2 * Math.min(x, CELLS - 1 - x))) & 3) - 1))
   return CELL_OF_PIXEL.map((x) => cells[x] ?? 0)
 }

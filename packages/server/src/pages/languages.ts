@@ -118,7 +118,11 @@ export function readerOf(reply: ReaderReply, uiLocale?: UiLocale | null): Reader
   const { method, url, headers, protocol } = reply.request
   const chosen = isFromChooser(reply.request) ? chosenIn(url) : null
   const requested =
-    chosen ?? cookieOf(headers.cookie, protocol) ?? uiLocale ?? uiLocalesIn(url) ?? acceptedLocale(headers['accept-language'])
+    chosen ??
+    readLanguageCookie(headers.cookie, protocol) ??
+    uiLocale ??
+    uiLocalesIn(url) ??
+    acceptedLocale(headers['accept-language'])
   const language = languages[requested ?? 'en']
   reply.header('content-language', language.tag)
   reply.header('vary', 'Accept-Language, Cookie, Sec-Fetch-Site, Referer')
@@ -157,7 +161,7 @@ function languageCookie(chosen: UiLocale, protocol: string): string {
   return `${cookieName(protocol)}=${chosen}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${COOKIE_LIFETIME}${secure}`
 }
 
-function cookieOf(field = '', protocol: string): UiLocale | null {
+function readLanguageCookie(field = '', protocol: string): UiLocale | null {
   const wanted = cookieName(protocol)
   for (const pair of field.split(';', COOKIES_AT_MOST)) {
     const [name, value] = pair.trim().split('=', 2)

@@ -6,7 +6,7 @@ import { appTitle } from './words.ts'
 
 /** The login request that the auth service describes. Times in epoch seconds. */
 export type LoginRequest = ClientPlace & {
-  purpose: Purpose
+  purpose: LoginPurpose
   /** Empty if the login is not for an app. */
   clientName: string
   /** The address of the logo that an operator uploaded for the app. */
@@ -45,10 +45,10 @@ export type CrossDevice = {
 }
 
 /** A login for an app, for an app on another device, for an app in the browser on another device, for the account page, or to end everything. */
-export type Purpose = 'app' | 'device' | 'cross_device' | 'account' | 'end_everything'
+export type LoginPurpose = 'app' | 'device' | 'cross_device' | 'account' | 'end_everything'
 
 /** The name that the page's sentences use for the destination of the login. */
-export function placeOf(request: LoginRequest, texts: Texts): string {
+export function requestPlace(request: LoginRequest, texts: Texts): string {
   return texts.purpose[request.purpose].place || appTitle(request, texts)
 }
 

@@ -2,7 +2,7 @@ import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { type Fillable, type Html, html } from './html.ts'
 import type { Reader } from './languages.ts'
 import { layout, slip } from './layout.ts'
-import type { Purpose } from './login-request.ts'
+import type { LoginPurpose } from './login-request.ts'
 import { placeLine } from './parts.ts'
 import { symbol } from './symbols.ts'
 import { appTitle, fill } from './words.ts'
@@ -23,7 +23,7 @@ export type MovingOn = ClientPlace & {
   /** `to_sign`: the destination is the login page, not the app. */
   outcome: 'signed_in' | 'denied' | 'allowed' | 'failed' | 'signed_out' | 'to_sign' | 'answered'
   /** The purpose of the login; if absent, an app. */
-  purpose?: Purpose | undefined
+  purpose?: LoginPurpose | undefined
 }
 
 export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: MovingOn, reader: Reader): string {
@@ -64,7 +64,7 @@ ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 /** Ending everything signs no user in, and a login without an app has no app to return to. */
 function wordsFor(
   outcome: MovingOn['outcome'],
-  purpose: Purpose,
+  purpose: LoginPurpose,
 ): MovingOn['outcome'] | 'ending' | 'cancelled' | 'finishing' | 'finishing_browser' {
   if (purpose !== 'app' && outcome === 'denied') return 'cancelled'
   if (purpose === 'device' && outcome === 'signed_in') return 'finishing'

@@ -30,15 +30,15 @@ export type Notice = {
 }
 
 export function noticePage(notice: Notice, reader: Reader): string {
-  return layout({ ...pageOf(notice, reader), hasChooser: true })
+  return layout({ ...noticePageOf(notice, reader), hasChooser: true })
 }
 
 /** The same words without style and the choice of a language: 3 kB in place of 19. */
 export function plainNoticePage(notice: Notice, reader: Reader): string {
-  return layout({ ...pageOf(notice, reader), hasStyle: false })
+  return layout({ ...noticePageOf(notice, reader), hasStyle: false })
 }
 
-function pageOf(notice: Notice, reader: Reader): Page {
+function noticePageOf(notice: Notice, reader: Reader): Page {
   return { reader, title: reader.texts.notices[notice.kind].title, slip: noticeContent(notice, reader) }
 }
 
@@ -46,7 +46,7 @@ function pageOf(notice: Notice, reader: Reader): Page {
 export function noticeContent(notice: Notice, reader: Reader): Html {
   const { texts } = reader
   const { tone, builder } = factsOfNotice(notice.kind)
-  const words: Words = texts.notices[notice.kind]
+  const words: NoticeWords = texts.notices[notice.kind]
   const { clientHost = '', clientScheme } = notice
   const cause = clientCause(notice.reason)
   const names = {
@@ -70,7 +70,7 @@ ${notice.requestId && lastLine(notice.requestId, notice.reason, reader)}`,
 }
 
 /** `button`: the label of the button, if the notice has an address for one; if absent, "Try again". */
-type Words = { title: string; text: string; next: string; button?: string }
+type NoticeWords = { title: string; text: string; next: string; button?: string }
 
 function lastLine(requestId: string, reason: string | undefined, { texts }: Reader): Html {
   return html`<p class="fine" id="reference">${reason && html`${texts.reason} <code class="number">${reason}</code> · `}${texts.requestNumber} <code class="number">${requestId}</code></p>`

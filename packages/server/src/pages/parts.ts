@@ -14,20 +14,20 @@ export type Scope = {
   /** cannot be switched off */
   required?: boolean
   /** The resources that have the scope, if the resources of the app have different scopes. `name` may be empty. */
-  resources?: Place[]
+  resources?: NamedUri[]
 }
 
-export type Place = { uri: string; name: string }
+export type NamedUri = { uri: string; name: string }
 
 /** The account of the user. */
-export type Account = {
+export type ShownAccount = {
   /** `0xf39F…2266`, never the whole address */
   walletShort: string
   /** the name of the account, shown beside the address and never in place of it */
   walletName?: string | null
 }
 
-export function accountLabel({ walletShort, walletName }: Account): Html {
+export function accountLabel({ walletShort, walletName }: ShownAccount): Html {
   // The element around the address has the direction of the page, so that the address is on the side of the other texts.
   return html`<span><code class="account">${walletShort}</code>${walletName && html` <bdi>${walletName}</bdi>`}</span>`
 }
@@ -96,7 +96,7 @@ ${list(own)}`
 ${groupScopes(scopes).map(group)}`
 }
 
-type ScopeGroup = { places: Place[]; scopes: Scope[] }
+type ScopeGroup = { places: NamedUri[]; scopes: Scope[] }
 
 /** The scopes in groups, each of which belongs to the same resources. One group without resources if every resource has every scope. */
 export function groupScopes(scopes: Scope[]): ScopeGroup[] {
@@ -112,7 +112,7 @@ export function groupScopes(scopes: Scope[]): ScopeGroup[] {
 }
 
 /** Where the scopes of a group are valid: the name of each resource, if it has one, and its URI. */
-export function placeWords(places: Place[], { texts }: Reader): Html {
+export function placeWords(places: NamedUri[], { texts }: Reader): Html {
   const shown = places.map(({ uri, name }) => {
     const visible = displayName(name)
     return html`<span>${visible && html`<bdi>${visible}</bdi>`}<code>${uri}</code></span>`

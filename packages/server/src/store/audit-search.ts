@@ -18,8 +18,8 @@ const COLUMNS = {
 /** The names are constants of this program. */
 const REFUSED = refusedEvents.map((name) => `'${name}'`).join(', ')
 
-type Filter = { [Name in keyof typeof COLUMNS]?: string | undefined } & Pick<AuditFilter, 'result' | 'since' | 'until'>
-type Page = { limit: number; before?: { at: number; seq: number } | undefined }
+type ColumnFilter = { [Name in keyof typeof COLUMNS]?: string | undefined } & Pick<AuditFilter, 'result' | 'since' | 'until'>
+type SearchPage = { limit: number; before?: { at: number; seq: number } | undefined }
 
 export const LINE_COLUMNS = 'seq, at, event, reason, client_id, grant_id, wallet, operator, line, hash'
 
@@ -42,7 +42,10 @@ export function lineOf({ client_id: clientId, grant_id: grantId, wallet, ...row 
 }
 
 /** The statement with named values, and the values. A page begins before `before`, and before the end of the time that is searched. */
-export function searchOf(filter: Filter, { limit, before }: Page): { sql: string; named: Record<string, string | number> } {
+export function searchOf(
+  filter: ColumnFilter,
+  { limit, before }: SearchPage,
+): { sql: string; named: Record<string, string | number> } {
   const given = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).filter((name) => filter[name] !== undefined)
   const conditions = given.map((name) => `${COLUMNS[name]} = :${name}`)
   const { result, since = 0, until = Number.MAX_SAFE_INTEGER } = filter

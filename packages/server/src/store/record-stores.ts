@@ -21,7 +21,7 @@ import {
 } from './record-tables.ts'
 
 /** Changes a record without losing a simultaneous change. `change` may be called more than once; if it returns null, nothing changes. */
-export type Change<Item> = (key: string, change: (item: Item) => Item | null) => Promise<Item | null>
+export type ChangeRecord<Item> = (key: string, change: (item: Item) => Item | null) => Promise<Item | null>
 
 /** Each function prepares its statements. What it returns runs them. */
 export type Records = {
@@ -29,7 +29,7 @@ export type Records = {
   /** `full`: the table has as many rows as it may have, also if several inserts race. */
   insertBounded<Item>(table: RecordTable<Item>): (item: Item) => Promise<'inserted' | 'taken' | 'full'>
   /** Returns the changed record, or null if there is none or `change` returned null. */
-  change<Item>(table: RecordTable<Item>): Change<Item>
+  change<Item>(table: RecordTable<Item>): ChangeRecord<Item>
   remove<Item>(table: RecordTable<Item>): (key: string) => Promise<'deleted' | 'unknown'>
   read<Item>(table: RecordTable<Item>): (key: string) => Promise<Item | null>
   list<Item>(table: RecordTable<Item>): () => Promise<Item[]>
@@ -105,7 +105,11 @@ function createClientStore(records: Records, endClient: EndClient): ClientStore 
  * Stores the ending of a client before the change that makes tokens of the client inactive. If the process fails in between, the entry is
  * needless and harmless. In the other order, the feed of endings would lack the change.
  */
-function endingFirst<Item>(change: Change<Item>, endClient: EndClient, clientOf: (item: Item) => Client): Change<Item> {
+function endingFirst<Item>(
+  change: ChangeRecord<Item>,
+  endClient: EndClient,
+  clientOf: (item: Item) => Client,
+): ChangeRecord<Item> {
   return async (id, toChange) => {
     let isStored = false
     for (;;) {

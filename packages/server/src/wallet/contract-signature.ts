@@ -75,13 +75,13 @@ export async function verifyContractSignature(readers: readonly ChainReader[], c
 
 /** Runs the check code with every reader, all at once. `valid` only if all of them return yes. */
 export async function askAll(readers: readonly ChainReader[], code: string): Promise<ContractVerdict> {
-  return agree(await Promise.all(readers.map((reader) => ask(reader, code))))
+  return agree(await Promise.all(readers.map((reader) => askContract(reader, code))))
 }
 
 /** Bounds the work; the HTTP layer has a lower bound. */
 const longestSignature = 8_192
 
-async function ask(reader: ChainReader, code: string): Promise<ContractVerdict> {
+async function askContract(reader: ChainReader, code: string): Promise<ContractVerdict> {
   const answer = await reader.call({ data: code, gas: checkGas })
   if (answer.kind === 'unavailable') return { kind: 'could_not_check', why: answer.why }
   if (answer.data === answers.yes) return { kind: 'valid' }

@@ -64,13 +64,13 @@ function listFacts(consent: Consent): [string, string][] {
 function describeApp(consent: Consent): string {
   const { clientName, clientId } = consent
   const publisher = publisherOf(clientId)
-  if (publisher === null) return `${clientName === '' ? 'an app' : `'${clientName}'`} ${placeOf(consent)}`
+  if (publisher === null) return `${clientName === '' ? 'an app' : `'${clientName}'`} ${receiptPlace(consent)}`
   const app = publisher === '' ? 'an app that registered itself' : `the app of ${publisher}`
   return clientName === '' ? app : `${app}, which calls itself '${clientName}'`
 }
 
 /** Template 2 wrote a private-use scheme as if it were a host. */
-function placeOf({ clientHost, clientScheme, shownBy }: Consent): string {
+function receiptPlace({ clientHost, clientScheme, shownBy }: Consent): string {
   if (shownBy === 'device') return 'on a device'
   return clientScheme === null ? `at ${clientHost}` : `(an app on the device that opens ${clientScheme}: links)`
 }

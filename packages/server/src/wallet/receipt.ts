@@ -11,7 +11,7 @@ import { type Consent, readConsent, recapContradicts } from './read-consent.ts'
 import { verifyPlainSignature } from './signature.ts'
 
 /** A receipt as it is stored and downloaded: exactly these four members. */
-export type Receipt = {
+export type SignedReceipt = {
   /** the text, byte for byte as it was signed */
   message: string
   /** `0x` and hexadecimal digits: 65 bytes from an ordinary wallet, any number from a contract */
@@ -90,10 +90,10 @@ const signatureForm = /^0x(?:[0-9A-Fa-f]{2})*$/
 /** In characters; the login refuses longer signatures too. */
 const longestSignature = 8192
 
-function isReceipt(receipt: unknown): receipt is Receipt {
+function isReceipt(receipt: unknown): receipt is SignedReceipt {
   if (typeof receipt !== 'object' || receipt === null || Array.isArray(receipt)) return false
   // A member beside these four is refused: a reader could believe that it was signed too.
   if (Object.keys(receipt).sort().join() !== 'address,chain_id,message,signature') return false
-  const { message, signature, address, chain_id: chainId } = receipt as Record<keyof Receipt, unknown>
+  const { message, signature, address, chain_id: chainId } = receipt as Record<keyof SignedReceipt, unknown>
   return [message, signature, address].every((text) => typeof text === 'string') && Number.isSafeInteger(chainId)
 }

@@ -10,7 +10,7 @@ import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
 import { CHECK } from '../../src/store/citus/shard-statements.ts'
-import { Connection } from '../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
@@ -408,7 +408,7 @@ test('What was found in a row is not confirmed after the server of its machine w
   timeout: 60_000,
 }, async () => {
   await untilDirect(1)
-  const connection = new Connection(database.address, { clock: 'given', loadPlacement })
+  const connection = new PostgresConnection(database.address, { clock: 'given', loadPlacement })
   onTestFinished(() => connection.close())
   const confirm = connection.prepareConfirmation('grants WHERE id = :id', { table: 'grants', key: 'id' })
   const { id } = await grantOn(1)

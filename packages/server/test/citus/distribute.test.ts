@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { distribute } from '../../src/store/citus/distribute.ts'
 import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
-import type { Session } from '../../src/store/postgres/connection/server.ts'
+import type { PostgresSession } from '../../src/store/postgres/connection/server.ts'
 
 /** All tables have rows. Records which tables are distributed. `before` is called before each of them. */
-function sessionOf(distributed: string[], before: (table: string) => Promise<unknown>): Session {
+function sessionOf(distributed: string[], before: (table: string) => Promise<unknown>): PostgresSession {
   const answers: [RegExp, () => unknown[]][] = [
     [/pg_dist_partition/, () => distributed.map((name) => ({ name, isDistributed: true }))],
     [/AS found/, () => [{ found: true }]],

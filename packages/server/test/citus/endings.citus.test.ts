@@ -10,7 +10,7 @@ import { endMatching } from '../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
-import { Connection } from '../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
 import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
 import { seeded } from '../chaos/random.ts'
 import { keyOf, readerOf } from '../store/contract/ending-order.ts'
@@ -186,7 +186,7 @@ test('The endings cannot be read while a machine of the cluster does not respond
 })
 
 test('The settings of a connection hold on its machine, and not on the machines to which Citus forwards a statement', async () => {
-  const connection = new Connection(database.address, { clock: 'given', loadPlacement })
+  const connection = new PostgresConnection(database.address, { clock: 'given', loadPlacement })
   onTestFinished(() => connection.close())
   expect(await connection.prepare('read', 'SHOW enable_seqscan')()).toEqual([{ enable_seqscan: 'off' }])
   const { ids } = await grantsOf()

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadPlacement } from '../../src/cli/compose/database.ts'
 import { everyStatement } from '../../src/store/citus/every-statement.ts'
-import { Connection } from '../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { MORE_VALUES, VALUES } from '../store/postgres/every-statement.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
@@ -26,7 +26,7 @@ test.for(['coordinator', 'worker'] as const)(
     const statements = await everyStatement()
     const failures: string[] = []
     for (const clock of ['database', 'given'] as const) {
-      const connection = new Connection(address, { clock, loadPlacement })
+      const connection = new PostgresConnection(address, { clock, loadPlacement })
       for (const { kind, sql, place } of statements)
         await connection
           .prepare(

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { describeSettings, settingsPage } from '../../src/config/describe.ts'
+import { describeSettings, settingsPageText } from '../../src/config/describe.ts'
 import { readSettings } from '../../src/config/settings.ts'
 import { knownNames, type Setting, table } from '../../src/config/table.ts'
 
 test('Every setting has a text that ends with a full stop, and a section of the generated page with its default and its programs', () => {
-  const page = settingsPage()
+  const page = settingsPageText()
   for (const setting of Object.values<Setting>(table)) {
     expect(setting.words).toMatch(/\.$/)
     const [, section = ''] = page.split(`### \`GRANTOR_${setting.name}\``.replace('GRANTOR_OTEL_', 'OTEL_'))
@@ -15,7 +15,7 @@ test('Every setting has a text that ends with a full stop, and a section of the 
 })
 
 test('Every name of a setting is on the generated settings page', () => {
-  const page = settingsPage()
+  const page = settingsPageText()
   for (const name of knownNames) expect(page).toContain(`\`${name}\``)
 })
 

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { receiptPage } from '../../../../scripts/build-receipt-page.ts'
 import { encodeRecap } from '../../src/wallet/recap.ts'
-import type { Receipt } from '../../src/wallet/receipt.ts'
+import type { SignedReceipt } from '../../src/wallet/receipt.ts'
 import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
 import { testWallet } from '../support/wallet.ts'
 import { composeConsent, composeShort, exampleFields, thumbprint, userCode } from '../wallet/consent-example.ts'
@@ -37,7 +37,7 @@ afterEach(async () => {
   await page.context().close()
 })
 
-function receiptOf(message: string = composeConsent()): Receipt {
+function receiptOf(message: string = composeConsent()): SignedReceipt {
   return { message, signature: owner.sign(message), address: owner.address, chain_id: 1 }
 }
 

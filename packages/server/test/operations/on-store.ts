@@ -13,7 +13,7 @@ import { KeyRing } from '../../src/keys/key-ring.ts'
 import { operations } from '../../src/operations/all.ts'
 import { checkInput } from '../../src/operations/check-input.ts'
 import type { Members } from '../../src/operations/members/member.ts'
-import { matcher, type Page, perform, type Result } from '../../src/operations/operation.ts'
+import { matcher, type PageRequest, perform, type Result } from '../../src/operations/operation.ts'
 import { Refusal } from '../../src/operations/refusal.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 
@@ -28,7 +28,7 @@ type Given = {
   as?: { id: string; role: OperatorRole }
   match?: string
   key?: string
-  page?: Partial<Page>
+  page?: Partial<PageRequest>
 }
 
 /** With the addresses of a service, and keys. `now` may be set. */

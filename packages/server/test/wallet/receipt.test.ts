@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ContractVerdict } from '../../src/wallet/contract-signature.ts'
 import { readConsent } from '../../src/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
-import { checkReceipt, type Receipt } from '../../src/wallet/receipt.ts'
+import { checkReceipt, type SignedReceipt } from '../../src/wallet/receipt.ts'
 import { forAllAsync } from '../support/property.ts'
 import { testWallet } from '../support/wallet.ts'
 import { drawnFrom } from './arbitraries.ts'
@@ -13,7 +13,7 @@ const owner = testWallet(0)
 const stranger = testWallet(1)
 const now = exampleFields.issuedAt
 const message = composeConsent()
-const receipt: Receipt = { message, signature: owner.sign(message), address: owner.address, chain_id: 1 }
+const receipt: SignedReceipt = { message, signature: owner.sign(message), address: owner.address, chain_id: 1 }
 
 const check = (changed: Record<string, unknown> = {}, at = now) => checkReceipt({ ...receipt, ...changed }, { now: at })
 
@@ -160,7 +160,7 @@ describe('Signatures of receipts', () => {
 })
 
 describe('Receipts of contract wallets', () => {
-  const checkOnChain = (answer: ContractVerdict, changed: Partial<Receipt> = {}) => {
+  const checkOnChain = (answer: ContractVerdict, changed: Partial<SignedReceipt> = {}) => {
     const calls: unknown[] = []
     const verifyContract = (claim: unknown) => {
       calls.push(claim)

@@ -1,7 +1,7 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parseExportedLine } from '../../domain/audit/export.ts'
-import { type ChainedLine, type ChainFault, type ChainReport, verifyChain } from '../../domain/audit/verify.ts'
+import { type ChainedLine, type ChainReport, type HashChainFault, verifyChain } from '../../domain/audit/verify.ts'
 import { verifyStore } from '../../domain/audit/verify-store.ts'
 import { readKeyRing } from '../../domain/maintenance/keep-keys.ts'
 import type { AuditHead } from '../../domain/model/audit-store.ts'
@@ -113,7 +113,7 @@ function headFrom(text: string): AuditHead {
   return { seq: Number(seq), hash }
 }
 
-const FAULTS: Readonly<Record<ChainFault['kind'], string>> = {
+const FAULTS: Readonly<Record<HashChainFault['kind'], string>> = {
   removed: 'was removed',
   changed: 'was changed',
   moved: 'was inserted, or is at the place of another line',
@@ -122,7 +122,7 @@ const FAULTS: Readonly<Record<ChainFault['kind'], string>> = {
   head_forged: 'contains a signed head that no key of the service signed',
 }
 
-function faultWords({ seq, kind }: ChainFault): string {
+function faultWords({ seq, kind }: HashChainFault): string {
   return `the audit trail is broken: line ${seq} ${FAULTS[kind]}`
 }
 

@@ -1,4 +1,4 @@
-import { exportConfiguration, SECTION_NAMES, sections } from '../../operations/configuration/plan.ts'
+import { exportConfiguration, planSections, SECTION_NAMES } from '../../operations/configuration/plan.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { createConfigurationText, type Format } from '../configuration/configuration-text.ts'
@@ -54,10 +54,10 @@ export const exportCommand = defineCommand({
       throw error
     }
     secretsFile?.close()
-    const long = SECTION_NAMES.find((name) => (counts.get(name) ?? 0) > sections[name].atMost)
+    const long = SECTION_NAMES.find((name) => (counts.get(name) ?? 0) > planSections[name].atMost)
     if (long && options.folder === undefined)
       environment.printError(
-        `grantor: apply reads at most ${sections[long].atMost} ${long} in one file: see grantor export --folder`,
+        `grantor: apply reads at most ${planSections[long].atMost} ${long} in one file: see grantor export --folder`,
       )
     return EXIT.done
   },

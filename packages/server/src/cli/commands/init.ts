@@ -89,7 +89,7 @@ export const init = defineCommand({
     const given = { target, folder, authUrl, loginUrl, adminUrl }
     const installation: Installation = {
       ...given,
-      look: lookOf(options),
+      look: initLook(options),
       hookUrl: options['hook-url'],
       databaseUrl: options['database-url'] ?? usualDatabase(given),
       trustedProxies: options.proxy ?? (isDirect(given) || isContainer(target) ? null : '127.0.0.1'),
@@ -108,7 +108,7 @@ export const init = defineCommand({
 
 type LookOptions = Partial<Record<'platform-name' | 'logo' | 'accent-color' | 'help-url' | 'privacy-url', string | undefined>>
 
-function lookOf(options: LookOptions): Lines {
+function initLook(options: LookOptions): Lines {
   const { 'platform-name': name, logo, 'accent-color': color, 'help-url': helpUrl, 'privacy-url': privacyUrl } = options
   const given = {
     GRANTOR_PLATFORM_NAME: name,
@@ -120,9 +120,9 @@ function lookOf(options: LookOptions): Lines {
   return Object.fromEntries(Object.entries(given).filter((line): line is [string, string] => line[1] !== undefined))
 }
 
-type Given = Record<'auth-url' | 'login-url' | 'admin-url' | 'operator', string | undefined>
+type InitOptions = Record<'auth-url' | 'login-url' | 'admin-url' | 'operator', string | undefined>
 
-async function askForMissing(given: Given, target: Target, { ask }: CommandEnvironment) {
+async function askForMissing(given: InitOptions, target: Target, { ask }: CommandEnvironment) {
   const { 'auth-url': authUrl, 'login-url': loginUrl, 'admin-url': adminUrl, operator } = given
   const missing = [...(authUrl ? [] : ['--auth-url is missing']), ...(loginUrl ? [] : ['--login-url is missing'])]
   if (missing.length > 0 && !ask) throw new UsageError([...missing, 'See: grantor init --help'])

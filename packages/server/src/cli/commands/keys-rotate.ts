@@ -1,5 +1,5 @@
 import type { KeyKind } from '../../keys/key-ring.ts'
-import { KEY_KINDS, type KeyRecord, rotateKey } from '../../operations/keys.ts'
+import { KEY_KINDS, rotateKey, type ShownKey } from '../../operations/keys.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
 import { runOperation } from '../operation-commands/command-of.ts'
 import { defineCommand, EXIT } from '../terminal/command.ts'
@@ -24,7 +24,7 @@ export const keysRotate = defineCommand({
   program: 'keys',
   async run({ options }, environment) {
     const kinds = new Set<string>(options.kind.length > 0 ? options.kind : ['sign' satisfies KeyKind])
-    const made: Pick<KeyRecord, 'key_id' | 'kind' | 'starts_at'>[] = []
+    const made: Pick<ShownKey, 'key_id' | 'kind' | 'starts_at'>[] = []
     for (const each of kinds) {
       const input = { kind: each }
       const { key_id, kind, starts_at } = await runOperation(rotateKey, { input, data: options.data }, environment)

@@ -21,7 +21,7 @@ import { askForConfirmation, type Confirming } from './migrate-restored.ts'
 
 export async function readLogFile(file: string): Promise<Log> {
   try {
-    return await readLog(linesOf(createReadStream(file, 'utf8')), Date.parse)
+    return await readLog(logLines(createReadStream(file, 'utf8')), Date.parse)
   } catch (error) {
     if (error instanceof TooManyLines)
       throw new CommandError('the log has too many lines; leave out what is older than the restored state, and try again')
@@ -33,7 +33,7 @@ export async function readLogFile(file: string): Promise<Log> {
 const LINE_AT_MOST = 1024 * 1024
 
 /** Not `node:readline`, which also ends a line at U+2028 and U+2029. JSON does not escape these, so a text of a caller could cut a line. */
-async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+async function* logLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of chunks) {
     const lines = (rest + chunk).split('\n')
@@ -46,10 +46,10 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   yield rest
 }
 
-type Comparing = { environment: CommandEnvironment; now: () => number; ends: boolean; confirming: Confirming }
+type LogComparison = { environment: CommandEnvironment; now: () => number; ends: boolean; confirming: Confirming }
 
 /** The exit code is 1 if the database lacks something and `ends` is false, or if acts of operators are missing and were not confirmed. */
-export async function compareRestored(store: OpenedStore, log: Log, comparing: Comparing): Promise<number> {
+export async function compareRestored(store: OpenedStore, log: Log, comparing: LogComparison): Promise<number> {
   await refuseLateLog(store, log)
   const { environment, now, ends, confirming } = comparing
   const parts = { store, waiting: store.placement().waitingBatches, now }
@@ -86,7 +86,7 @@ async function refuseLateLog({ restorations }: Pick<Store, 'restorations'>, { fr
 async function confirmActs(
   store: Store,
   { number }: Restoration,
-  { environment, now, confirming: { yes, json } }: Comparing,
+  { environment, now, confirming: { yes, json } }: LogComparison,
 ): Promise<boolean> {
   const confirmed = yes || (!json && (await askForConfirmation(environment)))
   if (confirmed) {

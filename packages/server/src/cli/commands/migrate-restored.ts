@@ -40,7 +40,7 @@ export async function putRight(
   return confirmed ? EXIT.done : EXIT.failed
 }
 
-type Listed = Awaited<ReturnType<typeof readListed>>
+type ListedRestorations = Awaited<ReturnType<typeof readListed>>
 
 async function readListed(store: Store, keeping: KeyKeeping) {
   const keys = await store.keys.listKeys()
@@ -70,7 +70,7 @@ async function readListed(store: Store, keeping: KeyKeeping) {
 }
 
 /** The operator must review these: the database does not show whether a client was disabled, deleted or given a new secret later. */
-function reviewLines({ clients, resources, operators, webhooks, keys }: Listed): string[] {
+function reviewLines({ clients, resources, operators, webhooks, keys }: ListedRestorations): string[] {
   const living = keys.filter(({ state }) => state !== 'retired')
   return [
     '',
@@ -116,7 +116,7 @@ function ifAny(rows: string[][], headings: string[], words: string[]): string[] 
 }
 
 /** The age of a secret shows whether the restored database has the latest one. */
-function clientCells({ client_id, enabled, created_at, secrets, name }: Listed['clients'][number]): string[] {
+function clientCells({ client_id, enabled, created_at, secrets, name }: ListedRestorations['clients'][number]): string[] {
   const words = secrets.map(({ created_at: madeAt, expires_at: until }) => {
     const made = madeAt === null ? 'of unknown age' : `of ${time(madeAt)}`
     return until === null ? `one ${made}` : `one ${made} until ${time(until)}`

@@ -2,16 +2,16 @@ import type { Settings } from '../../config/settings.ts'
 import { isTakenWhileServing } from '../../domain/model/schema-steps.ts'
 import {
   type DatabaseStatus,
+  databaseName,
   databaseStatus,
   findOtherVersions,
   isThere,
   migrateDatabase,
-  placeOf,
   readStatements,
   tablesToDistribute,
 } from '../compose/database.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
-import { failureOf, keyKeeping, withStore } from '../compose/with-store.ts'
+import { keyKeeping, openFailure, withStore } from '../compose/with-store.ts'
 import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { time } from '../terminal/print.ts'
 import { compareRestored, readLogFile } from './migrate-log.ts'
@@ -70,7 +70,7 @@ export const migrate = defineCommand({
       else for (const { number, name } of taken) environment.print(`Took step ${number} (${name}).`)
       return EXIT.done
     } catch (error) {
-      throw failureOf(error)
+      throw openFailure(error)
     }
   },
 })
@@ -126,7 +126,7 @@ async function migrateRestored(
 ): Promise<number> {
   const { databaseUrl } = settings
   if (!isThere(databaseUrl))
-    throw new CommandError(`there is no database at ${placeOf(databaseUrl)}; restore the backup there first`)
+    throw new CommandError(`there is no database at ${databaseName(databaseUrl)}; restore the backup there first`)
   if (!check) await migrateDatabase(databaseUrl, environment.now(), environment.printError)
   if (file !== undefined) {
     const log = await readLogFile(file)
@@ -155,7 +155,7 @@ async function status(
           [],
       }),
     )
-  } else if (pending === null) print(`There is no database at ${placeOf(databaseUrl)} yet; grantor migrate makes it.`)
+  } else if (pending === null) print(`There is no database at ${databaseName(databaseUrl)} yet; grantor migrate makes it.`)
   else {
     for (const { number, name, applied_at } of applied) print(`${number} ${name}: taken ${time(applied_at)}`)
     for (const step of pending) print(`${step.number} ${step.name}: pending; ${adviceFor(step, applied)}`)

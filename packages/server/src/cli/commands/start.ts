@@ -21,7 +21,7 @@ import {
 } from '../compose/development-store.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { type Tls, tlsOf } from '../compose/tls.ts'
-import { failureOf } from '../compose/with-store.ts'
+import { openFailure } from '../compose/with-store.ts'
 import {
   createDemoApps,
   createDemoMcpServer,
@@ -35,11 +35,11 @@ import {
 import { developmentLog } from '../development/development-log.ts'
 import type { FileClient } from '../development/file-records.ts'
 import { lockFolder } from '../development/folder-lock.ts'
-import { clientLines, type OwnApp, readOwnApp, registerOwnApp, runCommand } from '../development/own-app.ts'
+import { clientLines, type OwnApp, readOwnApp, registerOwnApp, runOwnApp } from '../development/own-app.ts'
 import { allListening, type Listener, listen, promisifyServer } from '../serve/listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
 import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { facts } from '../terminal/print.ts'
+import { printFacts } from '../terminal/print.ts'
 
 export const start = defineCommand({
   name: 'start',
@@ -103,13 +103,13 @@ export const start = defineCommand({
 
 /** Until a signal arrives, or until the program of --run ends. */
 async function runToEnd(
-  { close, logger, clients: [client], signal }: Running & { signal: ReturnType<typeof catchStopSignals> },
+  { close, logger, clients: [client], signal }: RunningStart & { signal: ReturnType<typeof catchStopSignals> },
   app: OwnApp | null,
   { authUrl: issuer }: Settings<'start'>,
   { env, printError }: CommandEnvironment,
 ): Promise<number> {
   if (!app?.command || !client) return shutDownOnSignals(close, { logger, signal })
-  const program = runCommand(app.command, env, { issuer, client })
+  const program = runOwnApp(app.command, env, { issuer, client })
   let [isStopping, hasFailed] = [false, false]
   const closeBoth = async (): Promise<void> => {
     isStopping = true
@@ -177,7 +177,7 @@ function developmentSettings(
   }
 }
 
-type Running = {
+type RunningStart = {
   demo: Demo
   /** those of --file */
   clients: FileClient[]
@@ -193,7 +193,7 @@ async function runAll(
   { made, app, folder }: { made: DevelopmentStore; app: OwnApp | null; folder: string },
   ports: Ports,
   environment: CommandEnvironment,
-): Promise<Running> {
+): Promise<RunningStart> {
   const runtime = { logger: loggerFor(settings, developmentLog(environment.print)), now: () => environment.now() }
   const demo = demoClients(made)
   const addresses = demoAddresses(settings, ports)
@@ -267,9 +267,9 @@ function listenersOf(opened: Awaited<ReturnType<typeof openServers>>, settings: 
   ]
 }
 
-type Records = { settings: Settings<'start'>; demo: Demo; addresses: DemoAddresses; at: number }
+type StartRecords = { settings: Settings<'start'>; demo: Demo; addresses: DemoAddresses; at: number }
 
-async function addRecords(store: Store, { settings, demo, addresses, at }: Records): Promise<void> {
+async function addRecords(store: Store, { settings, demo, addresses, at }: StartRecords): Promise<void> {
   await registerDemoClients(store, demo, addresses, at)
   await registerDemoResources(store, addresses, settings.scopeDescriptions.enhancement ?? 'enhancement', at)
   await addFirstOperator(store, settings, at)
@@ -280,19 +280,25 @@ function trustAlso(cert: string): void {
   setDefaultCACertificates([...getCACertificates('default'), cert])
 }
 
-type Opening = { logger: Logger; now: () => number; tls: Tls | undefined }
+type StartRuntime = { logger: Logger; now: () => number; tls: Tls | undefined }
 
-async function openAuthService(settings: Settings<'start'>, { logger, ...runtime }: Opening & { metrics: Metrics | undefined }) {
+async function openAuthService(
+  settings: Settings<'start'>,
+  { logger, ...runtime }: StartRuntime & { metrics: Metrics | undefined },
+) {
   limitGarbage()
   try {
     await migrateDatabase(settings.databaseUrl, runtime.now())
   } catch (error) {
-    throw failureOf(error)
+    throw openFailure(error)
   }
   return composeAuthService(settings, { ...runtime, logger: logger.child({ server: 'auth' }), development: true })
 }
 
-async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime }: Opening & { metrics: Metrics | undefined }) {
+async function openLoginServer(
+  settings: Settings<'start'>,
+  { logger, ...runtime }: StartRuntime & { metrics: Metrics | undefined },
+) {
   // Imported only here, so that no other program can have a development wallet.
   const { createDevelopmentWallet } = await import('../development/development-wallet.ts')
   const developmentWallet = settings.devWallet ? createDevelopmentWallet(settings) : undefined
@@ -328,7 +334,7 @@ function deviceCommand({ authUrl }: Settings<'start'>, { device }: Demo, ports: 
 }
 
 /** With an app of the developer's own, the demo has one line. */
-function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Ports, folder: string): string[] {
+function ownBanner(settings: Settings<'start'>, { clients }: RunningStart, ports: Ports, folder: string): string[] {
   const [app] = clients
   const [redirectUri] = app?.redirectUris ?? []
   const signIn = settings.devWallet ? 'your wallet, or with a test account' : 'your wallet'
@@ -338,7 +344,7 @@ function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Por
     '',
     ...clientLines(clients),
     'Grantor',
-    ...facts([
+    ...printFacts([
       ['Issuer', settings.authUrl],
       ['Console', `${settings.adminUrl}/console`],
       ['What happens in a sign-in', url(ports.app)],
@@ -350,13 +356,13 @@ function ownBanner(settings: Settings<'start'>, { clients }: Running, ports: Por
   ]
 }
 
-function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: Ports, folder: string): string[] {
+function banner(settings: Settings<'start'>, { demo, missing }: RunningStart, ports: Ports, folder: string): string[] {
   const signIn = settings.devWallet ? 'your wallet, or with a test account' : 'your wallet'
   return [
     '',
     `Grantor is ready. Open ${url(ports.app)} first, and sign in with ${signIn}.`,
     '',
-    ...facts([
+    ...printFacts([
       ['Demo builder app', url(ports.app)],
       ['Auth service', settings.authUrl],
       ['Login server', settings.loginUrl],
@@ -366,14 +372,14 @@ function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: 
     ]),
     '',
     'The demo client',
-    ...facts([
+    ...printFacts([
       ['client_id', demo.builderApp.id],
       ['client_secret', demo.builderApp.secret],
       ['redirect_uri', `${url(ports.app)}/callback`],
     ]),
     ...(missing.length > 0
       ? []
-      : ['', 'A client for the demo MCP server, without a secret', ...facts(mcpClientFacts(demo, ports))]),
+      : ['', 'A client for the demo MCP server, without a secret', ...printFacts(mcpClientFacts(demo, ports))]),
     '',
     'A sign-in on another device, from a command-line program',
     `  ${deviceCommand(settings, demo, ports)}`,

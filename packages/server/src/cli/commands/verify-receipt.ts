@@ -7,7 +7,7 @@ import { checkReceipt, type ReceiptVerdict } from '../../wallet/receipt.ts'
 import { describeVerdict, type ReceiptWords } from '../../wallet/receipt-words.ts'
 import { jsonOption } from '../compose/settings.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { facts } from '../terminal/print.ts'
+import { printFacts } from '../terminal/print.ts'
 
 export const verifyReceipt = defineCommand({
   name: 'verify-receipt',
@@ -28,7 +28,7 @@ export const verifyReceipt = defineCommand({
   ],
   async run({ options, operands: [file = ''] }, environment) {
     const readers = options.rpc.map((url) => createChainReader({ url: checkUrl(url) }))
-    const verdict = await checkReceipt(parse(await readReceipt(file)), {
+    const verdict = await checkReceipt(parseReceipt(await readReceiptFile(file)), {
       now: environment.now(),
       verifyContract: readers.length === 0 ? undefined : (claim) => verifyContractSignature(readers, claim),
     })
@@ -53,7 +53,7 @@ function checkUrl(text: string): string {
 const LONGEST = 1_000_000
 
 /** Reads a file, a pipe or a device, up to a limit far above the size of a receipt. */
-async function readReceipt(file: string): Promise<string> {
+async function readReceiptFile(file: string): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
   try {
@@ -69,7 +69,7 @@ async function readReceipt(file: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parse(text: string): unknown {
+function parseReceipt(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -78,7 +78,7 @@ function parse(text: string): unknown {
 }
 
 function verdictLines(words: ReceiptWords): string[] {
-  return [words.title, ...words.remarks, ...(words.facts.length > 0 ? ['', ...facts(words.facts)] : [])]
+  return [words.title, ...words.remarks, ...(words.facts.length > 0 ? ['', ...printFacts(words.facts)] : [])]
 }
 
 /** Times are epoch seconds. */

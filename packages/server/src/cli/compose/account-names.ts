@@ -22,7 +22,7 @@ export function connectNames(chains: readonly Chain[], callWith?: CallWith): Nam
   return { readName: async (wallet) => readPrimaryName(readers, wallet), findName: async (name) => readAddressOf(readers, name) }
 }
 
-type Parts = {
+type AccountNamesOptions = {
   names: Names | null
   fetch: FetchFromClient
   limits: Pick<RateLimit<Limited>, 'count'>
@@ -30,7 +30,7 @@ type Parts = {
   now: () => number
 }
 
-export function composeAccountNames({ names, fetch, limits, logger, now }: Parts): AccountNames | null {
+export function composeAccountNames({ names, fetch, limits, logger, now }: AccountNamesOptions): AccountNames | null {
   if (names === null) return null
   return createAccountNames({
     chainId: ENS_CHAIN,
@@ -46,7 +46,7 @@ export function composeAccountNames({ names, fetch, limits, logger, now }: Parts
 /** Seconds between two lines of the log: while an endpoint fails, each account that signs in causes a failure. */
 const NOTED_EVERY = 60
 
-function noteFailures(readName: ReadName, logger: Parts['logger'], now: Parts['now']): ReadName {
+function noteFailures(readName: ReadName, logger: AccountNamesOptions['logger'], now: AccountNamesOptions['now']): ReadName {
   let notedAt = Number.NEGATIVE_INFINITY
   return async (wallet) => {
     const answer = await readName(wallet)

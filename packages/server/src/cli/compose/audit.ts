@@ -45,14 +45,14 @@ type AuditParts = {
   limits: Pick<RateLimit<Limited>, 'count'>
 }
 
-type Audit = Part & {
+type AuditPart = Part & {
   audit: Deps['audit']
   trail: AuditTrail
   /** writes the lines of events that were only counted; to be called once a minute */
   recordCounts(): void
 }
 
-export function composeAudit({ store, now, log, metrics, limits }: AuditParts): Audit {
+export function composeAudit({ store, now, log, metrics, limits }: AuditParts): AuditPart {
   const noteLoss = () => void audit({ event: 'store_lost_a_write', details: { missing: 'audit line' } })
   const { trail, mover, settledOrOverdue } = composeTrail({ store, now, log, metrics }, noteLoss)
   const circumstances = () => ({ at: now(), requestId: currentRequestId(), network: currentNetwork() })
@@ -154,7 +154,7 @@ type KeepingSettings = { auditDays: number; service: { authUrl: string } }
 type KeepingParts = Pick<AuditParts, 'now' | 'log'> & {
   store: Pick<Store, 'audit' | 'cleaning'>
   keys: KeyRing
-  auditing: Pick<Audit, 'trail' | 'recordCounts'>
+  auditing: Pick<AuditPart, 'trail' | 'recordCounts'>
   metrics: Pick<Metrics, 'watchAuditHead'> | undefined
 }
 

@@ -32,7 +32,7 @@ import type { Logger } from '../../ops/log/logger.ts'
 import { createMachineWatch } from '../../ops/log/machine-watch.ts'
 import { createLiveState, type LiveState } from '../../ops/metrics/live-state.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { RefusedSignIn } from '../../ops/metrics/refused-sign-ins.ts'
+import type { SignInRefusal } from '../../ops/metrics/refused-sign-ins.ts'
 import type { Tracing } from '../../ops/metrics/tracing.ts'
 import type { Background, Part } from '../../ops/process/background.ts'
 import { createDeliveries } from '../../ops/process/deliveries.ts'
@@ -265,7 +265,7 @@ async function composeServers(
 }
 
 /** Only what is an address is counted. */
-function countWallets({ refusedSignIns }: LiveState): { count(refused: Omit<RefusedSignIn, 'network'>): void } {
+function countWallets({ refusedSignIns }: LiveState): { count(refused: Omit<SignInRefusal, 'network'>): void } {
   return {
     count({ wallet, reason }) {
       const parsed = parseAddress(wallet)

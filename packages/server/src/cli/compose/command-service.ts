@@ -32,7 +32,7 @@ type CommandSettings = {
   keys: 'none' | 'read' | 'make'
 }
 
-type Keys = { ring: KeyRing; keeping: KeyKeeping }
+type CommandKeys = { ring: KeyRing; keeping: KeyKeeping }
 
 /** The user of the operating system, or a program that works on its own store. */
 export function localActor(id: string): Actor {
@@ -67,15 +67,19 @@ export async function withService<Result>(
   })
 }
 
-type Parts = {
+type CommandServiceOptions = {
   environment: CommandEnvironment
   data: string | undefined
   settings: Settings<CommandSettings['program']>
-  keys: Keys | null
+  keys: CommandKeys | null
 }
 
 /** The service on a store that is open already. */
-export function serviceOn(store: Store, now: () => number, { environment, data, settings, keys }: Parts): Service {
+export function serviceOn(
+  store: Store,
+  now: () => number,
+  { environment, data, settings, keys }: CommandServiceOptions,
+): Service {
   // The resources are read once, for all clients of a command.
   let facts: ReturnType<typeof textFactsOf> | undefined
   // `apply` makes many changes at the same time.
@@ -86,7 +90,7 @@ export function serviceOn(store: Store, now: () => number, { environment, data, 
       return acts.map(() => undefined)
     },
   )
-  const keysOf = (): Keys => {
+  const keysOf = (): CommandKeys => {
     if (!keys) throw new Error('the command does not read the secret')
     return keys
   }

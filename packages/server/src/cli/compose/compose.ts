@@ -26,11 +26,11 @@ import type { Tls } from './tls.ts'
 import { traceChainCalls } from './traced-calls.ts'
 import { tracingFor } from './tracing.ts'
 import { readWalletConnect } from './walletconnect.ts'
-import { failureOf, openStore } from './with-store.ts'
+import { openFailure, openStore } from './with-store.ts'
 
 type Runtime = { logger: Logger; now: () => number }
 
-type AuthServiceOptions = Runtime & {
+type ComposeOptions = Runtime & {
   metrics?: Metrics | undefined
   /** the rate limits; if absent, this process counts by itself */
   limits?: RateLimit<Limited> | undefined
@@ -41,7 +41,7 @@ type AuthServiceOptions = Runtime & {
 /**
  * Composes the auth service with its store and starts the background tasks. Call `drain` before the server is closed and `close` after.
  */
-export async function composeAuthService(settings: Settings<'serve' | 'start'>, options: AuthServiceOptions) {
+export async function composeAuthService(settings: Settings<'serve' | 'start'>, options: ComposeOptions) {
   // The imports run while the store is opened.
   const composition = import('./auth-service.ts')
   const opening = tracingFor(settings, 'grantor', options)
@@ -51,11 +51,11 @@ export async function composeAuthService(settings: Settings<'serve' | 'start'>, 
     return await composeWith(settings, { ...options, ...(await composition), limits, store, now, clock, tracing: await opening })
   } catch (error) {
     await store.close()
-    throw failureOf(error)
+    throw openFailure(error)
   }
 }
 
-type OnStore = AuthServiceOptions & {
+type OnStore = ComposeOptions & {
   store: OpenedStore
   limits: RateLimit<Limited>
   tracing: Tracing | undefined

@@ -27,10 +27,13 @@ export function connectChains(chains: readonly Chain[], { callWith, keyCheck = f
     return { chainId, home, readers: rpc.map((url) => createChainReader({ url, callWith })) }
   })
   const home = connected.find((chain) => chain.home)
-  return { contractWallets: home ? walletsOf(home, keyCheck) : null, check: () => checkChains(connected) }
+  return { contractWallets: home ? walletsOfContract(home, keyCheck) : null, check: () => checkChains(connected) }
 }
 
-function walletsOf({ chainId, readers }: { chainId: number; readers: ChainReader[] }, keyCheck: boolean): ContractWallets {
+function walletsOfContract(
+  { chainId, readers }: { chainId: number; readers: ChainReader[] },
+  keyCheck: boolean,
+): ContractWallets {
   const limited = limitNetworks()
   return {
     homeChainId: chainId,

@@ -7,12 +7,12 @@ import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { RefusedSenders } from '../../ops/metrics/refused-senders.ts'
 
 type Event = LoggedEvent<AuditEventName>
-type Count = (metrics: Metrics, event: Event & { reason: string }, client: string) => void
+type CountEvent = (metrics: Metrics, event: Event & { reason: string }, client: string) => void
 
-const countEnding: Count = (metrics, { event, reason }, client) => metrics.countEnding({ event, reason, client })
-const countDeclined: Count = (metrics, _event, client) => metrics.countConsent('declined', client)
+const countEnding: CountEvent = (metrics, { event, reason }, client) => metrics.countEnding({ event, reason, client })
+const countDeclined: CountEvent = (metrics, _event, client) => metrics.countConsent('declined', client)
 
-const COUNTS: Readonly<Partial<Record<AuditEventName, Count>>> = {
+const COUNTS: Readonly<Partial<Record<AuditEventName, CountEvent>>> = {
   session_started(metrics, { reason, client_id: clientId }, client) {
     metrics.countSignIn(reason, client)
     // A sign-in for an app is the consent to its request. A sign-in without a client is for the account page.

@@ -8,7 +8,7 @@ import { CommandError } from '../terminal/command.ts'
 import { version } from '../terminal/version.ts'
 
 type DatabaseUrl = Settings<'migrate'>['databaseUrl']
-type Step = Pick<SchemaStep, 'number' | 'name'>
+type SchemaStepName = Pick<SchemaStep, 'number' | 'name'>
 export type DatabaseStatus = { applied: TakenStep[]; pending: SchemaStep[] }
 
 // An engine is imported only if it is used.
@@ -32,7 +32,7 @@ export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): P
  * Migrates the database to this version's schema; a missing SQLite file is created. Returns the steps taken. `report` receives lines for the
  * operator while rows are distributed on Citus.
  */
-export async function migrateDatabase(url: DatabaseUrl, at: number, report?: (line: string) => void): Promise<Step[]> {
+export async function migrateDatabase(url: DatabaseUrl, at: number, report?: (line: string) => void): Promise<SchemaStepName[]> {
   return url.kind === 'postgres'
     ? (await postgres()).migratePostgres(withVersion(url), at, { report, loadPlacement })
     : (await sqlite()).migrateSqlite(url.path, at)
@@ -106,7 +106,7 @@ export function isThere(url: DatabaseUrl): boolean {
 }
 
 /** The database's location, without a password. */
-export function placeOf(url: DatabaseUrl): string {
+export function databaseName(url: DatabaseUrl): string {
   if (url.kind === 'sqlite') return url.path
   return `${url.servers.map(({ host, port }) => `${host}:${port}`).join(',')}/${url.database}`
 }

@@ -6,12 +6,12 @@ import type { Logger } from '../../ops/log/logger.ts'
 import type { Metrics } from '../../ops/metrics/metrics.ts'
 import type { Part } from '../../ops/process/background.ts'
 
-type Parts = Omit<FeedParts, 'nextTurn' | 'note'> & {
+type EndingsOptions = Omit<FeedParts, 'nextTurn' | 'note'> & {
   logger: Pick<Logger, 'warn' | 'info'>
   metrics: Pick<Metrics, 'watchFeed'> | undefined
 }
 
-export function composeEndings({ logger, metrics, ...parts }: Parts): Part & { feed: EndingFeed; readers: FeedReaders } {
+export function composeEndings({ logger, metrics, ...parts }: EndingsOptions): Part & { feed: EndingFeed; readers: FeedReaders } {
   const readers = new FeedReaders(parts.clock)
   const feed = new EndingFeed({
     ...parts,

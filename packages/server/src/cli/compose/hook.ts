@@ -12,18 +12,18 @@ export type HookSettings = { url: string; secrets: readonly Uint8Array[]; timeou
 /** Bytes of an answer. A client has at most a few dozen scopes. */
 const ANSWER_AT_MOST = 8_192
 
-type Settings = {
+type HookPartSettings = {
   hook: HookSettings | null
   service: Pick<ServiceSettings, 'authUrl'> & { lifetimes: Pick<Lifetimes, 'refreshRetryWindow'> }
 }
 
-type Parts = Pick<HookParts, 'audit' | 'now'> & {
+type HookOptions = Pick<HookParts, 'audit' | 'now'> & {
   metrics: Pick<Metrics, 'countHookQuestion' | 'expectHookQuestions' | 'observeHookCall'> | undefined
   tracing: Tracing | undefined
   ca: string | undefined
 }
 
-export function composeHook({ hook, service }: Settings, { metrics, tracing, ca, ...parts }: Parts): Hook | null {
+export function composeHook({ hook, service }: HookPartSettings, { metrics, tracing, ca, ...parts }: HookOptions): Hook | null {
   if (hook === null) return null
   metrics?.expectHookQuestions(HOOK_OCCASIONS, HOOK_OUTCOMES)
   const post = createHookPost(hook, { tracing, ca })

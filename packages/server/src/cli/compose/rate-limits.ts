@@ -5,7 +5,7 @@ import type { Limited } from '../../http/service.ts'
 import { createRateLimit, ownLimitsOnly, type RateLimit } from '../../ops/http/rate-limit.ts'
 import { LINE_LIMITS, LINES_PER_SIGN_IN } from './line-limits.ts'
 
-type ServiceSettings = Settings<'serve' | 'start'>
+type LimitSettings = Settings<'serve' | 'start'>
 
 /** Each check causes calls to every endpoint of the chain. */
 const CONTRACT_CHECKS = 60
@@ -30,7 +30,7 @@ const FEED_READS = 6000
 /** The limits of these events are in the registrations of the clients. Requests of other clients are not counted. */
 const IN_REGISTRATION = Number.POSITIVE_INFINITY
 
-export function limitsOf(settings: ServiceSettings): Record<Limited, number> {
+export function limitsOf(settings: LimitSettings): Record<Limited, number> {
   const { failureLimit, signInLimit, codeLimit, pushLimit, clientPushLimit, assertionLimit } = settings
   return {
     failures: failureLimit,
@@ -66,11 +66,11 @@ export function fetchCounts(limits: RateLimit<Limited>): FetchCounts {
 }
 
 /** The limits of a single process, counted by itself. */
-export function ownLimits(settings: ServiceSettings, now: () => number): RateLimit<Limited> {
+export function ownLimits(settings: LimitSettings, now: () => number): RateLimit<Limited> {
   return limitsInForce(settings, createRateLimit({ perMinute: limitsOf(settings), now }))
 }
 
 /** Without the limits of the service, those that an operator registered for a client still count. */
-export function limitsInForce({ rateLimit }: Pick<ServiceSettings, 'rateLimit'>, limits: RateLimit<Limited>): RateLimit<Limited> {
+export function limitsInForce({ rateLimit }: Pick<LimitSettings, 'rateLimit'>, limits: RateLimit<Limited>): RateLimit<Limited> {
   return rateLimit ? limits : ownLimitsOnly(limits)
 }

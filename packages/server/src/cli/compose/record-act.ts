@@ -6,18 +6,18 @@ import type { Store } from '../../domain/model/store.ts'
 import type { Act } from '../../operations/service.ts'
 import type { CommandEnvironment } from '../terminal/command.ts'
 
-type Environment = Pick<CommandEnvironment, 'env' | 'printError'>
+type ActEnvironment = Pick<CommandEnvironment, 'env' | 'printError'>
 type DatedAct = Act & { at: number }
 
 /** Call this after the change. If the line cannot be written, the change stays, and the operator reads that its line is missing. */
-export function recordAct(store: Pick<Store, 'audit'>, environment: Environment, act: DatedAct): Promise<void> {
+export function recordAct(store: Pick<Store, 'audit'>, environment: ActEnvironment, act: DatedAct): Promise<void> {
   return recordActs(store, environment, [act])
 }
 
 /** The same for several changes. Their lines are appended together, in this order. */
 export async function recordActs(
   store: Pick<Store, 'audit'>,
-  { env, printError }: Environment,
+  { env, printError }: ActEnvironment,
   acts: readonly DatedAct[],
 ): Promise<void> {
   // `sudo` sets SUDO_USER to the user who ran `sudo`. A user can also set this variable, so its value is only a detail of the line.

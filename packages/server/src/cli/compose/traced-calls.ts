@@ -11,7 +11,7 @@ export function traceFetch<Call extends { url: string }>(
 ): (call: Call) => Promise<ClientAnswer> {
   if (!tracing) return fetch
   return (call) =>
-    tracing.trace(name, { 'server.address': hostOf(call.url) }, async (note) => {
+    tracing.trace(name, { 'server.address': tracedHost(call.url) }, async (note) => {
       const answer = await fetch(call)
       if (answer.kind === 'unavailable') note.fail(answer.why)
       else note.set({ 'http.response.status_code': answer.status })
@@ -28,6 +28,6 @@ export function traceChainCalls(tracing: Tracing): CallWith {
     })
 }
 
-function hostOf(url: string): string {
+function tracedHost(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : 'invalid'
 }

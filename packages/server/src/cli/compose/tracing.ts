@@ -10,12 +10,12 @@ type TraceSettings = Pick<
   'otlpEndpoint' | 'otlpTracesEndpoint' | 'otlpHeaders' | 'traceRatio' | 'serviceName'
 >
 
-type Runtime = { logger: Logger; metrics?: Pick<Metrics, 'countSpans' | 'expectSpans'> | undefined }
+type TracingRuntime = { logger: Logger; metrics?: Pick<Metrics, 'countSpans' | 'expectSpans'> | undefined }
 
 export async function tracingFor(
   settings: TraceSettings,
   usualName: 'grantor' | 'grantor-login',
-  { logger, metrics }: Runtime,
+  { logger, metrics }: TracingRuntime,
 ): Promise<Tracing | undefined> {
   const url = collectorOf(settings)
   if (url === undefined) return undefined

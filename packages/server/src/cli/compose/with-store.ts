@@ -21,7 +21,7 @@ export async function openStore(
     const store = await openDatabase(databaseUrl, clock)
     return { store, now: clock.now, clock: () => clock.exact() ?? withFraction(own()) }
   } catch (error) {
-    throw failureOf(error)
+    throw openFailure(error)
   }
 }
 
@@ -44,7 +44,7 @@ export async function withStore<Result>(
     await store.readRevision()
     return await use(store, now)
   } catch (error) {
-    throw failureOf(error)
+    throw openFailure(error)
   } finally {
     await store.close()
   }
@@ -61,7 +61,7 @@ export function isSchemaMismatch(error: unknown): error is SchemaMismatch {
 }
 
 /** Turns an error that the operator can correct into one line; returns any other error unchanged. */
-export function failureOf(error: unknown): unknown {
+export function openFailure(error: unknown): unknown {
   if (error instanceof SchemaMismatch) return new CommandError(error.message)
   if (error instanceof WrongKeyEncryptionKey)
     return new CommandError(

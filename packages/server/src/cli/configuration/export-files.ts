@@ -1,7 +1,7 @@
 /** Several files in a new folder, each of which `grantor apply` reads: none has more entries or characters than one file may have. */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { type SectionName, sections } from '../../operations/configuration/plan.ts'
+import { planSections, type SectionName } from '../../operations/configuration/plan.ts'
 import type { Members } from '../../operations/members/member.ts'
 import { UsageError } from '../terminal/command.ts'
 import { type ConfigurationText, createConfigurationText, type Format } from './configuration-text.ts'
@@ -41,7 +41,7 @@ export function createExportFiles(folder: string, format: Format): Configuration
     add(name: SectionName, entries: readonly Members[]) {
       if (entries.length === 0) file.text.add(name, [])
       for (const entry of entries) {
-        if (file.entries === sections.clients.atMost || file.characters > FULL_AT) {
+        if (file.entries === planSections.clients.atMost || file.characters > FULL_AT) {
           endFile()
           file = openFile()
         }

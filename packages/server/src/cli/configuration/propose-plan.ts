@@ -19,15 +19,15 @@ export const planOptions = {
   json: { words: 'Prints the plan and new secrets as JSON. Needs --yes or --dry-run.' },
 } as const
 
-type Options = { yes: boolean; 'dry-run': boolean; json: boolean; secrets: string | undefined }
+type PlanOptions = { yes: boolean; 'dry-run': boolean; json: boolean; secrets: string | undefined }
 
-export function refuseContradictions({ yes, json, 'dry-run': dryRun }: Options): void {
+export function refuseContradictions({ yes, json, 'dry-run': dryRun }: PlanOptions): void {
   if (yes && dryRun) throw new UsageError('--yes and --dry-run are both given: keep one')
   if (json && !yes && !dryRun) throw new UsageError('--json cannot ask: add --yes or --dry-run')
 }
 
 /** `command`: the command that the operator repeats after a failure */
-type Proposal = { actor: Actor; options: Options; environment: CommandEnvironment; command: string }
+type Proposal = { actor: Actor; options: PlanOptions; environment: CommandEnvironment; command: string }
 
 /** Returns the exit code. */
 export async function proposePlan(plan: Plan, proposal: Proposal): Promise<number> {
@@ -35,12 +35,12 @@ export async function proposePlan(plan: Plan, proposal: Proposal): Promise<numbe
   printPlan(plan, options, environment)
   if (plan.changes.length === 0) return EXIT.done
   if (options['dry-run']) return EXIT.failed
-  if (!options.yes) await confirm(environment)
-  return carryOut(plan, proposal)
+  if (!options.yes) await confirmPlan(environment)
+  return performPlan(plan, proposal)
 }
 
 /** With --json and --yes, the plan is printed at the end, together with the secrets. */
-function printPlan(plan: Plan, options: Options, { print }: CommandEnvironment): void {
+function printPlan(plan: Plan, options: PlanOptions, { print }: CommandEnvironment): void {
   const { changes, unchanged } = plan
   if (options.json) {
     if (options['dry-run'] || changes.length === 0) print(JSON.stringify({ ...planRecord(plan), secrets: [] }))
@@ -48,13 +48,13 @@ function printPlan(plan: Plan, options: Options, { print }: CommandEnvironment):
   else for (const line of planLines(plan)) print(line)
 }
 
-async function confirm({ ask }: CommandEnvironment): Promise<void> {
+async function confirmPlan({ ask }: CommandEnvironment): Promise<void> {
   if (!ask)
     throw new UsageError('nothing was changed: there is no terminal to ask on; add --yes, or --dry-run to see the plan only')
   if ((await ask('Apply this plan? Type yes: ')).trim() !== 'yes') throw new CommandError('nothing was changed')
 }
 
-async function carryOut(plan: Plan, proposal: Proposal): Promise<number> {
+async function performPlan(plan: Plan, proposal: Proposal): Promise<number> {
   const { options, environment, command } = proposal
   const { print } = environment
   const secrets: NewSecret[] = []

@@ -19,8 +19,8 @@ import {
 import { CLIENT_LOGO, readLogoUri } from '../../look/logo.ts'
 import { nearest } from '../../oauth/nearest.ts'
 import { entryOfMetadata, metadataMembers } from '../../operations/configuration/client-metadata-entry.ts'
-import { type Configuration, SECTION_NAMES, sections } from '../../operations/configuration/plan.ts'
-import type { Entry } from '../../operations/configuration/section.ts'
+import { type Configuration, planSections, SECTION_NAMES } from '../../operations/configuration/plan.ts'
+import type { PlanEntry } from '../../operations/configuration/section.ts'
 import type { Member, Members, Shape } from '../../operations/members/member.ts'
 import { UsageError } from '../terminal/command.ts'
 import { shorten } from '../terminal/print.ts'
@@ -34,13 +34,13 @@ const DEPTH_AT_MOST = 20
 /** In characters: names and values in messages. */
 const SHOWN_AT_MOST = 60
 
-type Place = (node: unknown) => string
+type NamePath = (node: unknown) => string
 /** `folder`: where the pictures of the file are */
-type Reading = { faults: string[]; place: Place; folder: string }
+type FileReading = { faults: string[]; place: NamePath; folder: string }
 
 /** The configuration, or a `UsageError` that lists the faults. `file` is for messages only. */
 export function readConfiguration(text: string, file: string): Configuration {
-  const reading: Reading = { faults: [], place: () => '', folder: dirname(file) }
+  const reading: FileReading = { faults: [], place: () => '', folder: dirname(file) }
   const document = parse(text, reading)
   const configuration = document && readSections(document, reading)
   if (configuration && reading.faults.length === 0) return configuration
@@ -58,14 +58,14 @@ export function faultLines(file: string, faults: readonly string[], done = 'appl
  * Client metadata of RFC 7591: one object, or a list of them, as a configuration with clients only. Members with a name of `leaveOut` are not read.
  */
 export function readClientMetadata(text: string, file: string, leaveOut: readonly string[]): Configuration {
-  const reading: Reading = { faults: leaveOut.flatMap(leaveOutFault), place: () => '', folder: dirname(file) }
+  const reading: FileReading = { faults: leaveOut.flatMap(leaveOutFault), place: () => '', folder: dirname(file) }
   const contents = reading.faults.length === 0 ? parse(text, reading)?.contents : null
   const items = isSeq(contents) ? contents.items : [contents]
   if (items.length === 0) reading.faults.push('the file has no client')
   const names = new Set(items.flatMap((item) => (isMap(item) ? item.items.map(nameOf) : [])))
   if (reading.faults.length === 0)
     reading.faults.push(...leaveOut.filter((name) => !names.has(name)).map((name) => `no client of the file has ${name}`))
-  const entries = items.map((item, index): Entry => {
+  const entries = items.map((item, index): PlanEntry => {
     const path = `client ${index + 1}`
     if (!isMap(item)) {
       if (reading.faults.length === 0)
@@ -80,7 +80,7 @@ export function readClientMetadata(text: string, file: string, leaveOut: readonl
     reading.faults.push(...faults.map((fault) => `${place}: ${fault}`))
     return { place, members }
   })
-  if (entries.length > sections.clients.atMost) reading.faults.push(`at most ${sections.clients.atMost} clients are read`)
+  if (entries.length > planSections.clients.atMost) reading.faults.push(`at most ${planSections.clients.atMost} clients are read`)
   const unsupported = [...names].filter((name) => /^\w+$/.test(name) && !isMetadata(name) && !leaveOut.includes(name))
   if (reading.faults.length === 0) return { ...NO_SECTION, clients: entries }
   throw new UsageError([...faultLines(file, reading.faults, 'imported'), ...leaveOutHint(unsupported)])
@@ -104,7 +104,7 @@ function leaveOutHint(unsupported: readonly string[]): string[] {
 
 const NO_SECTION = Object.fromEntries(SECTION_NAMES.map((name) => [name, null])) as Configuration
 
-function parse(text: string, reading: Reading): Document.Parsed | null {
+function parse(text: string, reading: FileReading): Document.Parsed | null {
   if (text.length > FILE_AT_MOST) {
     reading.faults.push(`the file has more than ${FILE_AT_MOST / 1_000_000} million characters`)
     return null
@@ -134,7 +134,7 @@ function parse(text: string, reading: Reading): Document.Parsed | null {
   }
 }
 
-function refuseReferences(document: Document.Parsed, { faults, place }: Reading): void {
+function refuseReferences(document: Document.Parsed, { faults, place }: FileReading): void {
   visit(document, {
     Alias: (_key, node) => void faults.push(`${place(node)}: aliases (*${node.source}) are not supported: repeat the value`),
     Node: (_key, node, path) => {
@@ -147,7 +147,7 @@ function refuseReferences(document: Document.Parsed, { faults, place }: Reading)
   })
 }
 
-function readSections(document: Document.Parsed, reading: Reading): Configuration | null {
+function readSections(document: Document.Parsed, reading: FileReading): Configuration | null {
   const { contents } = document
   if (!isMap(contents)) {
     reading.faults.push(`the file must have one or more of the sections ${SECTION_NAMES.join(', ')}`)
@@ -157,7 +157,11 @@ function readSections(document: Document.Parsed, reading: Reading): Configuratio
   return Object.fromEntries(SECTION_NAMES.map((name) => [name, readSection(name, sections.get(name), reading)])) as Configuration
 }
 
-function readSection(name: (typeof SECTION_NAMES)[number], node: Node | null | undefined, reading: Reading): Entry[] | null {
+function readSection(
+  name: (typeof SECTION_NAMES)[number],
+  node: Node | null | undefined,
+  reading: FileReading,
+): PlanEntry[] | null {
   if (node === undefined) return null
   const { faults, place } = reading
   if (!isSeq(node)) {
@@ -165,7 +169,7 @@ function readSection(name: (typeof SECTION_NAMES)[number], node: Node | null | u
     faults.push(`${place(node)}: ${name} must be a list; an empty list is written as ${name}: []`)
     return null
   }
-  const { atMost, members } = sections[name]
+  const { atMost, members } = planSections[name]
   if (node.items.length > atMost) {
     faults.push(`${place(node)}: ${name} has ${node.items.length} entries; at most ${atMost} are read`)
     return null
@@ -179,7 +183,7 @@ function readSection(name: (typeof SECTION_NAMES)[number], node: Node | null | u
   })
 }
 
-function readEntry(map: YAMLMap, path: string, table: readonly Member[], reading: Reading): Members {
+function readEntry(map: YAMLMap, path: string, table: readonly Member[], reading: FileReading): Members {
   const known = table.map(({ name }) => name)
   const pairs = pairsOf(map, path, known, reading)
   const members: Record<string, unknown> = {}
@@ -193,7 +197,7 @@ function readEntry(map: YAMLMap, path: string, table: readonly Member[], reading
 }
 
 /** The values by name. Unknown and repeated names are faults. */
-function pairsOf(map: YAMLMap, path: string, known: readonly string[], { faults, place }: Reading): Map<string, Node | null> {
+function pairsOf(map: YAMLMap, path: string, known: readonly string[], { faults, place }: FileReading): Map<string, Node | null> {
   const values = new Map<string, Node | null>()
   for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
     const name = isScalar(key) ? String(key.value) : ''
@@ -216,7 +220,7 @@ function isSecret(name: string): boolean {
   return name.startsWith('client_secret') || name === 'secrets'
 }
 
-type ValueParts = { path: string; member: Member; reading: Reading }
+type ValueParts = { path: string; member: Member; reading: FileReading }
 
 function readValue(node: Node | null, { path, member, reading }: ValueParts): unknown {
   const { faults, place } = reading
@@ -231,7 +235,7 @@ function readValue(node: Node | null, { path, member, reading }: ValueParts): un
   return readShaped(node, { path, shape: member.shape, fault, reading })
 }
 
-type ShapedParts = { path: string; shape: Shape; fault: (words: string) => null; reading: Reading }
+type ShapedParts = { path: string; shape: Shape; fault: (words: string) => null; reading: FileReading }
 
 function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): unknown {
   switch (shape.kind) {

@@ -1,6 +1,6 @@
 /** The log under `grantor start`: the same lines after the same redaction, shortened for a reader. */
 
-type Line = Record<string, unknown> & { level?: string; time?: string; msg?: string; server?: string }
+type LogLine = Record<string, unknown> & { level?: string; time?: string; msg?: string; server?: string }
 
 // Members that the other columns show, or that a developer does not need.
 const LEFT_OUT = new Set([
@@ -24,7 +24,7 @@ export function developmentLog(print: (line: string) => void): { write(line: str
   return {
     write(line) {
       try {
-        const parsed = JSON.parse(line) as Line
+        const parsed = JSON.parse(line) as LogLine
         // The addresses are printed once, when everything is ready. The keys of a new store are not shown.
         if (!parsed.msg?.startsWith('Server listening at') && parsed.event !== 'key_made') print(sentence(parsed))
       } catch {
@@ -34,7 +34,7 @@ export function developmentLog(print: (line: string) => void): { write(line: str
   }
 }
 
-function sentence(line: Line): string {
+function sentence(line: LogLine): string {
   const clock = /T(\d\d:\d\d:\d\d)/.exec(line.time ?? '')?.[1] ?? ''
   const loudness = ['warn', 'error', 'fatal'].includes(line.level ?? '') ? [String(line.level).toUpperCase()] : []
   const what =

@@ -8,7 +8,7 @@ import type { DevelopmentStore } from '../compose/development-store.ts'
 import { readConfiguration } from '../configuration/read-configuration.ts'
 import { readFileText } from '../configuration/read-file.ts'
 import { UsageError } from '../terminal/command.ts'
-import { facts } from '../terminal/print.ts'
+import { printFacts } from '../terminal/print.ts'
 import { addFileRecords, type FileClient } from './file-records.ts'
 
 export type OwnApp = { file: string; configuration: Configuration; command: string | undefined }
@@ -49,7 +49,7 @@ export function clientLines(
 ): string[] {
   return clients.flatMap(({ name, clientId, clientSecret, redirectUris }) => [
     name,
-    ...facts([
+    ...printFacts([
       ['client_id', clientId],
       ...(clientSecret === null ? [] : [['client_secret', clientSecret] as const]),
       ...redirectUris.map((uri) => ['redirect_uri', uri] as const),
@@ -65,7 +65,7 @@ export type RunningCommand = {
 }
 
 /** Runs the command in a shell, with the credentials of the first client in its environment. */
-export function runCommand(
+export function runOwnApp(
   command: string,
   env: Readonly<Record<string, string | undefined>>,
   { issuer, client: { clientId, clientSecret } }: { issuer: string; client: FileClient },

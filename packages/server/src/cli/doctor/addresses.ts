@@ -1,14 +1,14 @@
 /** Do both URLs lead to the right server, and do the two servers reach each other? */
 import { isLoopbackHost, type ListenAddress } from '../../config/parsers.ts'
-import { type Answered, call, jsonOf, printable, reasonOf } from './call.ts'
-import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
+import { type Answered, call, jsonOfCall, printable, reasonOf } from './call.ts'
+import { type CheckResult, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
 const DISCOVERY = '/.well-known/openid-configuration'
 
 /** The document must name the issuer that apps use (OpenID Connect Discovery §4.3), and endpoints below it. */
-export async function checkAuthUrl({ settings: { authUrl } }: Site): Promise<Found[]> {
+export async function checkAuthUrl({ settings: { authUrl } }: Site): Promise<CheckResult[]> {
   return checkAnswer(`${authUrl}${DISCOVERY}`, 'GRANTOR_AUTH_URL', (answer) => {
-    const { issuer, ...members } = jsonOf(answer) ?? {}
+    const { issuer, ...members } = jsonOfCall(answer) ?? {}
     if (typeof issuer !== 'string')
       return wrong(
         `${authUrl}${DISCOVERY} answers ${answer.status} without a discovery document`,
@@ -30,9 +30,9 @@ export async function checkAuthUrl({ settings: { authUrl } }: Site): Promise<Fou
   })
 }
 
-export async function checkReadiness({ settings: { authUrl } }: Site): Promise<Found[]> {
+export async function checkReadiness({ settings: { authUrl } }: Site): Promise<CheckResult[]> {
   return checkAnswer(`${authUrl}/health/ready`, 'GRANTOR_AUTH_URL', (answer) => {
-    const { status, problem } = jsonOf(answer) ?? {}
+    const { status, problem } = jsonOfCall(answer) ?? {}
     if (answer.status === 200 && status === 'ready') return ok('grantor serve is ready')
     if (typeof problem === 'string')
       return wrong(`grantor serve is not ready: ${printable(problem)}`, 'See "Health" in docs/operating/operations.md.')
@@ -40,9 +40,9 @@ export async function checkReadiness({ settings: { authUrl } }: Site): Promise<F
   })
 }
 
-export async function checkLoginUrl({ settings: { loginUrl } }: Site): Promise<Found[]> {
+export async function checkLoginUrl({ settings: { loginUrl } }: Site): Promise<CheckResult[]> {
   return checkAnswer(`${loginUrl}/health/ready`, 'GRANTOR_LOGIN_URL', (answer) => {
-    const { status, problem } = jsonOf(answer) ?? {}
+    const { status, problem } = jsonOfCall(answer) ?? {}
     if (answer.status === 200 && status === 'ok') return ok(`${loginUrl} is the login server, and it is ready`)
     if (status === 'ready')
       return wrong(`${loginUrl} leads to grantor serve`, 'Let the proxy forward GRANTOR_LOGIN_URL to grantor login-server.')
@@ -55,7 +55,7 @@ export async function checkLoginUrl({ settings: { loginUrl } }: Site): Promise<F
 }
 
 /** The auth service refuses an unknown challenge. So a refusal on the login page shows that the login server reaches the auth service. */
-export async function checkLoginReachesAuth({ settings: { loginUrl } }: Site): Promise<Found[]> {
+export async function checkLoginReachesAuth({ settings: { loginUrl } }: Site): Promise<CheckResult[]> {
   return checkAnswer(`${loginUrl}/login?login_challenge=grantor-doctor`, 'GRANTOR_LOGIN_URL', (answer) => {
     if (answer.status === 400 || answer.status === 410)
       return ok('the login server reaches the auth service, with the right secret')
@@ -69,7 +69,7 @@ export async function checkLoginReachesAuth({ settings: { loginUrl } }: Site): P
 }
 
 /** Only the login server calls this API. With GRANTOR_AUTH_BACKEND_URL it does not use the public URL, so the proxy should refuse the paths. */
-export async function checkLoginApi({ settings: { authUrl, authBackendUrl } }: Site): Promise<Found[]> {
+export async function checkLoginApi({ settings: { authUrl, authBackendUrl } }: Site): Promise<CheckResult[]> {
   if (authBackendUrl === undefined) return [ok('the login server uses the public URL of the auth service')]
   const answer = await call(`${authUrl}/login/challenge`).catch(() => null)
   if (answer === null) return [unchecked('the API of the login server could not be called', 'See the check of the auth URL.')]
@@ -83,7 +83,7 @@ export async function checkLoginApi({ settings: { authUrl, authBackendUrl } }: S
 }
 
 /** The metrics contain no secrets, but they show the load and the state of the service. */
-export async function checkMetrics({ settings }: Site): Promise<Found[]> {
+export async function checkMetrics({ settings }: Site): Promise<CheckResult[]> {
   const { authUrl, loginUrl, metricsListen, loginMetricsListen } = settings
   const remedy = 'Let the proxy forward only the listeners of grantor serve and grantor login-server.'
   for (const url of [authUrl, loginUrl]) {
@@ -96,7 +96,7 @@ export async function checkMetrics({ settings }: Site): Promise<Found[]> {
   ]
 }
 
-function checkMetricsListener(name: string, address: ListenAddress | undefined): Found {
+function checkMetricsListener(name: string, address: ListenAddress | undefined): CheckResult {
   if (!address) return ok(`${name} is off`)
   const { host, port } = address
   const isPrivate = isLoopbackHost(host.includes(':') ? `[${host}]` : host) || PRIVATE.test(host)
@@ -106,7 +106,7 @@ function checkMetricsListener(name: string, address: ListenAddress | undefined):
 }
 
 /** The admin API has an origin of its own, and must not be reachable through the other two. */
-export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } }: Site): Promise<Found[]> {
+export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } }: Site): Promise<CheckResult[]> {
   if (adminUrl === undefined) return [ok('the admin API is off')]
   for (const url of [authUrl, loginUrl]) {
     const answer = await call(`${url}/v1/clients`).catch(() => null)
@@ -114,7 +114,7 @@ export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } 
       return [wrong(`the admin API answers at ${url}`, 'Let the proxy forward only GRANTOR_ADMIN_URL to GRANTOR_ADMIN_LISTEN.')]
   }
   return checkAnswer(`${adminUrl}/openapi.json`, 'GRANTOR_ADMIN_URL', (answer) =>
-    typeof jsonOf(answer)?.openapi === 'string'
+    typeof jsonOfCall(answer)?.openapi === 'string'
       ? ok(`the admin API answers at ${adminUrl} only`)
       : wrong(
           `${adminUrl}/openapi.json answers ${answer.status}`,
@@ -127,7 +127,7 @@ export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } 
 const PRIVATE = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|f[cd][0-9a-f]{2}:)/i
 
 /** Codes and cookies must never travel over plain http. A redirect to https is fine. */
-export async function checkPlainHttp({ settings: { authUrl, loginUrl, adminUrl } }: Site): Promise<Found[]> {
+export async function checkPlainHttp({ settings: { authUrl, loginUrl, adminUrl } }: Site): Promise<CheckResult[]> {
   const usual = [authUrl, loginUrl, ...(adminUrl === undefined ? [] : [adminUrl])]
     .map((url) => new URL(url))
     .filter(({ protocol, port }) => protocol === 'https:' && port === '')
@@ -142,7 +142,7 @@ export async function checkPlainHttp({ settings: { authUrl, loginUrl, adminUrl }
 }
 
 /** Calls the URL, and judges the answer unless the URL cannot be reached, redirects, or is answered by the proxy alone. */
-async function checkAnswer(url: string, setting: string, judge: (answer: Answered) => Found): Promise<Found[]> {
+async function checkAnswer(url: string, setting: string, judge: (answer: Answered) => CheckResult): Promise<CheckResult[]> {
   let answer: Answered
   try {
     answer = await call(url)

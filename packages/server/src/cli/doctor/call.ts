@@ -44,7 +44,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** The JSON object of an answer, or null. */
-export function jsonOf({ body }: Answered): Record<string, unknown> | null {
+export function jsonOfCall({ body }: Answered): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(body)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null

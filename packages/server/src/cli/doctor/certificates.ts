@@ -1,34 +1,34 @@
 /** The certificates of all URLs, and their versions of TLS, as a client receives them. */
 import { connect, type PeerCertificate, type SecureContextOptions } from 'node:tls'
 import { printable, reasonOf } from './call.ts'
-import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
+import { type CheckResult, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
 const HANDSHAKE_MS = 5_000
 const DAY = 86_400
 /** ACME clients usually renew certificates 30 days before they expire. */
 const SOON_DAYS = 14
 
-export async function checkCertificates({ settings: { authUrl, loginUrl, adminUrl }, now }: Site): Promise<Found[]> {
+export async function checkCertificates({ settings: { authUrl, loginUrl, adminUrl }, now }: Site): Promise<CheckResult[]> {
   const urls = [authUrl, loginUrl, ...(adminUrl === undefined ? [] : [adminUrl])]
     .map((url) => new URL(url))
     .filter(({ protocol }) => protocol === 'https:')
   if (urls.length === 0) return [ok('all URLs are http on this machine, so there is no certificate')]
   const found = await Promise.all(
-    urls.map(async (url) => [judge(url.host, await readCertificate(url), now()), ...(await checkOldVersions(url))]),
+    urls.map(async (url) => [judge(url.host, await fetchCertificate(url), now()), ...(await checkOldVersions(url))]),
   )
   return found.flat()
 }
 
 /** TLS 1.0 and 1.1 must not be used (RFC 8996). */
-async function checkOldVersions(url: URL): Promise<Found[]> {
-  const read = await readCertificate(url, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+async function checkOldVersions(url: URL): Promise<CheckResult[]> {
+  const read = await fetchCertificate(url, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
   if ('problem' in read) return []
   return [warning(`${url.host} accepts TLS 1.1 or older`, 'Let the proxy accept TLS 1.2 and 1.3 only.')]
 }
 
-type Read = { certificate: PeerCertificate; fault: string | null } | { problem: string }
+type CertificateRead = { certificate: PeerCertificate; fault: string | null } | { problem: string }
 
-function judge(host: string, read: Read, at: number): Found {
+function judge(host: string, read: CertificateRead, at: number): CheckResult {
   if ('problem' in read)
     return unchecked(`${host} completes no TLS handshake (${printable(read.problem)})`, 'Check the TLS of the proxy.')
   const days = Math.floor((Date.parse(read.certificate.valid_to) / 1000 - at) / DAY)
@@ -50,7 +50,7 @@ function remedyOf(fault: string): string {
   return 'Use a certificate that clients trust, or trust its issuer here with NODE_EXTRA_CA_CERTS.'
 }
 
-function readCertificate({ hostname, port }: URL, versions: SecureContextOptions = {}): Promise<Read> {
+function fetchCertificate({ hostname, port }: URL, versions: SecureContextOptions = {}): Promise<CertificateRead> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
     // The handshake completes even if the certificate is not accepted, so that the reason and the date of expiry can be read.
@@ -62,19 +62,19 @@ function readCertificate({ hostname, port }: URL, versions: SecureContextOptions
       timeout: HANDSHAKE_MS,
       ...versions,
     })
-    const settle = (read: Read): void => {
+    const settle = (read: CertificateRead): void => {
       socket.destroy()
       resolve(read)
     }
     socket.once('secureConnect', () => {
       const error = socket.authorizationError as unknown
-      settle({ certificate: socket.getPeerCertificate(), fault: socket.authorized ? null : faultOf(error) })
+      settle({ certificate: socket.getPeerCertificate(), fault: socket.authorized ? null : certificateFault(error) })
     })
     socket.once('timeout', () => settle({ problem: 'no answer' }))
     socket.once('error', (error) => settle({ problem: reasonOf(error) }))
   })
 }
 
-function faultOf(error: unknown): string {
+function certificateFault(error: unknown): string {
   return typeof error === 'string' ? error : reasonOf(error)
 }

@@ -1,13 +1,13 @@
 /** The RPC endpoints of the chains, which contract wallets need. */
 import { connectChains } from '../compose/contract-wallets.ts'
-import { type Found, ok, type Site, warning, wrong } from './check.ts'
+import { type CheckResult, ok, type Site, warning, wrong } from './check.ts'
 
 const SLOW_MS = 1_000
 
-export async function checkChainEndpoints({ settings: { chains } }: Site): Promise<Found[]> {
+export async function checkChainEndpoints({ settings: { chains } }: Site): Promise<CheckResult[]> {
   if (chains.length === 0) return [ok('no chain is configured: ordinary wallets need none, and contract wallets cannot sign in')]
   const found = await Promise.all(
-    chains.map(async (chain): Promise<Found[]> => {
+    chains.map(async (chain): Promise<CheckResult[]> => {
       const began = performance.now()
       // Each chain alone, as a home chain, so that its time is its own.
       const faults = await connectChains([{ ...chain, home: true }]).check()

@@ -7,13 +7,13 @@ import type { Answered } from './call.ts'
 export type Verdict = 'ok' | 'warning' | 'wrong' | 'unchecked'
 
 /** `remedy` is one sentence, and null if there is nothing to do. */
-export type Found = { verdict: Verdict; found: string; remedy: string | null }
-export type Finding = Found & { check: string }
+export type CheckResult = { verdict: Verdict; found: string; remedy: string | null }
+export type Finding = CheckResult & { check: string }
 
-export const ok = (found: string): Found => ({ verdict: 'ok', found, remedy: null })
-export const warning = (found: string, remedy: string): Found => ({ verdict: 'warning', found, remedy })
-export const wrong = (found: string, remedy: string): Found => ({ verdict: 'wrong', found, remedy })
-export const unchecked = (found: string, remedy: string): Found => ({ verdict: 'unchecked', found, remedy })
+export const ok = (found: string): CheckResult => ({ verdict: 'ok', found, remedy: null })
+export const warning = (found: string, remedy: string): CheckResult => ({ verdict: 'warning', found, remedy })
+export const wrong = (found: string, remedy: string): CheckResult => ({ verdict: 'wrong', found, remedy })
+export const unchecked = (found: string, remedy: string): CheckResult => ({ verdict: 'unchecked', found, remedy })
 
 export type Probable = ProbeAnswer['service']
 
@@ -39,4 +39,4 @@ export type Site = {
   probe(server: Probable): Promise<Probed>
 }
 
-export type Check = { name: string; run(site: Site): Promise<readonly Found[]> }
+export type Check = { name: string; run(site: Site): Promise<readonly CheckResult[]> }

@@ -1,28 +1,28 @@
 /** The database: reachable, of the right schema, and set up so that no acknowledged change is lost. */
 import {
   countWaitingAuditLines,
+  databaseName,
   databaseStatus,
   findCoordinatorProblem,
   findDirectProblems,
   findTablesWithoutRights,
   inspectServers,
-  placeOf,
 } from '../compose/database.ts'
-import { failureOf, isSchemaMismatch } from '../compose/with-store.ts'
+import { isSchemaMismatch, openFailure } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
 import { printable } from './call.ts'
-import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
+import { type CheckResult, ok, type Site, unchecked, warning, wrong } from './check.ts'
 import { checkDatabaseClock } from './clocks.ts'
 import { checkSqliteFile } from './sqlite-file.ts'
 
-type Inspected = Awaited<ReturnType<typeof inspectServers>>[number]
-type Facts = Extract<Inspected, { facts: unknown }>['facts']
+type InspectedServer = Awaited<ReturnType<typeof inspectServers>>[number]
+type Facts = Extract<InspectedServer, { facts: unknown }>['facts']
 type PostgresUrl = Extract<Site['settings']['databaseUrl'], { kind: 'postgres' }>
 
 /** PostgreSQL 15. */
 const OLDEST_VERSION = 150_000
 
-export async function checkDatabase({ settings: { databaseUrl }, now }: Site): Promise<Found[]> {
+export async function checkDatabase({ settings: { databaseUrl }, now }: Site): Promise<CheckResult[]> {
   if (databaseUrl.kind === 'sqlite') return checkSqliteFile(databaseUrl.path)
   const at = now()
   const servers = await inspectServers(databaseUrl)
@@ -38,7 +38,7 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
 }
 
 /** Some tables are used only in an emergency, such as `audit_waiting`. */
-async function rightsFindings(url: PostgresUrl): Promise<Found[]> {
+async function rightsFindings(url: PostgresUrl): Promise<CheckResult[]> {
   const tables = await findTablesWithoutRights(url).catch(() => [])
   return tables.length === 0
     ? []
@@ -51,7 +51,7 @@ async function rightsFindings(url: PostgresUrl): Promise<Found[]> {
 }
 
 /** The check of the servers reports a machine that does not respond. */
-async function directFindings(url: PostgresUrl, servers: Inspected[]): Promise<Found[]> {
+async function directFindings(url: PostgresUrl, servers: InspectedServer[]): Promise<CheckResult[]> {
   const problems = await findDirectProblems(url).catch(() => new Map<string, string>())
   const away = new Set(servers.flatMap((server) => ('problem' in server ? [`${server.host}:${server.port}`] : [])))
   return [...problems]
@@ -65,7 +65,7 @@ async function directFindings(url: PostgresUrl, servers: Inspected[]): Promise<F
 }
 
 /** A node that is connected to a worker of a Citus cluster also needs the coordinator. */
-async function coordinatorFindings(url: PostgresUrl): Promise<Found[]> {
+async function coordinatorFindings(url: PostgresUrl): Promise<CheckResult[]> {
   const problem = await findCoordinatorProblem(url).catch(() => null)
   // The other checks report a database without the table, or with a machine that does not answer.
   const waiting = await countWaitingAuditLines(url).catch(() => 0)
@@ -83,7 +83,7 @@ async function coordinatorFindings(url: PostgresUrl): Promise<Found[]> {
   ].filter((finding) => finding !== false)
 }
 
-function serverFindings(server: Inspected, url: PostgresUrl, at: number): Found[] {
+function serverFindings(server: InspectedServer, url: PostgresUrl, at: number): CheckResult[] {
   const name = `PostgreSQL at ${printable(server.host)}:${server.port}`
   if ('facts' in server) {
     const { facts, ofCluster } = server
@@ -112,8 +112,8 @@ function serverFindings(server: Inspected, url: PostgresUrl, at: number): Found[
 }
 
 /** The faults of one server, or one finding that the server is set up correctly. */
-function serverFaults(name: string, facts: Facts, url: PostgresUrl): Found[] {
-  const faults: (Found | false)[] = [
+function serverFaults(name: string, facts: Facts, url: PostgresUrl): CheckResult[] {
+  const faults: (CheckResult | false)[] = [
     facts.version < OLDEST_VERSION &&
       wrong(`${name} is of version ${Math.floor(facts.version / 10_000)}`, 'Update it to PostgreSQL 15 or newer.'),
     !facts.fsync && wrong(`${name} has fsync off, so a crash loses acknowledged changes`, 'Set fsync = on.'),
@@ -151,7 +151,7 @@ function serverFaults(name: string, facts: Facts, url: PostgresUrl): Found[] {
     : [ok(`${name} ${role}, keeps acknowledged changes, and has ${facts.connections} connections for pools of ${url.poolSize}`)]
 }
 
-function poolFaults(name: string, { connections, connectionsInUse }: Facts, { poolSize }: PostgresUrl): (Found | false)[] {
+function poolFaults(name: string, { connections, connectionsInUse }: Facts, { poolSize }: PostgresUrl): (CheckResult | false)[] {
   if (poolSize > connections)
     return [
       wrong(
@@ -174,16 +174,16 @@ function poolFaults(name: string, { connections, connectionsInUse }: Facts, { po
   ]
 }
 
-export async function checkSchema({ settings: { databaseUrl } }: Site): Promise<Found[]> {
+export async function checkSchema({ settings: { databaseUrl } }: Site): Promise<CheckResult[]> {
   try {
     const status = await databaseStatus(databaseUrl)
-    if (status === null) return [wrong(`there is no database at ${placeOf(databaseUrl)}`, 'Run: grantor migrate')]
+    if (status === null) return [wrong(`there is no database at ${databaseName(databaseUrl)}`, 'Run: grantor migrate')]
     if (status.pending.length > 0)
       return [wrong(`${status.pending.length} steps of the schema are missing`, 'Run: grantor migrate')]
     return [ok(`the schema has all ${status.applied.length} steps`)]
   } catch (error) {
     if (isSchemaMismatch(error)) return [wrong('this version cannot use the schema', error.message)]
-    const failure = failureOf(error)
+    const failure = openFailure(error)
     return [
       unchecked(
         `the schema cannot be read: ${failure instanceof CommandError ? failure.message : 'unexpected error'}`,

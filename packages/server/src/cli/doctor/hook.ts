@@ -6,13 +6,13 @@ import { signStandardWebhook } from '../../keys/standard-webhook.ts'
 import { oauthErrors } from '../../oauth/reasons.ts'
 import { createHookPost } from '../compose/hook.ts'
 import { hookSettings } from '../compose/service-settings.ts'
-import { type Found, ok, type Site, warning, wrong } from './check.ts'
+import { type CheckResult, ok, type Site, warning, wrong } from './check.ts'
 
 /** The key of this address does not exist. A hook with a list answers `no`, which is a correct answer too. */
 const NO_WALLET = '0x0000000000000000000000000000000000000001'
 const SCOPE = 'grantor-doctor'
 
-export async function checkHook({ settings, now }: Site): Promise<Found[]> {
+export async function checkHook({ settings, now }: Site): Promise<CheckResult[]> {
   const hook = hookSettings(settings)
   if (hook === null) return [ok('no hook is configured')]
   const post = createHookPost(hook, {})
@@ -39,7 +39,7 @@ export async function checkHook({ settings, now }: Site): Promise<Found[]> {
 }
 
 /** Any caller can find out from a hook without a check of signatures which wallets are allowed. */
-async function checkSignature(askWrongly: () => ReturnType<ReturnType<typeof createHookPost>>): Promise<Found> {
+async function checkSignature(askWrongly: () => ReturnType<ReturnType<typeof createHookPost>>): Promise<CheckResult> {
   const response = await askWrongly()
   return response.kind === 'answered' && response.status === 200
     ? warning(

@@ -5,12 +5,12 @@ import { keyHealth } from '../../domain/maintenance/keep-keys.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
 import { time } from '../terminal/print.ts'
-import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
+import { type CheckResult, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
 /** Seconds. A node checks every minute whether a key must be replaced. If a key is a day late, no node does so. */
 const LATE = 86_400
 
-export async function checkKeys({ settings, now }: Site): Promise<Found[]> {
+export async function checkKeys({ settings, now }: Site): Promise<CheckResult[]> {
   try {
     return [
       await withStore(settings, { now }, async (store, at) => judge(await keyHealth(keyKeeping(settings, store, at)), at())),
@@ -21,7 +21,7 @@ export async function checkKeys({ settings, now }: Site): Promise<Found[]> {
   }
 }
 
-function judge({ locked, wrappedBefore, nextRotation }: Awaited<ReturnType<typeof keyHealth>>, at: number): Found {
+function judge({ locked, wrappedBefore, nextRotation }: Awaited<ReturnType<typeof keyHealth>>, at: number): CheckResult {
   if (locked > 0)
     return wrong(
       `${locked} keys do not open with GRANTOR_SECRET`,
@@ -36,7 +36,7 @@ function judge({ locked, wrappedBefore, nextRotation }: Awaited<ReturnType<typeo
 }
 
 /** The files of secrets that the settings name. */
-export async function checkSecretFiles({ env }: Site): Promise<Found[]> {
+export async function checkSecretFiles({ env }: Site): Promise<CheckResult[]> {
   const names = knownNames.filter((name) => name.endsWith('_FILE') && name !== 'GRANTOR_TLS_CERT_FILE')
   const files = names.flatMap((name) => (env[name] ? [{ name, file: env[name] }] : []))
   const found = files.flatMap(({ name, file }) => judgeFile(name, file))
@@ -46,7 +46,7 @@ export async function checkSecretFiles({ env }: Site): Promise<Found[]> {
   return [ok(`${inEnvironment.join(' and ')} are in the environment; a file (${inEnvironment[0]}_FILE) is harder to leak`)]
 }
 
-function judgeFile(name: string, file: string): Found[] {
+function judgeFile(name: string, file: string): CheckResult[] {
   let mode: number
   try {
     mode = statSync(file).mode & 0o777

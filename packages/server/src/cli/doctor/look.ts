@@ -2,9 +2,9 @@
 import { readLogoFile } from '../../config/look.ts'
 import { accentColors, contrastOf, SURFACES } from '../../look/accent.ts'
 import { call, printable, reasonOf } from './call.ts'
-import { type Found, ok, type Site, unchecked, wrong } from './check.ts'
+import { type CheckResult, ok, type Site, unchecked, wrong } from './check.ts'
 
-export async function checkLook({ settings }: Site): Promise<Found[]> {
+export async function checkLook({ settings }: Site): Promise<CheckResult[]> {
   const { platformName, accentColor, logoFile, helpUrl, privacyUrl } = settings
   const found = [
     ok(
@@ -20,7 +20,7 @@ export async function checkLook({ settings }: Site): Promise<Found[]> {
   return found
 }
 
-function judgeAccent(color: string): Found {
+function judgeAccent(color: string): CheckResult {
   const { dark } = accentColors(color)
   const onLight = contrastOf(color, SURFACES.light.ground)
   const onDark = contrastOf(dark.accent, SURFACES.dark.paperHead)
@@ -29,7 +29,7 @@ function judgeAccent(color: string): Found {
   )
 }
 
-async function checkLogo(file: string, { authUrl, loginUrl }: Site['settings']): Promise<Found[]> {
+async function checkLogo(file: string, { authUrl, loginUrl }: Site['settings']): Promise<CheckResult[]> {
   const reading = readLogoFile(file)
   if ('fault' in reading) return [wrong(reading.fault, 'Let the servers read a PNG: docs/operating/branding.md.')]
   const { width, height, bytes, hash } = reading.logo
@@ -39,7 +39,7 @@ async function checkLogo(file: string, { authUrl, loginUrl }: Site['settings']):
 }
 
 /** Both servers read the file at their start. */
-async function checkServed(url: string, origin: string): Promise<Found | null> {
+async function checkServed(url: string, origin: string): Promise<CheckResult | null> {
   try {
     const { status } = await call(url)
     if (status === 200) return null

@@ -1,14 +1,14 @@
 /** Limits of this machine, as this command sees them. The service may have others, for example from its systemd unit. */
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { type Found, ok, unchecked, warning } from './check.ts'
+import { type CheckResult, ok, unchecked, warning } from './check.ts'
 
 /** A worker needs about 100 MB, and SQLite's cache and a burst of requests need the rest. */
 const LEAST_MEMORY = 400_000_000
 /** Two for each connection through a proxy, and some for the database and files. */
 const LEAST_DESCRIPTORS = 4096
 
-export async function checkMachine(): Promise<Found[]> {
+export async function checkMachine(): Promise<CheckResult[]> {
   const limit = process.constrainedMemory()
   const memory = limit > 0 && limit < totalmem() ? limit : totalmem()
   const megabytes = Math.floor(memory / 1_000_000)
@@ -20,7 +20,7 @@ export async function checkMachine(): Promise<Found[]> {
   ]
 }
 
-function checkDescriptors(): Found {
+function checkDescriptors(): CheckResult {
   try {
     const [, soft = '', hard = ''] = /^Max open files\s+(\S+)\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
     // Node raises the soft limit to the hard limit at its start.

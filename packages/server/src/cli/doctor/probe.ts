@@ -1,6 +1,6 @@
 /** Sends the probe of `packages/server/src/ops/http/probe.ts` through the public URL of a server. */
 import { LONG_ANSWER, PROBE_PATH, type ProbeAnswer, probedHeaders, probeFor } from '../../ops/http/probe.ts'
-import { call, jsonOf, reasonOf } from './call.ts'
+import { call, jsonOfCall, reasonOf } from './call.ts'
 import type { Probable, Probed, Site } from './check.ts'
 
 /** An address that no client has (RFC 5737). A proxy must replace this address, or add the real one after it. */
@@ -27,9 +27,9 @@ async function sendOne(
   const [sentAt, began] = [now(), performance.now()]
   try {
     const answer = await call(`${origin}${PROBE_PATH}?long=${'x'.repeat(LONG_QUERY)}`, headers)
-    const body = jsonOf(answer) as ProbeAnswer | null
+    const body = jsonOfCall(answer) as ProbeAnswer | null
     if (answer.status !== 200 || body?.service !== server || body.probe !== probe)
-      return { problem: problemOf(answer.status), mayBeTooLong: answer.status >= 500 }
+      return { problem: probeProblem(answer.status), mayBeTooLong: answer.status >= 500 }
     const { localPort } = answer
     const takenMs = performance.now() - began
     return { answer: body, headers: answer.headers, localPort, sentAt, takenMs, acceptsLongAnswers: true }
@@ -38,7 +38,7 @@ async function sendOne(
   }
 }
 
-function problemOf(status: number): string {
+function probeProblem(status: number): string {
   if (status === 404)
     return 'the server does not accept the probe: it has another GRANTOR_LOGIN_SECRET or URL, or is of an earlier version'
   if (status === 414 || status === 431) return `status ${status}: the proxy does not accept a query of ${LONG_QUERY} characters`

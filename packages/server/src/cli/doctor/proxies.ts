@@ -2,18 +2,18 @@
 import { BlockList, isIP } from 'node:net'
 import { LONG_HEADER, PROBED_ANSWER } from '../../ops/http/probe.ts'
 import { printable } from './call.ts'
-import { type Found, ok, type Probable, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
+import { type CheckResult, ok, type Probable, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
 import { FORGED_ADDRESS } from './probe.ts'
 
 const NAMES = { auth: 'grantor serve', login: 'grantor login-server', admin: 'the admin API' } as const
 
-export async function checkProxies(site: Site): Promise<Found[]> {
+export async function checkProxies(site: Site): Promise<CheckResult[]> {
   const servers: Probable[] = ['auth', 'login', ...(site.settings.adminUrl === undefined ? [] : (['admin'] as const))]
   const found = await Promise.all(servers.map(async (server) => judge(server, await site.probe(server), site)))
   return found.flat()
 }
 
-function judge(server: Probable, probed: Probed, { settings }: Site): Found[] {
+function judge(server: Probable, probed: Probed, { settings }: Site): CheckResult[] {
   if ('problem' in probed)
     return [
       unchecked(
@@ -22,7 +22,7 @@ function judge(server: Probable, probed: Probed, { settings }: Site): Found[] {
       ),
     ]
   const { missing } = probed.answer
-  const faults: Found[] = []
+  const faults: CheckResult[] = []
   if (missing.length > 0)
     faults.push(
       wrong(
@@ -53,7 +53,7 @@ function judgeClientAddress(
   server: Probable,
   { answer: { peer, peer_port: peerPort, forwarded_for: forwarded }, localPort }: Extract<Probed, { answer: unknown }>,
   { trustedProxies, tlsCertFile, authUrl }: Site['settings'],
-): Found {
+): CheckResult {
   const isTrusted = isIn(trustedProxies, peer)
   const isUntouched = forwarded === FORGED_ADDRESS
   if (isUntouched && peerPort === localPort) return ok(`${NAMES[server]} sees its clients directly`)

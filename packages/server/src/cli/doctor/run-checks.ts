@@ -1,6 +1,6 @@
 /** Runs checks at the same time, each within its time. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Check, type Finding, type Found, type Probable, type Site, unchecked } from './check.ts'
+import { type Check, type CheckResult, type Finding, type Probable, type Site, unchecked } from './check.ts'
 import { sendProbe } from './probe.ts'
 
 /** For each check. All run at once, so this is also the time of the whole command. */
@@ -25,10 +25,10 @@ export async function* runChecks(
 async function runOne({ name, run }: Check, site: Site, limitMs: number): Promise<Finding[]> {
   const late = new AbortController()
   const timeout = pause(limitMs, undefined, { signal: late.signal }).then(
-    (): Found[] => [unchecked(`no result within ${limitMs / 1000} seconds`, 'Run grantor doctor again.')],
-    (): Found[] => [],
+    (): CheckResult[] => [unchecked(`no result within ${limitMs / 1000} seconds`, 'Run grantor doctor again.')],
+    (): CheckResult[] => [],
   )
-  const result = run(site).catch((error: unknown): Found[] => [
+  const result = run(site).catch((error: unknown): CheckResult[] => [
     // The message of an unknown error may contain anything, so only its kind is printed.
     unchecked(`the check failed (${error instanceof Error ? error.name : 'unknown error'})`, 'Please report this.'),
   ])

@@ -2,9 +2,9 @@
 import { readSettings } from '../../config/settings.ts'
 import { readWalletConnect } from '../compose/walletconnect.ts'
 import { CommandError } from '../terminal/command.ts'
-import { type Found, ok, type Site, wrong } from './check.ts'
+import { type CheckResult, ok, type Site, wrong } from './check.ts'
 
-export async function checkSignIn({ settings, env }: Site): Promise<Found[]> {
+export async function checkSignIn({ settings, env }: Site): Promise<CheckResult[]> {
   const { crossDevice, ensNames, keyCheck } = settings
   return [
     ok(
@@ -21,7 +21,7 @@ export async function checkSignIn({ settings, env }: Site): Promise<Found[]> {
 }
 
 /** The settings of the login server, if this machine has them. */
-function checkLoginServer(env: Site['env']): Found[] {
+function checkLoginServer(env: Site['env']): CheckResult[] {
   const { GRANTOR_WALLETCONNECT_PROJECT_ID: projectId, GRANTOR_WALLET_WINDOW: walletWindow } = env
   if (!projectId && !walletWindow) return []
   const reading = readSettings('login-server', env)
@@ -36,7 +36,7 @@ function checkLoginServer(env: Site['env']): Found[] {
   ]
 }
 
-function checkWalletConnect(settings: Parameters<typeof readWalletConnect>[0]): Found {
+function checkWalletConnect(settings: Parameters<typeof readWalletConnect>[0]): CheckResult {
   try {
     readWalletConnect(settings)
     return ok(`WalletConnect is offered: ${new URL(settings.walletConnectRelay).host} is a third party of these sign-ins`)

@@ -1,7 +1,7 @@
 /** The SQLite file and its folder. */
 import { closeSync, openSync, readSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Found, ok, unchecked, warning, wrong } from './check.ts'
+import { type CheckResult, ok, unchecked, warning, wrong } from './check.ts'
 
 /** Types of file systems on other machines (statfs(2)), on which SQLite's locks are not reliable. */
 const REMOTE: ReadonlyMap<number, string> = new Map([
@@ -16,7 +16,7 @@ const MEGABYTE = 1_000_000
 const LEAST_MEGABYTES = 200
 const FEW_MEGABYTES = 2_000
 
-export function checkSqliteFile(path: string): Found[] {
+export function checkSqliteFile(path: string): CheckResult[] {
   const folder = dirname(path)
   try {
     return [...checkPermissions(path, folder), ...checkJournal(path), ...checkFileSystem(folder)]
@@ -28,7 +28,7 @@ export function checkSqliteFile(path: string): Found[] {
 }
 
 /** The file contains wrapped keys, hashes of secrets and the wallets of all users. */
-function checkPermissions(path: string, folder: string): Found[] {
+function checkPermissions(path: string, folder: string): CheckResult[] {
   const [ofFile, ofFolder] = [statSync(path).mode & 0o777, statSync(folder).mode & 0o7777]
   if ((ofFolder & 0o022) !== 0 && (ofFolder & 0o1000) === 0)
     return [wrong(`${folder} can be changed by other users (mode ${octal(ofFolder)})`, `Run: chmod 700 ${folder}`)]
@@ -39,7 +39,7 @@ function checkPermissions(path: string, folder: string): Found[] {
 }
 
 /** Bytes 18 and 19 of the file: 2 means a write-ahead log (https://www.sqlite.org/fileformat.html §1.3.3). */
-function checkJournal(path: string): Found[] {
+function checkJournal(path: string): CheckResult[] {
   const bytes = Buffer.alloc(20)
   const descriptor = openSync(path, 'r')
   try {
@@ -55,7 +55,7 @@ function checkJournal(path: string): Found[] {
   ]
 }
 
-function checkFileSystem(folder: string): Found[] {
+function checkFileSystem(folder: string): CheckResult[] {
   const { type, bavail, bsize } = statfsSync(folder)
   const name = REMOTE.get(type >>> 0)
   const free = Math.floor((bavail * bsize) / MEGABYTE)

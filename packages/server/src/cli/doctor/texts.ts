@@ -4,7 +4,7 @@ import { longestText, SIGNED_BY_EVERY_WALLET } from '../../domain/resources/long
 import { textFactsOf } from '../compose/command-service.ts'
 import { withStore } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
-import { type Found, ok, type Site, unchecked, warning } from './check.ts'
+import { type CheckResult, ok, type Site, unchecked, warning } from './check.ts'
 
 /** Clients that are read at a time. */
 const PAGE = 500
@@ -12,7 +12,7 @@ const BYTES = SIGNED_BY_EVERY_WALLET.toLocaleString('en')
 
 type Longest = { clients: number; tooLong: number; id: string; length: number }
 
-export async function checkTexts({ settings, now }: Site): Promise<Found[]> {
+export async function checkTexts({ settings, now }: Site): Promise<CheckResult[]> {
   try {
     return [judge(await readLongest({ settings, now }))]
   } catch (error) {
@@ -40,7 +40,7 @@ function readLongest({ settings, now }: Pick<Site, 'settings' | 'now'>): Promise
   })
 }
 
-function judge({ clients, tooLong, id, length }: Longest): Found {
+function judge({ clients, tooLong, id, length }: Longest): CheckResult {
   if (tooLong === 0) return ok(`the texts of all ${clients} clients have at most ${BYTES} bytes`)
   return warning(
     `${tooLong} of ${clients} clients have a text to sign of more than ${BYTES} bytes, which some hardware wallets refuse; the longest has ${length.toLocaleString('en')} bytes, of client ${id}`,

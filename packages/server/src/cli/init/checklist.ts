@@ -1,16 +1,16 @@
 /** The next steps after `grantor init`, with commands that work when pasted. */
 import { type Installation, isDirect, PORTS } from './environment-file.ts'
 
-type Step = { words: string; commands: readonly string[] }
+type ChecklistStep = { words: string; commands: readonly string[] }
 
 export function checklist(installation: Installation, operator: string | undefined): string[] {
-  return stepsOf(installation, operator).flatMap(({ words, commands }, index) => [
+  return checklistSteps(installation, operator).flatMap(({ words, commands }, index) => [
     `${index + 1}. ${words}`,
     ...commands.map((command) => `   ${command}`),
   ])
 }
 
-function stepsOf(installation: Installation, operator: string | undefined): Step[] {
+function checklistSteps(installation: Installation, operator: string | undefined): ChecklistStep[] {
   const { target, folder, adminUrl, databaseUrl, hookUrl } = installation
   const run = createRun(installation)
   const secret = target === 'compose' ? `${folder}/secrets/secret` : `${folder}/secret`
@@ -43,10 +43,10 @@ function stepsOf(installation: Installation, operator: string | undefined): Step
   ]
 }
 
-type Run = (command: string) => string
+type CommandText = (command: string) => string
 
 /** Returns a function that writes a command so that it runs with the settings of the services. */
-function createRun({ target, folder, databaseUrl, hookUrl }: Installation): Run {
+function createRun({ target, folder, databaseUrl, hookUrl }: Installation): CommandText {
   if (target === 'compose') return (command) => `(cd ${forShell(folder)} && docker compose run --rm auth ${command})`
   if (target === 'kubernetes') {
     const workload = databaseUrl.startsWith('postgres') ? 'deploy' : 'statefulset'
@@ -62,7 +62,7 @@ function createRun({ target, folder, databaseUrl, hookUrl }: Installation): Run 
     `sudo sh -c ${forShell(`set -a; . ${file}; GRANTOR_SECRET_FILE=${secret}; GRANTOR_LOGIN_SECRET_FILE=${login}; ${ofHook}exec setpriv --reuid=grantor --regid=grantor --clear-groups --inh-caps=-all grantor ${command}`)}`
 }
 
-function prepareSteps({ target, folder, databaseUrl, hookUrl }: Installation): Step[] {
+function prepareSteps({ target, folder, databaseUrl, hookUrl }: Installation): ChecklistStep[] {
   const at = (...names: string[]) => names.map((name) => forShell(`${folder}/${name}`)).join(' ')
   const isSqlite = databaseUrl.startsWith('sqlite:')
   const ofHook = hookUrl === undefined ? [] : ['hook-secret']
@@ -108,7 +108,7 @@ function dropInOf(secret: string): string {
   return `sudo install -d ${file.slice(0, file.lastIndexOf('/'))} && printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} | sudo tee ${file} > /dev/null`
 }
 
-function startStep({ target, folder, databaseUrl }: Installation, run: Run): Step {
+function startStep({ target, folder, databaseUrl }: Installation, run: CommandText): ChecklistStep {
   const words = 'Start both servers.'
   switch (target) {
     case 'files':
@@ -128,7 +128,7 @@ function startStep({ target, folder, databaseUrl }: Installation, run: Run): Ste
   }
 }
 
-function proxyStep({ authUrl, loginUrl, adminUrl }: Installation): Step {
+function proxyStep({ authUrl, loginUrl, adminUrl }: Installation): ChecklistStep {
   const both = `${authUrl} to port ${PORTS.auth}${adminUrl === undefined ? ' and' : ','} ${loginUrl} to port ${PORTS.login}`
   const all = adminUrl === undefined ? both : `${both} and ${adminUrl} to port ${PORTS.admin}`
   return {

@@ -68,12 +68,12 @@ export function settingsOf(installation: Installation): Lines {
 }
 
 /** `hookSecret` is written only if there is a hook. */
-type Secrets = { secret: string; loginSecret: string; hookSecret: string }
+type NewSecrets = { secret: string; loginSecret: string; hookSecret: string }
 
 /** The files of the installation, by their path in the folder. */
 export function filesOf(
   installation: Installation,
-  { secret, loginSecret, hookSecret }: Secrets,
+  { secret, loginSecret, hookSecret }: NewSecrets,
 ): Readonly<Record<string, string>> {
   const { target, authUrl, loginUrl, databaseUrl, hookUrl, trustedProxies, look } = installation
   const ofHook = (text: string): Lines => (hookUrl === undefined ? {} : { 'hook-secret': text })
@@ -84,13 +84,13 @@ export function filesOf(
         secret: `${secret}\n`,
         'login-secret': `${loginSecret}\n`,
         ...ofHook(`${hookSecret}\n`),
-        env: environmentText(settingsOf(installation)),
+        env: environmentFile(settingsOf(installation)),
       }
     case 'compose': {
       // The other settings are in the Compose file.
       const proxies = trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }
       const lines = { GRANTOR_IMAGE: 'grantor', GRANTOR_AUTH_URL: authUrl, GRANTOR_LOGIN_URL: loginUrl, ...proxies, ...look }
-      return { 'secrets/secret': `${secret}\n`, 'secrets/login-secret': `${loginSecret}\n`, '.env': environmentText(lines) }
+      return { 'secrets/secret': `${secret}\n`, 'secrets/login-secret': `${loginSecret}\n`, '.env': environmentFile(lines) }
     }
     case 'kubernetes': {
       const isPostgres = databaseUrl.startsWith('postgres')
@@ -116,7 +116,7 @@ export function filesOf(
 }
 
 /** The faults of these settings, as the servers would report them. */
-export function faultsOf(lines: Lines, secrets: Secrets): string[] {
+export function faultsOf(lines: Lines, secrets: NewSecrets): string[] {
   const { GRANTOR_SECRET_FILE: _, GRANTOR_LOGIN_SECRET_FILE: __, GRANTOR_HOOK_SECRET_FILE: ___, ...others } = lines
   const ofHook = lines.GRANTOR_HOOK_URL === undefined ? {} : { GRANTOR_HOOK_SECRET: secrets.hookSecret }
   const env = { ...others, GRANTOR_SECRET: secrets.secret, GRANTOR_LOGIN_SECRET: secrets.loginSecret, ...ofHook }
@@ -135,7 +135,7 @@ export function faultsOf(lines: Lines, secrets: Secrets): string[] {
 
 const HEAD = '# Settings of Grantor, written by grantor init. All settings: docs/reference/settings.md\n'
 
-function environmentText(lines: Lines): string {
+function environmentFile(lines: Lines): string {
   return (
     HEAD +
     Object.entries(lines)

@@ -21,10 +21,10 @@ export function commandName({ subject, verb }: Pick<Operation, 'subject' | 'verb
   return `${subject} ${verb}`
 }
 
-type Options = Readonly<Record<string, unknown>> & { data?: string; json?: boolean; yes?: boolean }
+type CommandOptions = Readonly<Record<string, unknown>> & { data?: string; json?: boolean; yes?: boolean }
 
 /** One run of a command. */
-type Run = { operation: CommandOperation; words: CommandWords; options: Options; environment: CommandEnvironment }
+type CommandRun = { operation: CommandOperation; words: CommandWords; options: CommandOptions; environment: CommandEnvironment }
 
 export function commandOf(operation: CommandOperation, words: CommandWords): Command {
   const { summary, description } = operation
@@ -38,7 +38,7 @@ export function commandOf(operation: CommandOperation, words: CommandWords): Com
     examples: words.examples.map((rest) => `grantor ${commandName(operation)} ${rest}`.trimEnd()),
     program: settingsOf(operation),
     async run({ options, operands: [text = ''] }, environment) {
-      const command: Run = { operation, words, options, environment }
+      const command: CommandRun = { operation, words, options, environment }
       const input = readInput(operation, options, environment.now())
       const atMost = limitFrom(operation, words, options)
       if (words.isConfirmed && !command.options.yes && !environment.ask)
@@ -47,19 +47,19 @@ export function commandOf(operation: CommandOperation, words: CommandWords): Com
       const addressed = member ? { id: '', input: { ...input, [member.name]: text } } : { id: text, input }
       await callWithService(operation, { ...addressed, data: command.options.data }, environment, async (call) => {
         if (operation.kind === 'list') await printList({ operation, words, given: options, atMost, environment }, call)
-        else await carryOut(command, call)
+        else await runConfirmed(command, call)
       })
       return EXIT.done
     },
   }
 }
 
-type Given = { id?: string; input?: Members; data: string | undefined }
+type CommandCall = { id?: string; input?: Members; data: string | undefined }
 
 /** Runs one operation for a command that is more than the operation. */
 export async function runOperation<Output>(
   operation: CommandOperation<Output>,
-  given: Given,
+  given: CommandCall,
   environment: CommandEnvironment,
 ): Promise<Output> {
   return callWithService(operation, given, environment, async (call) => (await perform(operation, call)).output)
@@ -68,7 +68,7 @@ export async function runOperation<Output>(
 /** Opens the store for a call of the operation. */
 async function callWithService<Result>(
   operation: CommandOperation,
-  { id = '', input = {}, data }: Given,
+  { id = '', input = {}, data }: CommandCall,
   environment: CommandEnvironment,
   use: (call: Call) => Promise<Result>,
 ): Promise<Result> {
@@ -84,15 +84,19 @@ async function callWithService<Result>(
   }
 }
 
-async function carryOut({ operation, words, options, environment }: Run, call: Call): Promise<void> {
-  if (words.isConfirmed && !options.yes) await confirm(operation, call, environment)
+async function runConfirmed({ operation, words, options, environment }: CommandRun, call: Call): Promise<void> {
+  if (words.isConfirmed && !options.yes) await confirmOperation(operation, call, environment)
   const { output } = await perform(operation, call)
   if (options.json) environment.print(JSON.stringify(outputRecord(operation, words, output, call.id)))
   else for (const line of outputLines(operation, words, output, call.id)) environment.print(line)
 }
 
 /** Prints what will happen, and asks once. */
-async function confirm({ question, summary }: CommandOperation, call: Call, { print, ask }: CommandEnvironment): Promise<void> {
+async function confirmOperation(
+  { question, summary }: CommandOperation,
+  call: Call,
+  { print, ask }: CommandEnvironment,
+): Promise<void> {
   const asked = await question?.(call as Call<never>)
   for (const line of [asked?.effect ?? summary, ...(asked?.notes ?? [])]) print(line)
   if ((await ask?.('Type yes: '))?.trim() !== 'yes') throw new CommandError('nothing was changed')

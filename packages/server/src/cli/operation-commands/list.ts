@@ -9,7 +9,7 @@ import { cellText } from './print.ts'
 /** A list is read this many records at a time. */
 const PAGE = 500
 
-type Given = { limit?: string; all?: boolean; json?: boolean }
+type ListOptions = { limit?: string; all?: boolean; json?: boolean }
 
 export function listOptions({ subject }: CommandOperation, { stream }: CommandWords): OptionSpecs {
   if (!stream) return {}
@@ -21,7 +21,7 @@ export function listOptions({ subject }: CommandOperation, { stream }: CommandWo
 }
 
 /** The number of records to print. */
-export function limitFrom({ subject }: CommandOperation, { stream }: CommandWords, { limit: text, all }: Given): number {
+export function limitFrom({ subject }: CommandOperation, { stream }: CommandWords, { limit: text, all }: ListOptions): number {
   if (!stream) return Number.POSITIVE_INFINITY
   if (all && text !== undefined) throw new UsageError('--limit and --all contradict each other; give one of them')
   if (all) return Number.POSITIVE_INFINITY
@@ -31,9 +31,15 @@ export function limitFrom({ subject }: CommandOperation, { stream }: CommandWord
   throw new UsageError(`--limit must be a whole number from 1 to 999999999, not "${text}"${forAll}`)
 }
 
-type List = { operation: CommandOperation; words: CommandWords; given: Given; atMost: number; environment: CommandEnvironment }
+type ListRun = {
+  operation: CommandOperation
+  words: CommandWords
+  given: ListOptions
+  atMost: number
+  environment: CommandEnvironment
+}
 
-export async function printList({ operation, words, given, atMost, environment }: List, call: Call): Promise<void> {
+export async function printList({ operation, words, given, atMost, environment }: ListRun, call: Call): Promise<void> {
   const pages = pagesOf(operation as CommandOperation<Listed>, call, atMost)
   const lines = given.json ? jsonLines(pages, words.stream) : tableLines(pages, operation)
   for await (const page of lines) {

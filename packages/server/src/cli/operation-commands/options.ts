@@ -6,7 +6,7 @@ import { readPictureFile } from '../terminal/read-picture.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'
 import { readJwks } from './read-jwks.ts'
 
-type Given = Readonly<Record<string, unknown>>
+type GivenOptions = Readonly<Record<string, unknown>>
 
 /** `redirect_uris` is given as `--redirect-uri`, once for each. */
 function optionName({ name, shape, option }: Member): string {
@@ -61,7 +61,7 @@ function specsOf(member: Member): (readonly [string, OptionSpec])[] {
 }
 
 /** The input that the options describe. Their choices were checked when they were read. `now` is the time from which `24h` counts. */
-export function readInput(operation: CommandOperation, options: Given, now: number): Members {
+export function readInput(operation: CommandOperation, options: GivenOptions, now: number): Members {
   const input: Record<string, unknown> = {}
   for (const member of membersWithOption(operation)) {
     const value = valueOf(operation, member, { options, now })
@@ -81,7 +81,7 @@ function seeHelp({ subject, verb }: CommandOperation): string {
 }
 
 /** Undefined if the member was not given. */
-function valueOf(operation: CommandOperation, member: Member, { options, now }: { options: Given; now: number }): unknown {
+function valueOf(operation: CommandOperation, member: Member, { options, now }: { options: GivenOptions; now: number }): unknown {
   const { nullable, shape } = member
   const name = optionName(member)
   if (shape.kind === 'flag') {
@@ -101,7 +101,7 @@ function givenValue(value: unknown): string | string[] | undefined {
 }
 
 /** The only one of the flags that is given. */
-export function oneOf(flags: readonly string[], options: Given): string | undefined {
+export function oneOf(flags: readonly string[], options: GivenOptions): string | undefined {
   const [one, other] = flags.filter((flag) => options[flag] === true)
   if (one !== undefined && other !== undefined) throw bothGiven(one, other)
   return one

@@ -3,7 +3,7 @@
 import { subjectOf } from '../../operations/all.ts'
 import { type Members, type Shown, textOf } from '../../operations/members/member.ts'
 import { type CommandOperation, type CommandWords, type Display, recordIn, type Subject } from '../../operations/operation.ts'
-import { columns, facts, time } from '../terminal/print.ts'
+import { columns, printFacts, time } from '../terminal/print.ts'
 
 /** A state in a table has no time. */
 export function cellText(shown: Shown): string {
@@ -51,8 +51,8 @@ export function outputRecord({ subject }: CommandOperation, { json }: CommandWor
 /** Without displays for a single record, the record as it is. */
 function recordLines(subject: Subject, record: Members): string[] {
   const displays = factDisplays(subject)
-  if (displays.length > 0) return facts(displays.flatMap((display) => factsOf(display, record)))
-  return facts(Object.entries(record).flatMap(([name, value]) => rawFacts(name, value)))
+  if (displays.length > 0) return printFacts(displays.flatMap((display) => recordFacts(display, record)))
+  return printFacts(Object.entries(record).flatMap(([name, value]) => rawFacts(name, value)))
 }
 
 function rawFacts(name: string, value: unknown): (readonly [string, string])[] {
@@ -66,7 +66,7 @@ function factDisplays({ displays }: Subject): Display[] {
 }
 
 /** A value of several lines has its name on each of them. */
-function factsOf({ print = '', shown }: Display, record: Members): (readonly [string, string])[] {
+function recordFacts({ print = '', shown }: Display, record: Members): (readonly [string, string])[] {
   const value = shown(record)
   if (typeof value === 'object' && value !== null && 'lines' in value && value.lines.length > 0)
     return value.lines.map((line) => [print, line] as const)

@@ -49,7 +49,7 @@ export function closingInOrder(servers: readonly Closable[], then: () => Promise
   }
 }
 
-type AuthServiceOptions = {
+type RunOptions = {
   logger: Logger
   now: () => number
   metrics?: Metrics | undefined
@@ -65,10 +65,7 @@ type AuthServiceOptions = {
  * Composes the auth service of one process and opens its listener. If a listener cannot be opened, everything is closed
  * again.
  */
-export async function openAuthService(
-  settings: Settings<'serve'>,
-  { metricsListener, descriptor, ...options }: AuthServiceOptions,
-) {
+export async function openAuthService(settings: Settings<'serve'>, { metricsListener, descriptor, ...options }: RunOptions) {
   limitGarbage()
   const tls = tlsOf(settings)
   const service = await composeAuthService(settings, { ...options, tls })

@@ -136,7 +136,7 @@ export class WorkerCrew {
 
   async #endAll(end: (worker: Worker) => void): Promise<void> {
     this.#state = 'ending'
-    const exits = this.#seats.map(({ worker }) => exitOf(worker))
+    const exits = this.#seats.map(({ worker }) => workerExit(worker))
     for (const { worker } of this.#seats) end(worker)
     await Promise.all(exits)
   }
@@ -147,7 +147,7 @@ function send(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, undefined, () => undefined)
 }
 
-function exitOf(worker: Worker): Promise<void> {
+function workerExit(worker: Worker): Promise<void> {
   if (worker.isDead() || worker.process.pid === undefined) return Promise.resolve()
   return new Promise((resolve) => worker.once('exit', () => resolve()))
 }

@@ -1,15 +1,15 @@
 /** The messages between the primary of `serve --workers N` and its workers. */
 import type { Limited } from '../../http/service.ts'
-import type { Counted, KeyOver } from '../../ops/http/shared-rate-limit.ts'
-import type { Snapshot } from '../../ops/metrics/summed-metrics.ts'
+import type { KeyOver, LimitedKeys } from '../../ops/http/shared-rate-limit.ts'
+import type { MetricsSnapshot } from '../../ops/metrics/summed-metrics.ts'
 
 export type ToPrimary =
   | { kind: 'ready' }
   /** the worker cannot start: the lines and exit code of a `CommandError` */
   | { kind: 'failed'; lines: readonly string[]; exit: number }
   /** the limited events since the last report */
-  | { kind: 'counted'; reports: Counted<Limited>[] }
-  | { kind: 'measured'; snapshot: Snapshot }
+  | { kind: 'counted'; reports: LimitedKeys<Limited>[] }
+  | { kind: 'measured'; snapshot: MetricsSnapshot }
 
 export type ToWorker = { kind: 'stop' } | { kind: 'over'; keys: KeyOver<Limited>[] } | { kind: 'measure' }
 

@@ -1,7 +1,7 @@
 /** `/metrics` of the primary of `serve --workers N`: the sums over its workers, measured for each scrape. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../../config/settings.ts'
-import type { Snapshot } from '../../ops/metrics/summed-metrics.ts'
+import type { MetricsSnapshot } from '../../ops/metrics/summed-metrics.ts'
 import { listen, promisifyServer } from './listen.ts'
 import type { WorkerCrew } from './worker-crew.ts'
 
@@ -38,7 +38,7 @@ export async function workerMetricsFor({ metricsListen: address }: Pick<Settings
   return {
     server,
     listen: () => listen(server, address, 'metrics', 'set GRANTOR_METRICS_LISTEN'),
-    keep(worker: number, snapshot: Snapshot): void {
+    keep(worker: number, snapshot: MetricsSnapshot): void {
       summed.keep(worker, snapshot)
       waiting.get(worker)?.()
     },

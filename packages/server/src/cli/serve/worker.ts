@@ -5,7 +5,7 @@
 import cluster from 'node:cluster'
 import type { Settings } from '../../config/settings.ts'
 import type { Limited } from '../../http/service.ts'
-import { type Counted, createReportingRateLimit } from '../../ops/http/shared-rate-limit.ts'
+import { createReportingRateLimit, type LimitedKeys } from '../../ops/http/shared-rate-limit.ts'
 import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
 import { limitsInForce } from '../compose/rate-limits.ts'
 import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
@@ -74,7 +74,7 @@ function connectPrimary() {
       measure = async () => ({ kind: 'measured', snapshot: await snapshot() })
     },
     createLimit(now: () => number) {
-      const report = inBatches<Counted<Limited>>((reports) => tell({ kind: 'counted', reports }))
+      const report = inBatches<LimitedKeys<Limited>>((reports) => tell({ kind: 'counted', reports }))
       const limit = createReportingRateLimit({ report, now })
       learn = ({ keys }) => keys.forEach(limit.learn)
       return limit

@@ -1,7 +1,7 @@
 /** Plain text for a terminal: names with values, tables, times. */
 
 /** `name  value` per line, values aligned. */
-export function facts(pairs: readonly (readonly [name: string, value: string])[]): string[] {
+export function printFacts(pairs: readonly (readonly [name: string, value: string])[]): string[] {
   const width = Math.max(...pairs.map(([name]) => name.length)) + 2
   return pairs.map(([name, value]) => `  ${name.padEnd(width)}${value}`)
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 export function releaseVersion(): string {
   // packages/server/src/cli/terminal is three folders deep in a checkout; dist/src/cli/terminal is four folders deep in a package.
   for (const path of ['../../../package.json', '../../../../package.json']) {
-    const { name, version: number } = readJson(path)
+    const { name, version: number } = readManifest(path)
     if (name === 'grantor' && number !== undefined) return number
   }
   return 'unknown'
@@ -17,7 +17,7 @@ export function releaseVersion(): string {
 export function version(): string {
   // `npm run build` writes the file to `dist`. A checkout has none.
   return (
-    readJson('../../../build.json').version ??
+    readManifest('../../../build.json').version ??
     versionOfTree(fileURLToPath(new URL('../../../../..', import.meta.url)), releaseVersion())
   )
 }
@@ -43,7 +43,7 @@ export function versionOfTree(checkout: string, release: string): string {
   }
 }
 
-function readJson(path: string): { name?: string; version?: string } {
+function readManifest(path: string): { name?: string; version?: string } {
   try {
     return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { name?: string; version?: string }
   } catch {

@@ -8,7 +8,7 @@
  */
 import type { Address } from '../../wallet/address.ts'
 import type { AccountName, AccountNames, NameAnswer, SignedInAccount } from '../model/deps.ts'
-import { type Answer, AnswerCache } from './answer-cache.ts'
+import { AnswerCache, type CachedAnswer } from './answer-cache.ts'
 import { Avatars, type AvatarsOptions } from './avatars.ts'
 
 export type AccountNamesOptions = AvatarsOptions & {
@@ -70,7 +70,7 @@ export function createAccountNames({ chainId, readName, pause, ...options }: Acc
   }
 }
 
-function answerOf(answer: NameAnswer): Answer<AccountName | null> {
+function answerOf(answer: NameAnswer): CachedAnswer<AccountName | null> {
   const freshFor = FRESH_FOR[answer.kind]
   if (answer.kind !== 'name') return { value: null, freshFor, size: 0 }
   const { name, avatar } = answer

@@ -1,6 +1,6 @@
 /** Answers of other servers, in bounded memory, each for the time that the answer gives. Concurrent look-ups of one key share one answer. */
 
-export type Answer<Value> = {
+export type CachedAnswer<Value> = {
   value: Value
   /** seconds for which the answer is used without another look-up */
   freshFor: number
@@ -17,12 +17,12 @@ export type AnswerCacheOptions = {
   now: () => number
 }
 
-type Kept<Value> = Answer<Value> & { at: number }
+type KeptAnswer<Value> = CachedAnswer<Value> & { at: number }
 
 export class AnswerCache<Value> {
   readonly #options: AnswerCacheOptions
   /** the least recently used first */
-  readonly #kept = new Map<string, Kept<Value>>()
+  readonly #kept = new Map<string, KeptAnswer<Value>>()
   readonly #underWay = new Map<string, Promise<Value>>()
   #size = 0
 
@@ -31,7 +31,7 @@ export class AnswerCache<Value> {
   }
 
   /** The kept answer, or that of `lookUp`, which is kept. Undefined if too many look-ups are under way. */
-  async read(key: string, lookUp: () => Promise<Answer<Value>>): Promise<Value | undefined> {
+  async read(key: string, lookUp: () => Promise<CachedAnswer<Value>>): Promise<Value | undefined> {
     const kept = this.#kept.get(key)
     // The absolute difference: if the clock jumps back, no answer stays fresh for too long.
     if (kept && Math.abs(this.#options.now() - kept.at) < kept.freshFor) return this.#keep(key, kept)
@@ -46,7 +46,7 @@ export class AnswerCache<Value> {
   }
 
   /** The answer becomes the most recently used one. */
-  #keep(key: string, answer: Kept<Value>): Value {
+  #keep(key: string, answer: KeptAnswer<Value>): Value {
     this.#drop(key)
     this.#kept.set(key, answer)
     this.#size += answer.size

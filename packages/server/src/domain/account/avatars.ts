@@ -6,7 +6,7 @@
  */
 import { pictureTypeOf } from '../../look/picture-type.ts'
 import type { AccountPicture, FetchFromClient } from '../model/deps.ts'
-import { type Answer, AnswerCache } from './answer-cache.ts'
+import { AnswerCache, type CachedAnswer } from './answer-cache.ts'
 
 export type AvatarsOptions = {
   /** each character of the body is one byte */
@@ -42,7 +42,7 @@ export class Avatars {
     return url === null ? null : ((await this.#kept.read(url.href, () => this.#fetch(url))) ?? null)
   }
 
-  async #fetch(url: URL): Promise<Answer<AccountPicture | null>> {
+  async #fetch(url: URL): Promise<CachedAnswer<AccountPicture | null>> {
     const none = { value: null, freshFor: FAILED_FOR, size: url.href.length }
     if (!this.#options.countFetch(url.hostname)) return none
     const answer = await this.#options.fetch({ url: url.href })

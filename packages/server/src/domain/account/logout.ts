@@ -39,16 +39,16 @@ const KNOWN = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'
 export async function requestLogout(deps: Deps, query: Form, sessionId: string | null): Promise<LogoutOutcome> {
   const { values, faults } = takeParameters(query, KNOWN)
   const fault = faults.find(({ reason, parameter }) => reason === 'parameter_repeated' || parameter !== 'state')
-  if (fault?.reason === 'parameter_repeated') return refused('malformed_request', `${fault.parameter}_repeated`)
-  if (fault) return refused('malformed_request', `${fault.parameter}_not_utf8`)
+  if (fault?.reason === 'parameter_repeated') return refusedLogout('malformed_request', `${fault.parameter}_repeated`)
+  if (fault) return refusedLogout('malformed_request', `${fault.parameter}_not_utf8`)
 
   const hint = values.id_token_hint === null ? null : openIdTokenHint(deps, values.id_token_hint)
   // §2: "When both client_id and id_token_hint are present, the OP MUST verify that the Client Identifier matches"
   if (hint && values.client_id !== null && values.client_id !== hint.clientId)
-    return refused('malformed_request', 'client_id_not_of_the_hint')
+    return refusedLogout('malformed_request', 'client_id_not_of_the_hint')
   const clientId = hint?.clientId ?? values.client_id
   const client = clientId === null ? null : await deps.clients.findRegistered(clientId)
-  if (clientId !== null && !client) return refused('unknown_client', 'client_unknown_or_disabled')
+  if (clientId !== null && !client) return refusedLogout('unknown_client', 'client_unknown_or_disabled')
   // A hint that is forged or signed with a retired key identifies no client and no session.
   const isUnknownHint = values.id_token_hint !== null && hint === null
   if (isUnknownHint) deps.audit({ event: 'id_token_hint_unknown', ...(client ? { client_id: client.id } : {}) })
@@ -56,18 +56,18 @@ export async function requestLogout(deps: Deps, query: Form, sessionId: string |
   // §2, §3: a redirect URI is accepted only if an ID token or `client_id` identifies the client
   if (uri !== null && client === null) {
     return isUnknownHint
-      ? refused('logout_hint_unknown', 'id_token_hint_invalid')
-      : refused('logout_client_missing', 'id_token_hint_and_client_id_missing')
+      ? refusedLogout('logout_hint_unknown', 'id_token_hint_invalid')
+      : refusedLogout('logout_client_missing', 'id_token_hint_and_client_id_missing')
   }
   // §3: the redirect URI must be equal to a registered one, byte for byte
   if (uri !== null && !client?.postLogoutRedirectUris.includes(uri))
-    return refused('logout_address_unknown', 'post_logout_redirect_uri_not_registered')
+    return refusedLogout('logout_address_unknown', 'post_logout_redirect_uri_not_registered')
 
   // Percent-encoded as received; the bytes need not be UTF-8.
   const state = query.get('state')?.[0]?.encoded || null
   // §4: "when the OP detects errors in the RP-Initiated Logout request, the OP MUST not perform post-logout redirection"
   const to = uri === null || isUnknownHint ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
-  const app = client && { clientName: client.name, ...placeOf(client, uri) }
+  const app = client && { clientName: client.name, ...logoutPlace(client, uri) }
 
   const session = await findSession(deps, sessionId)
   if (!session) {
@@ -86,18 +86,18 @@ function isOfSession(hint: { wallet: string; sid: string | null }, client: Clien
   return hint.wallet === session.wallet && hint.sid === sidOf(session.hash, client.id)
 }
 
-function placeOf(client: Client, uri: string | null): ClientPlace {
+function logoutPlace(client: Client, uri: string | null): ClientPlace {
   return redirectUriPlace(uri ?? client.redirectUris[0] ?? '')
 }
 
 /** `uri` is the registered redirect URI, `to` the same URI with the app's `state`. Both are null if the app named no redirect URI. */
-type Question = { sessionHash: string; uri: string | null; to: string | null; clientId: string | null; expiresAt: number }
+type LogoutQuestion = { sessionHash: string; uri: string | null; to: string | null; clientId: string | null; expiresAt: number }
 
-const QUESTION = sealedFormat<Question>('logoutQuestion')
+const QUESTION = sealedFormat<LogoutQuestion>('logoutQuestion')
 
 function sealQuestion(deps: Deps, session: Session, uri: string | null, to: string | null, client: Client | null): string {
   const expiresAt = deps.now() + QUESTION_LIFETIME
-  const question: Question = { sessionHash: session.hash, uri, to, clientId: client?.id ?? null, expiresAt }
+  const question: LogoutQuestion = { sessionHash: session.hash, uri, to, clientId: client?.id ?? null, expiresAt }
   return QUESTION.seal(deps.keys, question)
 }
 
@@ -127,11 +127,11 @@ export async function answerLogout(
   else await confirmEnded(deps, sessionId)
   // The client's registered redirect URIs may have changed since the question.
   const client = question.clientId === null ? null : await deps.clients.findRegistered(question.clientId)
-  const app = client && { clientName: client.name, ...placeOf(client, question.to) }
+  const app = client && { clientName: client.name, ...logoutPlace(client, question.to) }
   const isStillRegistered = client?.postLogoutRedirectUris.includes(question.uri ?? '')
   return { kind: 'signed_out', to: isStillRegistered ? question.to : null, app }
 }
 
-function refused(fault: LogoutFault, reason: PageReason): LogoutOutcome {
+function refusedLogout(fault: LogoutFault, reason: PageReason): LogoutOutcome {
   return { kind: 'refused', fault, reason }
 }

@@ -18,16 +18,16 @@ const READ_AT_MOST = 1000
 export const dayOf = (at: number): ActivityPeriod => `d${writeTime('period', at).slice(0, 10)}`
 export const hourOf = (at: number): ActivityPeriod => `h${writeTime('period', at).slice(0, 13)}`
 
-type Counted = { signIns: number; sketch: Sketch }
+type ActivityCount = { signIns: number; sketch: Sketch }
 /** The counts of the present hour and day. */
-type Present = { hour: number; counts: Counted[]; sketches: Sketch[] }
+type CurrentHour = { hour: number; counts: ActivityCount[]; sketches: Sketch[] }
 
 export class ActivityCounter {
   readonly #store: ActivityStore
   readonly #now: () => number
-  readonly #periods = new Map<ActivityPeriod, Counted>()
+  readonly #periods = new Map<ActivityPeriod, ActivityCount>()
   /** null if one of its periods is being stored */
-  #present: Present | null = null
+  #present: CurrentHour | null = null
 
   constructor(store: ActivityStore, now: () => number) {
     this.#store = store
@@ -63,7 +63,7 @@ export class ActivityCounter {
   }
 
   /** Two periods. Their names are made once an hour, because every response with tokens is counted. */
-  #open(): Present {
+  #open(): CurrentHour {
     const at = this.#now()
     const hour = Math.floor(at / HOUR)
     if (this.#present?.hour === hour) return this.#present
@@ -76,7 +76,7 @@ export class ActivityCounter {
     return this.#present
   }
 
-  async #add(period: ActivityPeriod, { signIns, sketch }: Counted): Promise<void> {
+  async #add(period: ActivityPeriod, { signIns, sketch }: ActivityCount): Promise<void> {
     const add = () =>
       this.#store.changeActivity(period, (present) => ({
         period,
@@ -90,7 +90,7 @@ export class ActivityCounter {
     await this.#deleteOld()
   }
 
-  #putBack(period: ActivityPeriod, { signIns, sketch }: Counted): void {
+  #putBack(period: ActivityPeriod, { signIns, sketch }: ActivityCount): void {
     const later = this.#periods.get(period)
     this.#periods.set(period, {
       signIns: signIns + (later?.signIns ?? 0),

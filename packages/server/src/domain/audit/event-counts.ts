@@ -7,10 +7,10 @@ import type { AuditEvent } from '../model/audit-events.ts'
 /** Counts in memory, which are also the lines of one minute. Beyond this number, events of one kind share a count without client and wallet. */
 const COUNTS_AT_MOST = 1000
 
-type Count = { event: AuditEvent; since: number; events: number }
+type EventCount = { event: AuditEvent; since: number; events: number }
 
 export class EventCounts {
-  readonly #counts = new Map<string, Count>()
+  readonly #counts = new Map<string, EventCount>()
 
   add(event: AuditEvent, at: number): void {
     const kind = countedPart(event)

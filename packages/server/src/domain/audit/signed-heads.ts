@@ -9,7 +9,7 @@ import type { AuditHead, AuditLine, AuditStore } from '../model/audit-store.ts'
 import type { CleaningStore } from '../model/operator-store.ts'
 import { newEntry, type WriteEntry } from './entry.ts'
 import { HEAD_SIGNED } from './own-events.ts'
-import { type ChainFault, fieldsOf } from './verify.ts'
+import { fieldsOf, type HashChainFault } from './verify.ts'
 import { verifyStore } from './verify-store.ts'
 
 /** Seconds between two signed heads, if lines were appended. */
@@ -28,7 +28,7 @@ export type HeadSigning = {
   holder: string
   now: () => number
   /** reports that the chain is broken */
-  note: (fault: ChainFault) => void
+  note: (fault: HashChainFault) => void
   /** receives the time of the last signed head if later lines exist, and null if the head covers all lines */
   noteUncovered: (since: number | null) => void
 }
@@ -47,7 +47,7 @@ export function createHeadSigner(parts: HeadSigning) {
   }
 
   /** The line that the last signed head names; null without a signed head, or if the key of the signature was deleted. */
-  function lineOfHead(last: AuditLine | undefined): AuditHead | ChainFault | null {
+  function lineOfHead(last: AuditLine | undefined): AuditHead | HashChainFault | null {
     const jws = last && fieldsOf(last.line)?.details.head
     if (!last || typeof jws !== 'string') return null
     const claims = openAuditHead(findKey, jws)
@@ -56,7 +56,7 @@ export function createHeadSigner(parts: HeadSigning) {
   }
 
   /** The first fault in the lines from the last checked one up to the head. */
-  async function findFault(head: AuditHead, last: AuditLine | undefined): Promise<ChainFault | null> {
+  async function findFault(head: AuditHead, last: AuditLine | undefined): Promise<HashChainFault | null> {
     const signed = checked ?? lineOfHead(last)
     if (signed && 'kind' in signed) return signed
     checked = signed

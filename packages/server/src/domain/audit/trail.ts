@@ -60,9 +60,9 @@ export function createAuditTrail(options: TrailOptions): AuditTrail {
   }
 }
 
-type Outcome = 'written' | 'lost'
+type WriteOutcome = 'written' | 'lost'
 /** `settle` is null for a line that no response waits for. */
-type Waiting = { entry: AuditEntry; settle: ((outcome: Outcome) => void) | null }
+type WaitingEntry = { entry: AuditEntry; settle: ((outcome: WriteOutcome) => void) | null }
 
 class LineQueue {
   readonly #writer: ChainWriter
@@ -71,7 +71,7 @@ class LineQueue {
   readonly #ended = new AbortController()
   readonly #pause: (milliseconds: number) => Promise<void>
   readonly #waitingAtMost: number
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingEntry[] = []
   readonly #stopping = Promise.withResolvers<void>()
   /** how many of the waiting lines each operator, wallet or client caused */
   readonly #waitingOf = new Map<string, number>()
@@ -98,7 +98,7 @@ class LineQueue {
     this.#waitingAtMost = waitingAtMost
   }
 
-  record(entry: AuditEntry): Promise<Outcome> {
+  record(entry: AuditEntry): Promise<WriteOutcome> {
     return new Promise((settle) => {
       if (this.#add(entry, settle)) this.#start()
       else settle('lost')
@@ -121,7 +121,7 @@ class LineQueue {
   }
 
   /** False if the queue is full. */
-  #add(entry: AuditEntry, settle: Waiting['settle']): boolean {
+  #add(entry: AuditEntry, settle: WaitingEntry['settle']): boolean {
     const causer = causerOf(entry)
     const ofCauser = causer === undefined ? 0 : (this.#waitingOf.get(causer) ?? 0)
     const isFull = this.#waiting.length >= this.#waitingAtMost || ofCauser >= this.#waitingAtMost * SHARE
@@ -137,7 +137,7 @@ class LineQueue {
     return true
   }
 
-  #remove(count: number): Waiting[] {
+  #remove(count: number): WaitingEntry[] {
     const removed = this.#waiting.splice(0, count)
     for (const { entry, settle } of removed) {
       if (settle) this.#awaited--

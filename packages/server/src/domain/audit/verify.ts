@@ -22,11 +22,11 @@ export type ChainedLine = Pick<AuditLine, 'seq' | 'line' | 'hash'>
  * - `head_forged`: the line contains a head that a key of the service did not sign
  */
 export type FaultKind = 'removed' | 'changed' | 'moved' | 'not_signed_so' | 'truncated' | 'head_forged'
-export type ChainFault = { seq: number; kind: FaultKind }
+export type HashChainFault = { seq: number; kind: FaultKind }
 
 export type ChainReport = {
   /** null if the chain is unbroken */
-  fault: ChainFault | null
+  fault: HashChainFault | null
   lines: number
   /** the number of the first line; 0 if there is none */
   first: number
@@ -127,7 +127,7 @@ class ChainCheck {
     if (oldest !== undefined) this.#hashes.delete(oldest)
   }
 
-  #compareHead(seq: number, { head }: Details): void {
+  #compareHead(seq: number, { head }: LineDetails): void {
     if (typeof head !== 'string') return this.#fail(seq, 'head_forged')
     const claims = openAuditHead(this.#findKey, head)
     if (claims === 'forged') return this.#fail(seq, 'head_forged')
@@ -140,7 +140,7 @@ class ChainCheck {
   }
 
   /** The line names the last deleted line and its hash, from which the first remaining line follows. */
-  #noteDeletion({ through, hash }: Details): void {
+  #noteDeletion({ through, hash }: LineDetails): void {
     const first = this.#firstLine
     if (!first || typeof through !== 'number' || typeof hash !== 'string') return
     // An interrupted deletion leaves some of the lines.
@@ -152,15 +152,15 @@ class ChainCheck {
   }
 }
 
-type Details = Readonly<Record<string, unknown>>
-type Fields = Readonly<Record<string, unknown>> & { details: Details }
+type LineDetails = Readonly<Record<string, unknown>>
+type LineFields = Readonly<Record<string, unknown>> & { details: LineDetails }
 
 /** The members of a line; null if the text is not the JSON text of an object. */
-export function fieldsOf(line: string): Fields | null {
+export function fieldsOf(line: string): LineFields | null {
   try {
     const fields = JSON.parse(line) as Record<string, unknown> | null
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null
-    return { ...fields, details: (fields.details ?? {}) as Details }
+    return { ...fields, details: (fields.details ?? {}) as LineDetails }
   } catch {
     return null
   }

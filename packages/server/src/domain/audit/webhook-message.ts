@@ -25,9 +25,9 @@ export function testMessage({ id: webhookId }: { id: string }, secret: Uint8Arra
   return signContent({ id, type: TEST_EVENT, happenedAt: at, data }, secret, at)
 }
 
-type Content = { id: string; type: string; happenedAt: number; data: unknown }
+type WebhookContent = { id: string; type: string; happenedAt: number; data: unknown }
 
-function signContent({ id, type, happenedAt, data }: Content, secret: Uint8Array, at: number): Message {
+function signContent({ id, type, happenedAt, data }: WebhookContent, secret: Uint8Array, at: number): Message {
   const text = JSON.stringify({ type, timestamp: writeTime('at', happenedAt), data })
   return { text, headers: signStandardWebhook({ id, at, text }, [secret]) }
 }

@@ -217,14 +217,14 @@ export async function sendToWebhook(
     line: line?.seq ?? null,
     event: line?.event ?? TEST_EVENT,
     status: answer.kind === 'answered' ? answer.status : null,
-    failure: failureOf(answer),
+    failure: deliveryFailure(answer),
     milliseconds,
   }
 }
 
 const UNREADABLE = { answer: { kind: 'unavailable', why: 'secret_not_readable' }, milliseconds: 0 } as const
 
-function failureOf(answer: WebhookAnswer): string | null {
+function deliveryFailure(answer: WebhookAnswer): string | null {
   if (answer.kind === 'unavailable') return answer.why
   return answer.status >= 200 && answer.status < 300 ? null : `status_${answer.status}`
 }

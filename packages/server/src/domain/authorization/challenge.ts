@@ -147,7 +147,7 @@ export async function openChallenge(deps: Deps, text: string): Promise<Challenge
   return purpose && unpack(packed, purpose)
 }
 
-async function openPurpose(deps: Deps, packed: Packed): Promise<LoginPurpose | undefined> {
+async function openPurpose(deps: Deps, packed: PackedChallenge): Promise<LoginPurpose | undefined> {
   const purpose = packed[8]
   if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
   if ('device' in purpose) return { kind: 'device', request: purpose.device }
@@ -210,13 +210,13 @@ type PackedPurpose = PackedRequest | PackedDevice | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 /** The network and the program, with a space between. The network contains no space. */
 type PackedPlace = string
-type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed, PackedPlace?]
+type PackedChallenge = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed, PackedPlace?]
 
-const PACKED_CHALLENGE = sealedFormat<Packed>('loginChallenge')
+const PACKED_CHALLENGE = sealedFormat<PackedChallenge>('loginChallenge')
 
-function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
+function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): PackedChallenge {
   const { place } = challenge
-  const packed: Packed = [
+  const packed: PackedChallenge = [
     challenge.template,
     challenge.nonce,
     challenge.issuedAt,
@@ -231,7 +231,7 @@ function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
   return packed
 }
 
-function unpack(packed: Packed, purpose: LoginPurpose): Challenge {
+function unpack(packed: PackedChallenge, purpose: LoginPurpose): Challenge {
   const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, requester, , packedPlace] = packed
   const elsewhere = requester !== 0
   const browsers = { browserHash, requestedBy: elsewhere ? requester : browserHash, elsewhere }

@@ -22,7 +22,7 @@ export async function allowDevice(deps: Deps, request: DeviceRequest, permission
     grantId,
     clientId,
     redirectUri: '',
-    ...walletOf(session),
+    ...answeringWallet(session),
     receiptId,
     sessionReceiptId: null,
     consented: true,
@@ -41,7 +41,7 @@ export async function allowDevice(deps: Deps, request: DeviceRequest, permission
   return stored
 }
 
-function walletOf({ wallet, walletKind, hash, authTime, chainId }: Session) {
+function answeringWallet({ wallet, walletKind, hash, authTime, chainId }: Session) {
   return { wallet, walletKind, sessionHash: hash, authTime, chainId }
 }
 

@@ -1,9 +1,12 @@
 /** How long an HTTP response may be reused (RFC 9111 §4.2), within bounds of our own. */
 
-type Bounds = { atLeast: number; atMost: number; usual: number }
+type SecondsBounds = { atLeast: number; atMost: number; usual: number }
 
 /** Seconds from `Cache-Control` less `Age`; `usual` if the response gives no time. `no-store` and `no-cache` give the lower bound. */
-export function cacheSeconds(headers: Readonly<Record<string, string | undefined>>, { atLeast, atMost, usual }: Bounds): number {
+export function cacheSeconds(
+  headers: Readonly<Record<string, string | undefined>>,
+  { atLeast, atMost, usual }: SecondsBounds,
+): number {
   const directives = (headers['cache-control'] ?? '')
     .toLowerCase()
     .split(',', 20)

@@ -48,10 +48,10 @@ const LISTS = {
   grantTypes: 'grant types',
   postLogoutRedirectUris: 'post-logout redirect URIs',
 } as const
-type List = keyof typeof LISTS
+type ListMember = keyof typeof LISTS
 
 function listFaults(client: Client): ClientFault[] {
-  return (Object.entries(LISTS) as [List, string][]).flatMap(([member, name]) => {
+  return (Object.entries(LISTS) as [ListMember, string][]).flatMap(([member, name]) => {
     const { length } = client[member] ?? []
     return length > ENTRIES_AT_MOST ? [fault(member, `A client has at most ${ENTRIES_AT_MOST} ${name}, not ${length}.`)] : []
   })

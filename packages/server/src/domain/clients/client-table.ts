@@ -12,23 +12,23 @@ const READ = 500
 /** The most clients of a table: about 10 MB. */
 export const CLIENTS_IN_TABLE = 50_000
 
-type Parts = Pick<Store, 'clients' | 'readRevision'>
-type Table = { revision: number; rows: Promise<ClientRow[] | null> }
+type ClientTableStore = Pick<Store, 'clients' | 'readRevision'>
+type LoadedClients = { revision: number; rows: Promise<ClientRow[] | null> }
 
-const tables = new WeakMap<Parts['clients'], Table>()
+const tables = new WeakMap<ClientTableStore['clients'], LoadedClients>()
 
 /** Sorted by id. Null if there are more than `CLIENTS_IN_TABLE` clients. */
-export async function readClientTable(store: Parts): Promise<ClientRow[] | null> {
+export async function readClientTable(store: ClientTableStore): Promise<ClientRow[] | null> {
   const revision = await store.readRevision()
   const present = tables.get(store.clients)
   if (present?.revision === revision) return present.rows
-  const table: Table = { revision, rows: readRows(store) }
+  const table: LoadedClients = { revision, rows: readRows(store) }
   tables.set(store.clients, table)
   table.rows.catch(() => tables.delete(store.clients))
   return table.rows
 }
 
-async function readRows({ clients }: Parts): Promise<ClientRow[] | null> {
+async function readRows({ clients }: ClientTableStore): Promise<ClientRow[] | null> {
   const rows: ClientRow[] = []
   for (let after = ''; rows.length <= CLIENTS_IN_TABLE; after = rows.at(-1)?.id ?? '') {
     const page = await clients.readClients({ after, limit: READ })

@@ -16,7 +16,7 @@ import { allowanceWith, type ClientMetadata, clientOfMetadata, objectOf, readMem
 const CLIENT_ID_AT_MOST = 1_200
 
 // A packed registration is an array: member names would make the client id longer.
-type Packed = [
+type PackedClient = [
   name: string,
   redirectUris: string[],
   grantTypes: GrantType[],
@@ -27,7 +27,7 @@ type Packed = [
   /** absent if all are the usual ones */
   guarantees?: Partial<Guarantees>,
 ]
-const REGISTRATION = sealedFormat<Packed>('clientRegistration')
+const REGISTRATION = sealedFormat<PackedClient>('clientRegistration')
 
 /** RFC 7591 §3.2.1. Members that the service does not use, such as `logo_uri` or `software_statement`, are ignored (§2, §3.1.1). */
 export type RegistrationResponse = {
@@ -54,7 +54,7 @@ export function registerDynamically(
   if (typeof metadata === 'string') throw invalidClientMetadata(metadata)
   const { name, redirectUris, grantTypes, authMethod, jwksUri, jwks } = metadata
   const at = now()
-  const packed: Packed = [name, redirectUris, grantTypes, authMethod, jwksUri, jwks, at]
+  const packed: PackedClient = [name, redirectUris, grantTypes, authMethod, jwksUri, jwks, at]
   const unusual = unusualGuarantees(metadata)
   if (Object.keys(unusual).length > 0) packed.push(unusual)
   const clientId = REGISTRATION.seal(keys, packed)

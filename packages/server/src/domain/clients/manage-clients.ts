@@ -14,7 +14,7 @@ import {
   rotateClientSecret,
 } from './register-client.ts'
 
-type Clients = Pick<Store, 'clients' | 'keys'>
+type ClientRecords = Pick<Store, 'clients' | 'keys'>
 /** Called with the present client before each change. An error stops the change. */
 type Accept = (present: Client) => void
 const acceptAny: Accept = () => {}
@@ -25,22 +25,22 @@ export type Taken = { kind: 'taken'; client: Client; wanted: Client }
 
 /** Registers a client and stores it. */
 export async function createClient(
-  store: Clients,
+  store: ClientRecords,
   registration: ClientRegistration,
   at: number,
 ): Promise<Registered | RegistrationFaults>
 /** The same with an id and secrets that the caller chose. `taken`: a client with this id exists. */
 export async function createClient(
-  store: Clients,
+  store: ClientRecords,
   registration: ClientRegistration,
   at: number,
-  identity: Identity,
+  identity: ClientIdentity,
 ): Promise<Registered | RegistrationFaults | Taken>
 export async function createClient(
-  store: Clients,
+  store: ClientRecords,
   registration: ClientRegistration,
   at: number,
-  identity?: Identity,
+  identity?: ClientIdentity,
 ): Promise<Registered | RegistrationFaults | Taken> {
   const registered = registerClient(registration, at)
   if (registered.kind === 'faults') return registered
@@ -53,9 +53,9 @@ export async function createClient(
 }
 
 /** A secret, or a client whose secrets are known only by their hashes. */
-export type Identity = { id: string; secret: string } | Pick<Client, 'id' | 'secrets' | 'disabledAt'>
+export type ClientIdentity = { id: string; secret: string } | Pick<Client, 'id' | 'secrets' | 'disabledAt'>
 
-function withIdentity({ client, secret }: Registered, given: Identity): Registered {
+function withIdentity({ client, secret }: Registered, given: ClientIdentity): Registered {
   if ('secrets' in given) return { kind: 'registered', client: { ...client, ...given }, secret: null }
   const secrets = client.secrets.map((each) => ({ ...each, secretHash: hashSecret(given.secret) }))
   return { kind: 'registered', client: { ...client, id: given.id, secrets }, secret: secret === null ? null : given.secret }
@@ -66,7 +66,7 @@ function withIdentity({ client, secret }: Registered, given: Identity): Register
  * stops the change.
  */
 export async function updateClient(
-  store: Clients,
+  store: ClientRecords,
   clientId: string,
   changesOf: (present: Client) => Partial<Client>,
   at: number,

@@ -50,14 +50,14 @@ export type MetadataClientsOptions = {
 }
 
 /** `open`: the resources that `client` was made with. */
-type Kept = { client: Client; open: OpenResources; fetchedAt: number; freshFor: number; size: number }
-type Failure = UnknownReason & { until: number }
+type KeptClient = { client: Client; open: OpenResources; fetchedAt: number; freshFor: number; size: number }
+type DocumentFailure = UnknownReason & { until: number }
 
 export class MetadataClients {
   readonly #options: MetadataClientsOptions
   /** the least recently used first */
-  readonly #documents = new Map<string, Kept>()
-  readonly #failures = new Map<string, Failure>()
+  readonly #documents = new Map<string, KeptClient>()
+  readonly #failures = new Map<string, DocumentFailure>()
   readonly #underWay = new Map<string, Promise<Client | null>>()
   #characters = 0
 
@@ -156,7 +156,7 @@ export class MetadataClients {
    * The client with what it may request now: a resource may have changed since the document was fetched. The document becomes the most
    * recently used one, so that unknown ids do not evict documents in use.
    */
-  #use(clientId: string, kept: Kept): Client {
+  #use(clientId: string, kept: KeptClient): Client {
     this.#documents.delete(clientId)
     this.#documents.set(clientId, kept)
     const open = this.#options.resources.openTo('metadata')
@@ -180,7 +180,7 @@ export class MetadataClients {
   }
 
   /** The absolute difference: if the clock jumps back, no document stays fresh for too long. */
-  #age({ fetchedAt }: Kept): number {
+  #age({ fetchedAt }: KeptClient): number {
     return Math.abs(this.#options.now() - fetchedAt)
   }
 }

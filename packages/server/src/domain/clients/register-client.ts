@@ -31,7 +31,7 @@ const SECRETS_AT_MOST = 2
  * always consent. The service generates the client id: a chosen id could look like a wallet address (RFC 9700 §2.6).
  */
 export function registerClient(registration: ClientRegistration, at: number): Registered | RegistrationFaults {
-  const unauthenticated = clientOf(registration, { id: randomUUID(), createdAt: at })
+  const unauthenticated = newClient(registration, { id: randomUUID(), createdAt: at })
   const { client, secret } = hasSecret(unauthenticated.authMethod)
     ? rotateClientSecret(unauthenticated, 0, at)
     : { client: unauthenticated, secret: null }
@@ -40,7 +40,7 @@ export function registerClient(registration: ClientRegistration, at: number): Re
 }
 
 /** The client of a registration, with the defaults of the missing members, not checked, and without a secret. */
-export function clientOf(registration: ClientRegistration, { id, createdAt }: Pick<Client, 'id' | 'createdAt'>): Client {
+export function newClient(registration: ClientRegistration, { id, createdAt }: Pick<Client, 'id' | 'createdAt'>): Client {
   const given = Object.fromEntries(Object.entries(registration).filter(([, value]) => value !== undefined)) as Pick<
     Client,
     Needed

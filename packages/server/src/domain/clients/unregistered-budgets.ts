@@ -6,10 +6,10 @@ import { isUnregistered } from '../../oauth/client-id-url.ts'
 import { hostFetchedTooOften, tooManyClientFetches, tooManyUses } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 
-type Verdict = { allowed: true } | { allowed: false; retryAfter: number }
+type BudgetVerdict = { allowed: true } | { allowed: false; retryAfter: number }
 
 /** Each counts one fetch under a key; `retryAfter` in seconds. */
-export type FetchCounts = { byNetwork(key: string): Verdict; byHost(key: string): Verdict }
+export type FetchCounts = { byNetwork(key: string): BudgetVerdict; byHost(key: string): BudgetVerdict }
 
 /** `inMemory`: what a copy of is in memory; null for an address that is new. */
 export type CountedFetch = { url: string; network: string; inMemory: 'document' | 'keys' | null }
@@ -28,7 +28,7 @@ export function requireFetchBudget(counts: FetchCounts, { url, network, inMemory
 }
 
 /** `count` counts one client assertion or DPoP proof of a client that is not registered. */
-export function createUseCounter(count: (network: string) => Verdict): Deps['countUse'] {
+export function createUseCounter(count: (network: string) => BudgetVerdict): Deps['countUse'] {
   return (clientId, network) => {
     const verdict = isUnregistered(clientId) ? count(network) : null
     if (verdict?.allowed === false) throw tooManyUses(verdict.retryAfter)

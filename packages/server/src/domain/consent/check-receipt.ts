@@ -23,13 +23,13 @@ export function restsOnContract({
   return walletKind === 'contract' && (receiptId ?? sessionReceiptId) !== null
 }
 
-type Verdict = 'holds' | 'withdrawn' | 'wallet_changed'
+type ReceiptVerdict = 'holds' | 'withdrawn' | 'wallet_changed'
 
 /**
  * Checks the signature of the session's sign-in and the signature of the consent. Both must be valid, because different owners of the
  * contract may have signed them. Throws 503 if a signature cannot be checked.
  */
-export async function checkReceipts(deps: Deps, grant: RestsOnReceipts): Promise<Verdict> {
+export async function checkReceipts(deps: Deps, grant: RestsOnReceipts): Promise<ReceiptVerdict> {
   const { wallet, receiptId, sessionReceiptId, consented } = grant
   if (!restsOnContract(grant)) return 'holds'
   if (sessionReceiptId !== null) {
@@ -52,7 +52,7 @@ export async function findProvenSession(deps: Deps, sessionId: string | null): P
 
 type OneReceipt = { wallet: Grant['wallet']; receiptId: string; consented: boolean }
 
-async function checkReceipt(deps: Deps, { wallet, receiptId, consented }: OneReceipt): Promise<Verdict> {
+async function checkReceipt(deps: Deps, { wallet, receiptId, consented }: OneReceipt): Promise<ReceiptVerdict> {
   const receipt = await deps.store.receipts.readReceipt(wallet, receiptId)
   const signed = receipt && openReceipt(deps.keys, receipt)
   if (!receipt || !signed) return 'withdrawn'

@@ -162,10 +162,10 @@ export async function endGrantsOfWallet(
   return (await endAllowed({ store, endings, now }, { wallet, clientId, startedBy: '' }, 'operator')).ended
 }
 
-export type Ending = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
+export type EndingDeps = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
 
 /** Ends all sessions and grants and withdraws all receipts of a wallet. Returns the job that ends the other grants; null if all have ended. */
-export async function endEverything(deps: Ending & Pick<Deps, 'endings'>, wallet: Address): Promise<Job | null> {
+export async function endEverything(deps: EndingDeps & Pick<Deps, 'endings'>, wallet: Address): Promise<Job | null> {
   const { store, now } = deps
   const begunAt = now()
   const confirm = await store.startReading()
@@ -186,7 +186,7 @@ export async function endEverything(deps: Ending & Pick<Deps, 'endings'>, wallet
 }
 
 /** Signs a browser out. Grants stay valid. Codes of the session are void, because the redemption reads the session. */
-export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
+export async function endSession(deps: EndingDeps, { wallet, hash }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const { store, now } = deps
   const end = async () => ((await store.sessions.endSession(hash, randomUUID(), now())) === 'ended' ? [hash] : [])
   const ended = await endAndAnnounce(deps, wallet, end)
@@ -194,7 +194,7 @@ export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, '
 }
 
 /** Ends all other sessions of a wallet, and all pending logins, which would become sessions. */
-export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
+export async function endOtherSessions(deps: EndingDeps, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
   const confirm = await deps.store.startReading()
   await endAndAnnounce(deps, wallet, async () => (await endForWallet(deps.store, wallet, end)).ended)
@@ -218,7 +218,7 @@ export async function endSessions(
 }
 
 /** Ends sessions of a wallet, and notifies the clients that have grants from these sessions. Returns the hashes of the sessions. */
-export async function endAndAnnounce(deps: Ending, wallet: Address, end: () => Promise<string[]>): Promise<string[]> {
+export async function endAndAnnounce(deps: EndingDeps, wallet: Address, end: () => Promise<string[]>): Promise<string[]> {
   const relying: RelyingClients = new Map()
   const noteGrants = async (): Promise<void> => {
     for await (const page of unendedGrants(deps.store, { wallet })) noteRelying(relying, page, deps.now())

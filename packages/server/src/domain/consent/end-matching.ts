@@ -30,7 +30,7 @@ export async function countMatching(
 ): Promise<{ number: number; kind: 'exact' | 'at_least' }> {
   let [number, read] = [0, 0]
   for await (const page of unendedPages(store, matching)) {
-    number += page.filter((grant) => matches(grant, matching)).length
+    number += page.filter((grant) => isMatching(grant, matching)).length
     read += page.length
     if (read >= rows) return { number, kind: 'at_least' }
   }
@@ -50,7 +50,7 @@ export async function* endMatching(
   const confirm = await store.startReading()
   for (const _ of ['first pass', 'second pass']) {
     for await (const page of unendedPages(store, matching)) {
-      const ids = page.filter((grant) => matches(grant, matching)).map(({ id }) => id)
+      const ids = page.filter((grant) => isMatching(grant, matching)).map(({ id }) => id)
       if (ids.length === 0) yield 0
       for (let start = 0; start < ids.length; start += PAGE) {
         const some = ids.slice(start, start + PAGE)
@@ -79,7 +79,7 @@ async function* unendedPages(store: Store, { clientId, wallet, createdBefore }: 
   }
 }
 
-function matches(grant: Grant, { clientId, wallet, scope, createdBefore }: GrantsMatching): boolean {
+function isMatching(grant: Grant, { clientId, wallet, scope, createdBefore }: GrantsMatching): boolean {
   return (
     grant.endedAt === null &&
     (clientId === undefined || grant.clientId === clientId) &&

@@ -29,7 +29,7 @@ const READ_AT_MOST = 1000
 /** The fewest rows that are read at once. */
 const STEP = 50
 
-type Lists = GrantLists & Pick<GrantStore, 'listUnendedGrants'>
+type ListedGrants = GrantLists & Pick<GrantStore, 'listUnendedGrants'>
 
 /**
  * A page of grants, in the order of their creation; the active grants of a wallet by client, and newest first within a client. Only that list
@@ -39,17 +39,21 @@ type Lists = GrantLists & Pick<GrantStore, 'listUnendedGrants'>
  * client. So the rows are selected here. A page reads at most `READ_AT_MOST` rows, and has fewer items than `limit`, even none, if few of
  * them match. Otherwise the request would read all rows of a client whose grants have expired.
  */
-export async function readGrantPage(grants: Lists, query: GrantQuery, { limit, after, before }: PagePlace): Promise<GrantPage> {
+export async function readGrantPage(
+  grants: ListedGrants,
+  query: GrantQuery,
+  { limit, after, before }: PagePlace,
+): Promise<GrantPage> {
   const { order = 'newest' } = query
   if (before === undefined) {
     const { items, next } = await readOneWay(grants, { ...query, order }, { limit, after })
     const [first] = items
     const canGoBack = after !== undefined && first !== undefined && !isByClient(query)
-    return { items, next, previous: canGoBack ? placeOf(first) : null }
+    return { items, next, previous: canGoBack ? grantPosition(first) : null }
   }
   const opposite = order === 'newest' ? 'oldest' : 'newest'
   const { items, next: previous } = await readOneWay(grants, { ...query, order: opposite }, { limit, after: before })
-  return { items: items.toReversed(), next: placeOf(items[0] ?? before), previous }
+  return { items: items.toReversed(), next: grantPosition(items[0] ?? before), previous }
 }
 
 /** Whether the rows come from the index of a wallet's active grants. */
@@ -58,7 +62,7 @@ function isByClient({ wallet, living }: GrantQuery): boolean {
 }
 
 async function readOneWay(
-  grants: Lists,
+  grants: ListedGrants,
   query: GrantQuery & { order: Order },
   { limit, after }: Pick<PagePlace, 'limit' | 'after'>,
 ): Promise<Pick<GrantPage, 'items' | 'next'>> {
@@ -68,19 +72,19 @@ async function readOneWay(
   for (let read = 0; read < READ_AT_MOST; read += step) {
     const rows = await readRows(grants, query, { limit: step, after: last })
     for (const grant of rows.filter((row) => matches(row, query))) {
-      if (items.length === limit) return { items, next: placeOf(items.at(-1)) }
+      if (items.length === limit) return { items, next: grantPosition(items.at(-1)) }
       items.push(grant)
     }
     if (rows.length < step) return { items, next: null }
     last = rows.at(-1)
   }
-  return { items, next: placeOf(last) }
+  return { items, next: grantPosition(last) }
 }
 
 type Rows = { limit: number; after: GrantPlace | undefined }
 
 function readRows(
-  grants: Lists,
+  grants: ListedGrants,
   { wallet, clientId, living, order }: GrantQuery & { order: Order },
   page: Rows,
 ): Promise<Grant[]> {
@@ -95,6 +99,6 @@ function matches(grant: Grant, { clientId, living, at }: GrantQuery): boolean {
   return !living || (grant.endedAt === null && grant.refreshExpiresAt > at)
 }
 
-function placeOf(grant: GrantPlace | undefined): GrantPlace | null {
+function grantPosition(grant: GrantPlace | undefined): GrantPlace | null {
   return grant === undefined ? null : { id: grant.id, clientId: grant.clientId, createdAt: grant.createdAt }
 }

@@ -91,7 +91,7 @@ function grown(numbers: Uint16Array, capacity: number): Uint16Array<ArrayBuffer>
 }
 
 /** The block that holds an entry, and the position of the entry in this block. */
-export type Place = { block: Block; position: number }
+export type EntryPosition = { block: Block; position: number }
 
 export class Entries {
   /** from the time at which a block may be forgotten */
@@ -99,11 +99,11 @@ export class Entries {
   readonly #countByOwner = new Uint32Array(65_536)
 
   get count(): number {
-    return sum(this.blocks(), ({ count }) => count)
+    return sumOfEntries(this.blocks(), ({ count }) => count)
   }
 
   get bytes(): number {
-    return sum(this.blocks(), ({ bytes }) => bytes)
+    return sumOfEntries(this.blocks(), ({ bytes }) => bytes)
   }
 
   blocks(): Block[] {
@@ -120,7 +120,7 @@ export class Entries {
   }
 
   /** The entry must not be in the block of this time. */
-  add(entry: Buffer, { forgetAt, group, owner = NO_OWNER }: { forgetAt: number; group: number; owner?: number }): Place {
+  add(entry: Buffer, { forgetAt, group, owner = NO_OWNER }: { forgetAt: number; group: number; owner?: number }): EntryPosition {
     let block = this.#blocks.get(forgetAt)
     if (!block) this.#blocks.set(forgetAt, (block = new Block(forgetAt)))
     if (owner !== NO_OWNER) this.#countByOwner[owner] = this.countOf(owner) + 1
@@ -128,7 +128,7 @@ export class Entries {
   }
 
   /** The position of the entry in the block of this time; null if the block lacks the entry. */
-  find(entry: Buffer, forgetAt: number): Place | null {
+  find(entry: Buffer, forgetAt: number): EntryPosition | null {
     const block = this.#blocks.get(forgetAt)
     const position = block?.find(entry) ?? -1
     return block && position >= 0 ? { block, position } : null
@@ -147,6 +147,6 @@ export class Entries {
   }
 }
 
-function sum(blocks: Block[], of: (block: Block) => number): number {
+function sumOfEntries(blocks: Block[], of: (block: Block) => number): number {
   return blocks.reduce((total, block) => total + of(block), 0)
 }

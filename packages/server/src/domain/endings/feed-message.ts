@@ -1,12 +1,12 @@
 /** The messages of the feed (docs/reference/feed.md). */
 import { type EndingsClaims, type EntriesByTime, signEndings } from '../../keys/endings-message.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
-import type { Block, Entries, Place } from './entries.ts'
+import type { Block, Entries, EntryPosition } from './entries.ts'
 
 /** The two kinds of entries. `clients`: a token of the client must be introspected. */
 const ENTRY_KINDS = ['ended', 'clients'] as const
 export type EntryKind = (typeof ENTRY_KINDS)[number]
-export type Added = Place & { kind: EntryKind }
+export type Added = EntryPosition & { kind: EntryKind }
 
 /** The entries of one message of a snapshot: 128 KiB of JSON. */
 const PART_AT_MOST = 4096

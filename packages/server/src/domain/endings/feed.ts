@@ -86,7 +86,7 @@ type SnapshotContent = { name: string; place: FeedPlace; of: number; snapshot: S
  * With `isFirst`, the first message is signed now and for this reader only. With a nonce, which needs `isFirst`, this message repeats the nonce, and
  * exists also if the reader has everything.
  */
-type Opening = { isFirst: boolean; nonce?: string | null }
+type FeedOpening = { isFirst: boolean; nonce?: string | null }
 
 class State {
   readonly kinds: Record<EntryKind, Entries> = { ended: new Entries(), clients: new Entries() }
@@ -119,7 +119,7 @@ class State {
   }
 }
 
-type Waiting = { resource: string; wake: () => void }
+type WaitingReader = { resource: string; wake: () => void }
 
 export class EndingFeed {
   /** what is held in memory for readers */
@@ -129,7 +129,7 @@ export class EndingFeed {
   readonly #node = randomBytes(6).toString('base64url')
   #state: State | null = null
   #renewing: Promise<void> | null = null
-  #waiting: Waiting[] = []
+  #waiting: WaitingReader[] = []
   #idle = IDLE_AT_MOST
   #reads = 0
   #mayExchangesHaveChanged = true
@@ -174,7 +174,7 @@ export class EndingFeed {
    * The messages after the cursor; a snapshot if there is no cursor, or if the feed cannot be continued from there. No message if the reader has
    * everything. Throws `StoreUnavailable` if the feed is not complete now.
    */
-  async read(resource: string, cursor: FeedPlace | null, opening: Opening): Promise<Batch> {
+  async read(resource: string, cursor: FeedPlace | null, opening: FeedOpening): Promise<Batch> {
     const state = await this.#freshState()
     if (cursor && this.#canContinue(state, resource, cursor)) return this.#batchAfter(state, resource, cursor, opening)
     const { name, place, of, snapshot } = await this.#snapshot(state, resource)
@@ -186,7 +186,7 @@ export class EndingFeed {
   }
 
   /** What follows the place; no message if nothing was read since and there is no nonce. */
-  #batchAfter(state: State, resource: string, place: FeedPlace, { isFirst, nonce = null }: Opening): Batch {
+  #batchAfter(state: State, resource: string, place: FeedPlace, { isFirst, nonce = null }: FeedOpening): Batch {
     const cursor = writeCursor(this.#placeIn(state))
     if (place.until === state.until && nonce === null) return { cursor, messages: [] }
     const message = isFirst ? this.#makeMessage(state, resource, place, nonce) : this.#messageAfter(state, resource, place)
@@ -455,19 +455,19 @@ export class EndingFeed {
    * Takes from the list the readers for which there is a new entry. After every second read takes all readers, so that each gets a message
    * once a second.
    */
-  #waitingFor(state: State, { added }: Tick): Waiting[] {
+  #waitingFor(state: State, { added }: Tick): WaitingReader[] {
     const keys = signingKeyIds(this.#parts.keys).join(' ')
     const isForAll = this.#reads % 2 === 0 || keys !== state.keys
     state.keys = keys
     if (isForAll) return this.#waiting.splice(0)
     const groups = new Set(added.map(({ block, position }) => block.groupAt(position)))
-    const hasNews = ({ resource }: Waiting) => [...groups].some((group) => state.visibility.sees(resource, group))
+    const hasNews = ({ resource }: WaitingReader) => [...groups].some((group) => state.visibility.sees(resource, group))
     const { woken = [], waiting = [] } = Object.groupBy(this.#waiting, (each) => (hasNews(each) ? 'woken' : 'waiting'))
     this.#waiting = waiting
     return woken
   }
 
-  async #wake(woken: readonly Waiting[]): Promise<void> {
+  async #wake(woken: readonly WaitingReader[]): Promise<void> {
     for (const [index, { wake }] of woken.entries()) {
       if (index > 0 && index % WOKEN_AT_ONCE === 0) await this.#parts.nextTurn()
       wake()

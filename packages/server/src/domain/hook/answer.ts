@@ -31,7 +31,7 @@ export function readAnswer(response: HookResponse, asked: readonly string[]): Ho
   if (status !== 200) return 'hook_status'
   if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')) return 'hook_content_type'
   const parsed = parseJson(body)
-  if (parsed.kind !== 'parsed' || !isObject(parsed.value)) return 'hook_answer_malformed'
+  if (parsed.kind !== 'parsed' || !isJsonObject(parsed.value)) return 'hook_answer_malformed'
   return readMembers(parsed.value, asked)
 }
 
@@ -45,14 +45,14 @@ const FAILED_CALLS: Readonly<Record<string, HookFailure>> = {
   address_not_public: 'hook_address',
 }
 
-type Members = Readonly<Record<string, unknown>>
+type AnswerMembers = Readonly<Record<string, unknown>>
 
-function isObject(value: unknown): value is Members {
+function isJsonObject(value: unknown): value is AnswerMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function readMembers(
-  { answer, scopes, reason = '', valid_for: validFor = 0 }: Members,
+  { answer, scopes, reason = '', valid_for: validFor = 0 }: AnswerMembers,
   asked: readonly string[],
 ): HookAnswer | HookFailure {
   if (typeof reason !== 'string' || !isSeconds(validFor)) return 'hook_answer_malformed'

@@ -78,7 +78,7 @@ function sharingAnswers(
   const known = new KnownAnswers()
   const underWay = new Map<string, Promise<HookAnswer | Failed>>()
 
-  async function askAndKeep(question: HookQuestion, { subject, refresh }: Keys): Promise<HookAnswer | Failed> {
+  async function askAndKeep(question: HookQuestion, { subject, refresh }: HookKeys): Promise<HookAnswer | Failed> {
     const from = now()
     const answer = await call(question)
     if (answer.kind === 'failed') return answer
@@ -99,9 +99,9 @@ function sharingAnswers(
   }
 }
 
-type Keys = { subject: string; refresh: string | null }
+type HookKeys = { subject: string; refresh: string | null }
 
-function keysOf(question: HookQuestion): Keys {
+function keysOf(question: HookQuestion): HookKeys {
   const subject = subjectOf(question)
   const { id, generation = null } = question.grant ?? {}
   return { subject, refresh: generation === null ? null : JSON.stringify([subject, id, generation]) }

@@ -97,7 +97,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
   const { authUrl, chainIds } = deps.settings
   const uiLocale = uiLocaleOf(challenge)
   const logoPath = app ? clientLogoPath(app.client) : undefined
-  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', placeOf(purpose, authUrl))
+  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', loginPlace(purpose, authUrl))
   return {
     purpose: isCrossDevice(challenge) ? 'cross_device' : purpose.kind,
     client_name: app?.client.name ?? '',
@@ -150,7 +150,7 @@ function resumeUrlOf(deps: Deps, text: string, challenge: Challenge): string | n
 }
 
 /** The URI whose place the page shows. A device has none. */
-function placeOf(purpose: Challenge['purpose'], authUrl: string): string {
+function loginPlace(purpose: Challenge['purpose'], authUrl: string): string {
   if (purpose.kind === 'app') return purpose.request.redirectUri
   return purpose.kind === 'device' ? '' : authUrl
 }

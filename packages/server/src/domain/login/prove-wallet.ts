@@ -10,7 +10,7 @@ import type { Address } from '../../wallet/address.ts'
 import { verifyPlainSignature } from '../../wallet/signature.ts'
 import type { ContractWallets, Deps } from '../model/deps.ts'
 import type { WalletKind } from '../model/records.ts'
-import type { Wallet } from '../model/request-store.ts'
+import type { WalletState } from '../model/request-store.ts'
 import { LoginError } from './login-error.ts'
 
 export type ClaimedProof = {
@@ -18,7 +18,7 @@ export type ClaimedProof = {
   signature: string
   address: Address
   chainId: number
-  wallet: Wallet
+  wallet: WalletState
   admitContractCheck: AdmitContractCheck
 }
 

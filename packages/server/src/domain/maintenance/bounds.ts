@@ -8,7 +8,7 @@
  * (docs/decisions/0018-citus.md).
  */
 import { randomInt, randomUUID } from 'node:crypto'
-import { type Ending, endAndAnnounce } from '../consent/end-grants.ts'
+import { type EndingDeps, endAndAnnounce } from '../consent/end-grants.ts'
 import { RECEIPTS_READ } from '../consent/receipt.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
 import { PAGE, pagesOf } from '../model/pages.ts'
@@ -29,12 +29,16 @@ export type BoundKeeper = Deps['bounds'] & {
 }
 
 /** `random` returns an integer from 0 to less than its argument. */
-export function createBoundKeeper(ending: Ending, bounds: Bounds, random: (below: number) => number = randomInt): BoundKeeper {
+export function createBoundKeeper(
+  ending: EndingDeps,
+  bounds: Bounds,
+  random: (below: number) => number = randomInt,
+): BoundKeeper {
   const { grantsPerWalletAndClient, sessionsPerWallet } = bounds
-  const waiting = new Map<string, Check>()
+  const waiting = new Map<string, BoundCheck>()
   const isDue = (limit: number): boolean => random(limit) < CHECKS_PER_LIMIT
 
-  function note(key: string, check: Check): void {
+  function note(key: string, check: BoundCheck): void {
     if (waiting.size < WAITING_AT_MOST || waiting.has(key)) waiting.set(key, check)
   }
 
@@ -66,14 +70,18 @@ export function createBoundKeeper(ending: Ending, bounds: Bounds, random: (below
 }
 
 /** Ends what is beyond a limit, step by step. A large step of the store pauses afterwards (`store/paced.ts`). */
-type Check = () => AsyncGenerator<void>
+type BoundCheck = () => AsyncGenerator<void>
 
 /**
  * Ends the oldest active grants beyond `limit`, and expired grants beyond the first `limit` rows. A grant with a creation time in the
  * future was created before a clock jumped back. Such a grant is ignored until its creation time. Otherwise it would count as the newest,
  * and newer grants would end.
  */
-async function* endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number): AsyncGenerator<void> {
+async function* endOldestGrants(
+  { store, now, audit }: EndingDeps,
+  { wallet, clientId }: Grant,
+  limit: number,
+): AsyncGenerator<void> {
   let [seen, kept] = [0, 0]
   const isBeyond = ({ createdAt, refreshExpiresAt }: Grant): boolean => {
     if (isOfTheFuture(createdAt, now())) return false
@@ -94,7 +102,7 @@ async function* endOldestGrants({ store, now, audit }: Ending, { wallet, clientI
 }
 
 /** The same for sessions. The wallet's epoch is not raised, so codes and logins of the other sessions stay valid. */
-async function* endOldestSessions(ending: Ending, { wallet }: Session, limit: number): AsyncGenerator<void> {
+async function* endOldestSessions(ending: EndingDeps, { wallet }: Session, limit: number): AsyncGenerator<void> {
   const { store, now, audit } = ending
   for (;;) {
     const youngest = await store.sessions.listSessions(wallet, { at: now(), limit: limit + PAGE })
@@ -115,7 +123,7 @@ const GUARDS_CHALLENGE_FOR = CHALLENGE_LIFETIME + 3600
  * Receipts that still guard their challenge are kept and not counted. So a receipt that covered a request within the lifetime of a code is
  * not deleted: `RECEIPTS_READ` receipts that are newer and no longer guard their challenge would have come before it.
  */
-async function* deleteOldReceipts({ store, now }: Ending, { wallet, clientId }: Receipt): AsyncGenerator<void> {
+async function* deleteOldReceipts({ store, now }: EndingDeps, { wallet, clientId }: Receipt): AsyncGenerator<void> {
   for (const state of ['standing', 'withdrawn'] as const) {
     let seen = 0
     const isBeyond = ({ issuedAt }: Receipt): boolean => issuedAt <= now() - GUARDS_CHALLENGE_FOR && ++seen > RECEIPTS_READ

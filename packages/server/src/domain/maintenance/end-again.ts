@@ -142,7 +142,7 @@ const ID_WITHIN = /\\"id\\":\\"[\w-]+\\"/g
 const FIRST_BATCH = { series: '', position: 0 }
 
 /** What began at `until` or later began after the event. */
-type Known = { until: number; inTrail: InTrail | null | undefined }
+type KnownLine = { until: number; inTrail: InTrail | null | undefined }
 type Wanted = Partial<Record<'grants' | 'sessions' | 'receipts', true>>
 
 const WANTED = {
@@ -152,7 +152,7 @@ const WANTED = {
   everything: { grants: true, sessions: true, receipts: true },
 } as const satisfies Partial<Record<Effect, Wanted>>
 
-type DueWallet = { wallet: Address; line: LoggedLine; known: Known; wanted: Wanted }
+type DueWallet = { wallet: Address; line: LoggedLine; known: KnownLine; wanted: Wanted }
 
 class Comparing {
   readonly revived: Comparison['revived'] = { grants: 0, sessions: 0, receipts: 0, tokens: 0 }
@@ -166,7 +166,7 @@ class Comparing {
   }
 
   /** Compares one line. Returns whether an operator must repeat the act of the line. */
-  async mustRepeat(line: LoggedLine, known: Known): Promise<boolean> {
+  async mustRepeat(line: LoggedLine, known: KnownLine): Promise<boolean> {
     const effect = effectOf(line)
     switch (effect) {
       case 'grant':
@@ -232,7 +232,7 @@ class Comparing {
    * Whether grants of the client, or of the wallet, are active that began before the event. Without either, it is unknown. If an operator ended
    * the grants of one wallet, its receipts count too.
    */
-  async #hasGrants(line: LoggedLine, known: Known): Promise<boolean> {
+  async #hasGrants(line: LoggedLine, known: KnownLine): Promise<boolean> {
     const { grants, receipts } = this.#parts.store
     const { clientId } = line
     const isOlder = ({ createdAt }: Grant) => createdAt <= known.until

@@ -9,7 +9,7 @@ import type { Restoration } from '../model/operator-store.ts'
 import type { Store } from '../model/store.ts'
 import { type KeyKeeping, replaceKeys } from './keep-keys.ts'
 
-export type Ended = { grants: number; sessions: number; receipts: number; keys: number }
+export type EndedCounts = { grants: number; sessions: number; receipts: number; keys: number }
 
 /**
  * After the first step the store is unconfirmed. After an interruption, call this function again: the second call ends what
@@ -18,7 +18,7 @@ export type Ended = { grants: number; sessions: number; receipts: number; keys: 
 export async function endRestored(
   { restorations }: Pick<Store, 'restorations'>,
   keeping: KeyKeeping,
-): Promise<{ restoration: Restoration; ended: Ended }> {
+): Promise<{ restoration: Restoration; ended: EndedCounts }> {
   const restoration = await restorations.beginRestoration(keeping.now())
   // The keys are replaced first: all codes, challenges and tokens stop working, also those made after the restored state.
   const keys = await replaceKeys(keeping)

@@ -11,7 +11,7 @@ import type { Address } from '../../wallet/address.ts'
 import type { EndReason, LoginMethod } from './records.ts'
 import type { RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
 
-type Row = {
+type EventRow = {
   /** what happened, in one sentence */
   means: string
   /** The event is a line of the trail, and not only of the log. */
@@ -184,11 +184,11 @@ const TABLE = {
     alarm: true,
     means: 'A webhook is paused, because its receiver has failed for 25 hours or accepts no more lines.',
   },
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, EventRow>
 
 export type AuditEventName = keyof typeof TABLE
 
-export const auditEvents: Readonly<Record<AuditEventName, Row>> = TABLE
+export const auditEvents: Readonly<Record<AuditEventName, EventRow>> = TABLE
 
 /** The names of the events that can be lines of the trail. */
 export const recordedEvents: readonly string[] = Object.entries(auditEvents).flatMap(([name, { recorded }]) =>

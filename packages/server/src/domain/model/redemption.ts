@@ -3,10 +3,10 @@ import type { Grant } from './records.ts'
 import { type NewGrant, REPLACED_AT_MOST, type RedeemOutcome, type RedemptionRefusal } from './request-store.ts'
 
 /** What a session says about a code that was issued in it. `undefined`: the row of the session was deleted. */
-export type SessionRow = { endedAt: number | null; replacedBy: string | null } | undefined
+export type SessionState = { endedAt: number | null; replacedBy: string | null } | undefined
 
 /** Whether a session is valid, or the hash of the session that replaced it. `followed`: how many replacements led to this session. */
-export function followSession(session: SessionRow, followed: number): 'valid' | 'ended' | { replacedBy: string } {
+export function followSession(session: SessionState, followed: number): 'valid' | 'ended' | { replacedBy: string } {
   if (session?.endedAt === null) return 'valid'
   if (!session?.replacedBy || followed >= REPLACED_AT_MOST) return 'ended'
   return { replacedBy: session.replacedBy }

@@ -139,14 +139,14 @@ export interface GrantStore {
   endGrants(ids: readonly string[], ending: { reason: EndReason; attemptId: string; at: number }): Promise<string[]>
 }
 
-export type Wallet = {
+export type WalletState = {
   epoch: number
   /** true if the address has signed with its own key; from then on the address is never treated as a contract */
   provedItself: boolean
 }
 
 export interface WalletStore {
-  readWallet(wallet: Address): Promise<Wallet>
+  readWallet(wallet: Address): Promise<WalletState>
   /** 0 for an unknown wallet. */
   readEpoch(wallet: Address): Promise<number>
   /** Stores that the address has signed with its own key. Returns the epoch of the wallet. */

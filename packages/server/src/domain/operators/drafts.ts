@@ -25,23 +25,23 @@ export async function addDraft({ drafts }: Drafts, draft: Omit<Draft, 'id' | 'cr
   return added.id
 }
 
-type Place = Pick<DraftEntry, 'operator' | 'path'>
+type DraftKey = Pick<DraftEntry, 'operator' | 'path'>
 
 /** The draft of this operator for this form; null if it expired, or if another operator or another form has it. */
-export async function readDraft({ drafts }: Drafts, id: string, place: Place, at: number): Promise<Draft | null> {
+export async function readDraft({ drafts }: Drafts, id: string, place: DraftKey, at: number): Promise<Draft | null> {
   const draft = await drafts.readDraft(id)
   return draft && isOf(draft, place) && !isExpired(draft, at) ? draft : null
 }
 
 /** The latest draft of this operator for this form. */
-export async function latestDraft({ drafts }: Drafts, place: Place, at: number): Promise<DraftEntry | null> {
+export async function latestDraft({ drafts }: Drafts, place: DraftKey, at: number): Promise<DraftEntry | null> {
   return (await drafts.listDrafts()).findLast((entry) => isOf(entry, place) && !isExpired(entry, at)) ?? null
 }
 
 /** Deletes all drafts of this operator for this form: the change was made. */
-export async function deleteDrafts({ drafts }: Drafts, place: Place): Promise<void> {
+export async function deleteDrafts({ drafts }: Drafts, place: DraftKey): Promise<void> {
   for (const entry of await drafts.listDrafts()) if (isOf(entry, place)) await drafts.deleteDraft(entry.id)
 }
 
-const isOf = ({ operator, path }: Place, place: Place): boolean => operator === place.operator && path === place.path
+const isOf = ({ operator, path }: DraftKey, place: DraftKey): boolean => operator === place.operator && path === place.path
 const isExpired = ({ createdAt }: DraftEntry, at: number): boolean => createdAt + DRAFT_LIFETIME <= at

@@ -10,7 +10,7 @@ import type { Operator, OperatorRole } from '../model/records.ts'
 /** Each request to the admin API reads the whole list. */
 export const OPERATORS_AT_MOST = 100
 
-type Lists = { lists: ListStore }
+type OperatorLists = { lists: ListStore }
 
 export type OperatorRefusal = 'last_owner' | 'first_must_be_owner' | 'too_many' | 'unknown'
 export type OperatorOutcome = { kind: 'done'; operator: Operator; isNew: boolean } | { kind: 'refused'; why: OperatorRefusal }
@@ -30,13 +30,13 @@ export function walletOrClientOf(
   return parsed.kind === 'address' ? { wallet: parsed.address } : { clientId: id }
 }
 
-export async function readOperators({ lists }: Lists): Promise<Operator[]> {
+export async function readOperators({ lists }: OperatorLists): Promise<Operator[]> {
   return lists.readList('operators')
 }
 
 /** Adds an operator, or changes the role. `accept` is called with the present operator and the present list, and its error stops the change. */
 export async function setOperator(
-  { lists }: Lists,
+  { lists }: OperatorLists,
   given: { id: string; role: OperatorRole; at: number },
   accept: (present: Operator | null, operators: readonly Operator[]) => void = () => {},
 ): Promise<OperatorOutcome> {
@@ -53,7 +53,7 @@ export async function setOperator(
 }
 
 export async function removeOperator(
-  { lists }: Lists,
+  { lists }: OperatorLists,
   id: string,
   accept: (present: Operator, operators: readonly Operator[]) => void = () => {},
 ): Promise<OperatorOutcome> {
@@ -66,11 +66,11 @@ export async function removeOperator(
   })
 }
 
-type Change = { changed: Operator[]; operator: Operator; isNew: boolean }
+type OperatorChange = { changed: Operator[]; operator: Operator; isNew: boolean }
 
 async function changeOperators(
   lists: ListStore,
-  change: (operators: Operator[]) => Change | OperatorRefusal,
+  change: (operators: Operator[]) => OperatorChange | OperatorRefusal,
 ): Promise<OperatorOutcome> {
   let outcome: OperatorOutcome = { kind: 'refused', why: 'unknown' }
   await lists.changeList('operators', (operators) => {

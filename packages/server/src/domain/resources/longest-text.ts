@@ -41,11 +41,11 @@ export function longestText(facts: TextFacts, client: Client): number {
   return Math.max(0, ...partiesOf(client).map((parties) => lengthWithout(facts, client, parties) + capability))
 }
 
-type Parties = { redirectUri?: string; userCode?: string }
+type PartyTexts = { redirectUri?: string; userCode?: string }
 
 const USER_CODE = 'BBBB-BBBB'
 
-function partiesOf(client: Client): Parties[] {
+function partiesOf(client: Client): PartyTexts[] {
   const uris = portRuleOf(client) === 'exact' ? client.redirectUris : client.redirectUris.map(withLongestPort)
   return [
     ...(client.grantTypes.includes('authorization_code')
@@ -58,7 +58,7 @@ function partiesOf(client: Client): Parties[] {
 const LEAST: Capability = { scopes: ['a'], resources: ['a:a'], abilities: 'joined' }
 
 /** The length of a text except for its capability. */
-function lengthWithout({ settings }: TextFacts, client: Client, parties: Parties): number {
+function lengthWithout({ settings }: TextFacts, client: Client, parties: PartyTexts): number {
   const text = composeConsentText({
     ...LEAST,
     ...parties,

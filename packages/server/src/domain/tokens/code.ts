@@ -53,7 +53,7 @@ export function openCode(ring: KeyRing, text: string): Code | undefined {
 }
 
 // A packed code is an array: member names would make the URL a third longer.
-type Packed = [
+type PackedCode = [
   string,
   string,
   string,
@@ -78,9 +78,9 @@ type Packed = [
   (string | null)?,
 ]
 
-const PACKED_CODE = sealedFormat<Packed>('authorizationCode')
+const PACKED_CODE = sealedFormat<PackedCode>('authorizationCode')
 
-function pack(code: Code): Packed {
+function pack(code: Code): PackedCode {
   return [
     code.grantId,
     code.clientId,
@@ -108,7 +108,7 @@ function pack(code: Code): Packed {
   ]
 }
 
-function unpack(packed: Packed): Code {
+function unpack(packed: PackedCode): Code {
   const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
   const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime, chainId, ...rare] = rest
   const [nonce = null, dpopJkt = null, sessionReceiptId = null, scopesByResource = null, firstScopes = null] = rare

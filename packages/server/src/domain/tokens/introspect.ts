@@ -6,7 +6,7 @@
  */
 
 import { openLiveAccessToken } from '../../keys/access-token.ts'
-import type { AccessTokenClaims, Actor } from '../../keys/access-token-claims.ts'
+import type { AccessTokenClaims, ActorClaim } from '../../keys/access-token-claims.ts'
 import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import type { Deps } from '../model/deps.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
@@ -29,7 +29,7 @@ export type ActiveToken = {
   token_type: 'Bearer' | 'DPoP'
   aud?: string
   cnf?: { jkt: string }
-  act?: Actor
+  act?: ActorClaim
 }
 
 export type Introspection = ActiveToken | { active: false }

@@ -180,7 +180,7 @@ async function rotate(
   deps: Deps,
   client: Client,
   rotation: Rotation,
-): Promise<Extract<RotateOutcome, { kind: 'rotated' | 'repeated' }> | Refused> {
+): Promise<Extract<RotateOutcome, { kind: 'rotated' | 'repeated' }> | RefusedRotation> {
   const outcome = await deps.store.grants.rotateRefreshToken(rotation)
   if (outcome.kind === 'may_rotate') throw new Error('the store only checked a rotation')
   if (outcome.kind !== 'wallet_unchecked') return outcome
@@ -201,13 +201,13 @@ async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'co
   return invalidGrant(reason)
 }
 
-type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' | 'may_rotate' }>
+type RefusedRotation = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' | 'may_rotate' }>
 
 async function refusalOf(
   deps: Deps,
   client: Client,
   { grantId, dpopJkt, scopes }: Rotation,
-  outcome: Refused,
+  outcome: RefusedRotation,
 ): Promise<OAuthError> {
   switch (outcome.kind) {
     case 'no_scope_left':

@@ -23,7 +23,7 @@ import { openRefreshToken } from './refresh-token.ts'
 const REMEMBERED_AFTER_EXPIRY = 3600
 
 /** `repeated`: the token was revoked before, or its grant has ended. */
-type Outcome = 'revoked' | 'repeated' | 'not_a_token' | 'foreign'
+type RevocationOutcome = 'revoked' | 'repeated' | 'not_a_token' | 'foreign'
 
 /** `admitClientToken` throws if the client has revoked too many tokens without a grant: each of them is a row. */
 export async function revoke(deps: Deps, client: Client, token: string, admitClientToken: () => void): Promise<void> {
@@ -33,7 +33,7 @@ export async function revoke(deps: Deps, client: Client, token: string, admitCli
   if (outcome === 'repeated') deps.audit({ event: 'revocation_repeated', client_id: client.id })
 }
 
-async function endToken(deps: Deps, client: Client, token: string, admitClientToken: () => void): Promise<Outcome> {
+async function endToken(deps: Deps, client: Client, token: string, admitClientToken: () => void): Promise<RevocationOutcome> {
   const refreshToken = openRefreshToken(deps.keys, token)
   if (refreshToken) return endGrant(deps, client, refreshToken.grantId)
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
@@ -44,7 +44,7 @@ async function endToken(deps: Deps, client: Client, token: string, admitClientTo
   return endAccessToken(deps, client, { ...claims, grant_id: grantId })
 }
 
-async function endGrant(deps: Deps, client: Client, grantId: string): Promise<Outcome> {
+async function endGrant(deps: Deps, client: Client, grantId: string): Promise<RevocationOutcome> {
   const outcome = await deps.store.grants.endGrant(grantId, 'revoked', deps.now(), client.id)
   if (outcome === 'foreign') return 'foreign'
   if (outcome !== 'ended') return 'repeated'
@@ -52,7 +52,11 @@ async function endGrant(deps: Deps, client: Client, grantId: string): Promise<Ou
   return 'revoked'
 }
 
-async function endAccessToken(deps: Deps, client: Client, claims: AccessTokenClaims & { grant_id: string }): Promise<Outcome> {
+async function endAccessToken(
+  deps: Deps,
+  client: Client,
+  claims: AccessTokenClaims & { grant_id: string },
+): Promise<RevocationOutcome> {
   const { grant_id: grantId, jti, exp } = claims
   const outcome = await deps.store.grants.revokeAccessToken({
     grantId,
@@ -79,7 +83,7 @@ async function endClientToken(
   client: Client,
   { jti, aud }: AccessTokenClaims,
   admit: () => void,
-): Promise<Outcome> {
+): Promise<RevocationOutcome> {
   const hash = hashOfUse(client.id, jti)
   // A second insert of the row would lock the row, which is a write.
   if (await store.spent.readSpent('access_token', hash)) {

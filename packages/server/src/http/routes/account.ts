@@ -22,12 +22,7 @@ import type { Deps } from '../../domain/model/deps.ts'
 import type { Receipt, Session } from '../../domain/model/records.ts'
 import { describeScopes } from '../../domain/resources/describe-scopes.ts'
 import { clientPlace, isUnregistered } from '../../oauth/client-id-url.ts'
-import {
-  type AccountView,
-  type ConnectedApp as AppView,
-  accountPage,
-  type ReceiptLink,
-} from '../../pages/account/account-page.ts'
+import { type AccountView, type ShownApp as AppView, accountPage, type ReceiptLink } from '../../pages/account/account-page.ts'
 import { endEverythingPage } from '../../pages/account/end-everything-page.ts'
 import { receiptPage } from '../../pages/account/receipt-page.ts'
 import { readerOf } from '../../pages/languages.ts'
@@ -40,19 +35,19 @@ import { formParameters } from '../form-body.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, seeOther } from '../redirect.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { browserOf, clearSessionCookie, setBrowserCookie } from '../session-cookie.ts'
 
 const PAGE = { config: { answers: 'page' } } as const
 const DONE = ['app_ended', 'session_ended', 'others_ended'] as const
 
-export function accountRoutes(server: FastifyInstance, service: Service): void {
+export function accountRoutes(server: FastifyInstance, service: HttpService): void {
   viewRoutes(server, service)
   endingRoutes(server, service)
   endEverythingRoutes(server, service)
 }
 
-function viewRoutes(server: FastifyInstance, service: Service): void {
+function viewRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
   server.get<{ Querystring: { done?: string; page?: unknown } }>(
@@ -60,7 +55,7 @@ function viewRoutes(server: FastifyInstance, service: Service): void {
     { ...PAGE, onRequest: requireNavigation },
     async (request, reply) => {
       void reply.headers(pageHeaders(reply))
-      const session = await sessionOf(service, request)
+      const session = await sessionOfRequest(service, request)
       if (!session) return signIn(service, request, reply)
       await touchSession(deps, session)
       const { done, page } = request.query
@@ -73,7 +68,7 @@ function viewRoutes(server: FastifyInstance, service: Service): void {
 
   server.get<{ Params: { id: string } }>('/account/receipts/:id', PAGE, async (request, reply) => {
     void reply.headers(pageHeaders(reply))
-    const session = await sessionOf(service, request)
+    const session = await sessionOfRequest(service, request)
     if (!session) return signIn(service, request, reply)
     const [, id = '', download] = /^([0-9a-f-]{36})(\.json)?$/.exec(request.params.id) ?? []
     const receipt = await readOwnReceipt(deps, session, id)
@@ -109,7 +104,7 @@ function viewRoutes(server: FastifyInstance, service: Service): void {
   })
 }
 
-function endingRoutes(server: FastifyInstance, service: Service): void {
+function endingRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
   server.post('/account/apps/end', PAGE, async (request, reply) =>
@@ -144,7 +139,7 @@ function endingRoutes(server: FastifyInstance, service: Service): void {
   )
 }
 
-function endEverythingRoutes(server: FastifyInstance, service: Service): void {
+function endEverythingRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
   // No session is needed: it may have ended.
@@ -158,7 +153,7 @@ function endEverythingRoutes(server: FastifyInstance, service: Service): void {
   })
 
   server.get('/account/end-everything', PAGE, async (request, reply) => {
-    const session = await sessionOf(service, request)
+    const session = await sessionOfRequest(service, request)
     const account = session ? await accountShown(deps, session) : null
     return reply
       .headers(pageHeaders(reply))
@@ -177,30 +172,30 @@ function endEverythingRoutes(server: FastifyInstance, service: Service): void {
   })
 }
 
-function sessionOf(service: Service, request: FastifyRequest): Promise<Session | null> {
+function sessionOfRequest(service: HttpService, request: FastifyRequest): Promise<Session | null> {
   return findProvenSession(service.deps, browserOf(service, request).sessionId)
 }
 
 /** To the login page, and from there back to the account page. */
-function signIn(service: Service, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function signIn(service: HttpService, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { to, browserKey } = beginLogin(service.deps, 'account', browserOf(service, request).browserKey)
   setBrowserCookie(service, reply, browserKey)
   return redirect(reply, to)
 }
 
 async function forSession(
-  service: Service,
+  service: HttpService,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   run: (session: Session) => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
   requireOwnOrigin(request, service.deps.settings.authUrl)
   void reply.headers(pageHeaders(reply))
-  const session = await sessionOf(service, request)
+  const session = await sessionOfRequest(service, request)
   if (!session) return reply.code(401).send(noticePage({ kind: 'login_required_again', retryUrl: '/account' }, readerOf(reply)))
   return run(session)
 }
 
-function signedOut(service: Service, reply: FastifyReply): FastifyReply {
+function signedOut(service: HttpService, reply: FastifyReply): FastifyReply {
   clearSessionCookie(service, reply)
   return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }, readerOf(reply)))
 }

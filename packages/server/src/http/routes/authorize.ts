@@ -17,13 +17,13 @@ import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, repeatAsGet } from '../redirect.ts'
 import { refusalPage } from '../refusal-page.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
 const CONFIRM = '/oauth/authorize/confirm'
 const TEXT = 'text/plain; charset=utf-8'
 
-export function authorizeRoutes(server: FastifyInstance, service: Service): void {
+export function authorizeRoutes(server: FastifyInstance, service: HttpService): void {
   server.get('/oauth/authorize', { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
     const outcome = await authorize(service.deps, parseForm(queryOf(request.url)), browserOf(service, request))
     return answer(service, request, reply, outcome)
@@ -50,7 +50,7 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
 }
 
 async function answer(
-  service: Service,
+  service: HttpService,
   request: FastifyRequest,
   reply: FastifyReply,
   outcome: AuthorizeOutcome,
@@ -84,7 +84,7 @@ async function answer(
  * A page that names the fault. Beyond the limit of failures, a network gets one line of text. A correct request is not counted, and is answered as before.
  */
 function refuse(
-  service: Service,
+  service: HttpService,
   { id: requestId, ip }: FastifyRequest,
   reply: FastifyReply,
   { fault, reason, document }: Extract<AuthorizeOutcome, { kind: 'page' }>,
@@ -102,7 +102,7 @@ function refuse(
 }
 
 /** RFC 6585 §4 */
-function refuseCode(service: Service, requestId: string, reply: FastifyReply, retryAfter: number): FastifyReply {
+function refuseCode(service: HttpService, requestId: string, reply: FastifyReply, retryAfter: number): FastifyReply {
   service.deps.audit({ event: 'authorize_refused', reason: 'code_limit', request_id: requestId })
   const page = refusalPage(service, { kind: 'too_many_codes', retryAfter, reason: 'code_limit', requestId }, readerOf(reply))
   return reply.code(429).header('retry-after', String(retryAfter)).send(page)
@@ -112,7 +112,7 @@ function refuseCode(service: Service, requestId: string, reply: FastifyReply, re
  * If a form leads to another origin, the response is a page that continues by itself: browsers apply `form-action` to
  * redirects.
  */
-function answerConfirmed(service: Service, requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
+function answerConfirmed(service: HttpService, requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
   void reply.headers(pageHeaders(reply))
   if (outcome.kind === 'over_limit') return refuseCode(service, requestId, reply, outcome.retryAfter)
   if ('to' in outcome) return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: outcome.kind })

@@ -25,12 +25,12 @@ import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { otherNetworkThan } from '../place.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
 const PATH = '/login/cross-device'
 
-export function crossDeviceRoutes(server: FastifyInstance, service: Service): void {
+export function crossDeviceRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
   server.get(PATH, { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
@@ -53,7 +53,7 @@ export function crossDeviceRoutes(server: FastifyInstance, service: Service): vo
   })
 }
 
-function describe({ deps }: Service, reply: FastifyReply, login: CrossDeviceLogin, text: string): string {
+function describe({ deps }: HttpService, reply: FastifyReply, login: CrossDeviceLogin, text: string): string {
   const { client, code, place } = login
   return crossDevicePage(
     {
@@ -72,7 +72,7 @@ function describe({ deps }: Service, reply: FastifyReply, login: CrossDeviceLogi
 }
 
 /** The login server is another origin, so a page leads there instead of a redirect (`form-action`). */
-function toLogin(service: Service, request: FastifyRequest, reply: FastifyReply, login: CrossDeviceLogin): FastifyReply {
+function toLogin(service: HttpService, request: FastifyRequest, reply: FastifyReply, login: CrossDeviceLogin): FastifyReply {
   const { deps } = service
   const begun = beginCrossDevice(deps, login, browserOf(service, request).browserKey)
   if (begun === null) throw invalidRequest('request_too_long', 'The request is too long.')
@@ -91,7 +91,7 @@ const REFUSALS: Record<CrossDeviceFault, [status: number, notice: NoticeKind]> =
   signed_on_other_device: [409, 'cross_device_used'],
 }
 
-function refuse({ deps }: Service, request: FastifyRequest, reply: FastifyReply, fault: CrossDeviceFault): FastifyReply {
+function refuse({ deps }: HttpService, request: FastifyRequest, reply: FastifyReply, fault: CrossDeviceFault): FastifyReply {
   const reason = `cross_device_${fault}` as const
   deps.audit({ event: 'login_refused', reason, request_id: request.id })
   const [status, kind] = REFUSALS[fault]

@@ -8,11 +8,11 @@ import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters } from '../form-body.ts'
 import { placeOf } from '../place.ts'
 import { limitPushes } from '../push-limit.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 const PATH = '/oauth/device_authorization'
 
-export function deviceAuthorizationRoute(server: FastifyInstance, service: Service): void {
+export function deviceAuthorizationRoute(server: FastifyInstance, service: HttpService): void {
   server.post(PATH, openToPublicClients(server, service, PATH), async (request, reply) => {
     const parameters = formParameters(request, [...CREDENTIAL_PARAMETERS, 'scope', 'dpop_jkt'], ['resource'])
     offerNonce(service, request, reply)

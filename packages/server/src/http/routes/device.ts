@@ -31,12 +31,12 @@ import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { otherNetworkThan } from '../place.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
 const PATH = '/device'
 
-export function deviceRoutes(server: FastifyInstance, service: Service): void {
+export function deviceRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
   const look = createLookUp(service)
 
@@ -68,7 +68,7 @@ export function deviceRoutes(server: FastifyInstance, service: Service): void {
  * Looks up a user code. §5.1: wrong codes are counted by network, and above the limit no code is looked up, so that no guess can succeed.
  * An entry that cannot be a code is no guess.
  */
-function createLookUp({ deps, limits }: Service) {
+function createLookUp({ deps, limits }: HttpService) {
   const inTurn = createInTurn()
   return async (
     request: FastifyRequest,
@@ -86,7 +86,7 @@ function createLookUp({ deps, limits }: Service) {
   }
 }
 
-function describe({ deps }: Service, reply: FastifyReply, { request: device, client, sealed }: OpenDeviceRequest): string {
+function describe({ deps }: HttpService, reply: FastifyReply, { request: device, client, sealed }: OpenDeviceRequest): string {
   const { place } = device
   return deviceRequestPage(
     {
@@ -105,7 +105,7 @@ function describe({ deps }: Service, reply: FastifyReply, { request: device, cli
 }
 
 /** The login server is another origin, so a page leads there instead of a redirect (`form-action`). */
-function toLogin(service: Service, request: FastifyRequest, reply: FastifyReply, found: OpenDeviceRequest): FastifyReply {
+function toLogin(service: HttpService, request: FastifyRequest, reply: FastifyReply, found: OpenDeviceRequest): FastifyReply {
   const { deps } = service
   const browserKey = browserOf(service, request).browserKey ?? newBrowserKey()
   const challenge = sealChallenge(deps, { kind: 'device', request: found.request }, found.client, { browserKey })
@@ -122,12 +122,12 @@ const REFUSALS: Record<DeviceFault, [status: number, notice: NoticeKind]> = {
   device_client_unknown: [403, 'unknown_client'],
 }
 
-function refuseCode({ deps }: Service, request: FastifyRequest, reply: FastifyReply, wrongCode: string): FastifyReply {
+function refuseCode({ deps }: HttpService, request: FastifyRequest, reply: FastifyReply, wrongCode: string): FastifyReply {
   deps.audit({ event: 'device_refused', reason: 'user_code_wrong', request_id: request.id })
   return reply.code(400).send(deviceCodePage({ action: PATH, wrongCode }, readerOf(reply)))
 }
 
-function refuse({ deps }: Service, request: FastifyRequest, reply: FastifyReply, fault: DeviceFault): FastifyReply {
+function refuse({ deps }: HttpService, request: FastifyRequest, reply: FastifyReply, fault: DeviceFault): FastifyReply {
   deps.audit({ event: 'device_refused', reason: fault, request_id: request.id })
   const [status, kind] = REFUSALS[fault]
   return reply.code(status).send(noticePage({ kind, reason: fault, requestId: request.id }, readerOf(reply)))
@@ -135,7 +135,7 @@ function refuse({ deps }: Service, request: FastifyRequest, reply: FastifyReply,
 
 /** The next attempt has the same code, which may be right. */
 function refuseForNow(
-  { deps }: Service,
+  { deps }: HttpService,
   request: FastifyRequest,
   reply: FastifyReply,
   { entry, retryAfter }: { entry: string; retryAfter: number },

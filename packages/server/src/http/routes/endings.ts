@@ -16,7 +16,7 @@ import { namesMediaType } from '../accept.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, parametersOf } from '../form-body.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 const PATH = '/oauth/endings'
 const EVENT_STREAM = 'text/event-stream'
@@ -39,9 +39,9 @@ const STREAM_AT_MOST = 600
 const UNREAD_AT_MOST = 30_000
 
 type Feed = { feed: EndingFeed; readers: FeedReaders }
-type Reading = { resource: string; cursor: FeedPlace | null; nonce: string | null }
+type FeedRequest = { resource: string; cursor: FeedPlace | null; nonce: string | null }
 
-export function endingsRoutes(server: FastifyInstance, service: Service): void {
+export function endingsRoutes(server: FastifyInstance, service: HttpService): void {
   // Otherwise open streams would keep the server from closing.
   server.addHook('preClose', async () => service.endings.feed.close())
 
@@ -72,7 +72,7 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
       if (!namesMediaType(request.headers.accept, EVENT_STREAM)) {
         const batch = await closingAfterFailure(reader, readWithin(service.endings, { resource, cursor, nonce }, wait))
         sendResponse(reply, { reader, headers: JSON_HEADERS }, (response) =>
-          sendPieces(response, feed, { batch, pieces: jsonOf(batch) }),
+          sendPieces(response, feed, { batch, pieces: feedBody(batch) }),
         )
         return reply
       }
@@ -85,7 +85,7 @@ export function endingsRoutes(server: FastifyInstance, service: Service): void {
   }
 }
 
-function openReader({ endings: { readers }, deps, limits }: Service, { id }: Client): FeedReader {
+function openReader({ endings: { readers }, deps, limits }: HttpService, { id }: Client): FeedReader {
   const verdict = limits.count('feed_reads', id)
   if (!verdict.allowed) throw tooManyReaders(verdict.retryAfter)
   const reader = readers.open(id)
@@ -107,7 +107,7 @@ async function closingAfterFailure<Result>(reader: FeedReader, work: Promise<Res
 }
 
 /** The first messages with news; without news, what there is after `wait` seconds. */
-async function readWithin({ feed }: Feed, { resource, cursor, nonce }: Reading, wait: number): Promise<Batch> {
+async function readWithin({ feed }: Feed, { resource, cursor, nonce }: FeedRequest, wait: number): Promise<Batch> {
   if (wait === 0) return feed.read(resource, cursor, { isFirst: true, nonce })
   let batch = await feed.read(resource, cursor, { isFirst: false })
   const until = performance.now() + wait * 1000
@@ -152,7 +152,7 @@ type Stream = { client: Client; resource: string; reader: FeedReader }
  */
 async function sendEvents(
   response: Response,
-  service: Service,
+  service: HttpService,
   { client, resource, reader }: Stream,
   batches: Batch[],
 ): Promise<void> {
@@ -177,7 +177,7 @@ function* eventsOf({ cursor, messages }: Batch): Generator<string> {
   }
 }
 
-function* jsonOf({ cursor, messages }: Batch): Generator<string> {
+function* feedBody({ cursor, messages }: Batch): Generator<string> {
   yield `{"cursor":${JSON.stringify(cursor)},"messages":[`
   for (const [index, message] of messages.entries()) yield `${index === 0 ? '' : ','}${JSON.stringify(message)}`
   yield ']}'
@@ -216,7 +216,7 @@ function write(response: Response, piece: string): Promise<void> {
  * feed of the reader becomes too old to be used.
  */
 async function readOrWait(
-  service: Service,
+  service: HttpService,
   { client, resource }: Pick<Stream, 'client' | 'resource'>,
   cursor: string,
 ): Promise<Batch | undefined> {
@@ -232,7 +232,7 @@ async function readOrWait(
   }
 }
 
-async function isStillReader({ deps }: Service, { id, resourceServer }: Client): Promise<boolean> {
+async function isStillReader({ deps }: HttpService, { id, resourceServer }: Client): Promise<boolean> {
   const client = await deps.clients.findRegistered(id)
   return client?.resourceServer === resourceServer
 }

@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { JSON_HEADERS } from '../error-reply.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 const LIMITED = 'coordinator_unavailable'
 /** What needs no coordinator, for clients that the node has used before. */
@@ -14,7 +14,7 @@ const WORKS_WITHOUT_COORDINATOR = ['sign_ins', 'tokens', 'endings']
 /** Seconds for which the readiness result is cached, so that probes cannot keep the disk busy. */
 const KEPT_FOR = 1
 
-export function healthRoutes(server: FastifyInstance, { deps, isStopping, checkRows }: Service): void {
+export function healthRoutes(server: FastifyInstance, { deps, isStopping, checkRows }: HttpService): void {
   let checked = { at: Number.NEGATIVE_INFINITY, problem: Promise.resolve<string | null>(null) }
 
   async function problem(): Promise<string | null> {

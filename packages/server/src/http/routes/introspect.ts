@@ -11,7 +11,7 @@ import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../clien
 import { limitClient } from '../client-limits.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, requireParameter } from '../form-body.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 // RFC 7662 §2.1: token_type_hint is read only to refuse a repetition. The hint would only save a look-up that this
 // service does not make.
@@ -20,7 +20,7 @@ const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
 const SIGNED_TYPE = `application/${SIGNED_INTROSPECTION}`
 const SIGNED_HEADERS = { ...JSON_HEADERS, 'content-type': SIGNED_TYPE }
 
-export function introspectRoute(server: FastifyInstance, service: Service): void {
+export function introspectRoute(server: FastifyInstance, service: HttpService): void {
   server.post('/oauth/introspect', async (request, reply) => {
     const parameters = formParameters(request, KNOWN)
     const { headers, body } = await forClient(

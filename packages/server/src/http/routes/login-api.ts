@@ -15,11 +15,11 @@ import { networkOf } from '../../ops/http/network.ts'
 import { noteCallerAddress } from '../../ops/http/request-log.ts'
 import { basicCredentialsOf } from '../client-credentials.ts'
 import { JSON_HEADERS, replyWithError, statusOf } from '../error-reply.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
-type Fields = Record<string, unknown>
+type JsonFields = Record<string, unknown>
 
-export function loginApiRoutes(server: FastifyInstance, service: Service): void {
+export function loginApiRoutes(server: FastifyInstance, service: HttpService): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'string' }, server.getDefaultJsonParser('error', 'error'))
   server.setErrorHandler((error, request, reply) => replyWithError(service, inTheseWords(error), request, reply))
@@ -60,7 +60,7 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
   })
 }
 
-function requireLoginServer(service: Service, request: FastifyRequest): void {
+function requireLoginServer(service: HttpService, request: FastifyRequest): void {
   const presented = basicCredentialsOf(request)
   const proven =
     presented.kind === 'credentials' &&
@@ -74,7 +74,7 @@ function requireLoginServer(service: Service, request: FastifyRequest): void {
 /** The user's network, if the login server sends it; otherwise the network of the login server itself. */
 type Caller = { network: string; isPerson: boolean }
 
-function callerOf(request: FastifyRequest, { client_ip: clientIp }: Fields): Caller {
+function callerOf(request: FastifyRequest, { client_ip: clientIp }: JsonFields): Caller {
   const isPerson = typeof clientIp === 'string'
   if (isPerson) noteCallerAddress(clientIp)
   return { network: networkOf(isPerson ? clientIp : request.ip), isPerson }
@@ -84,7 +84,7 @@ function callerOf(request: FastifyRequest, { client_ip: clientIp }: Fields): Cal
  * Counts a sign-in before its signature is recovered, whether or not it succeeds, because the recovery is expensive. A
  * login server that does not send the user's address has one network for all users, so its sign-ins are not counted.
  */
-function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
+function countSignIn({ limits }: HttpService, { network, isPerson }: Caller): void {
   if (!isPerson) return
   const verdict = limits.count('sign_ins', network)
   if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
@@ -95,7 +95,7 @@ function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
  * count for the address alone, any caller could use up the checks of a contract wallet. A network above its limit of
  * failures causes no calls.
  */
-function countContractCheck({ limits }: Service, caller: Caller, address: string): string | null {
+function countContractCheck({ limits }: HttpService, caller: Caller, address: string): string | null {
   if (!caller.isPerson) return null
   const { network } = caller
   let verdict = limits.check('failures', failuresOf(caller))
@@ -110,7 +110,7 @@ function countContractCheck({ limits }: Service, caller: Caller, address: string
  * network covers all challenges that it tries. Only failures are counted, after they happen, so a correct signature is
  * not refused because of earlier failures.
  */
-async function countFailures<Result>({ limits }: Service, caller: Caller, run: () => Promise<Result>): Promise<Result> {
+async function countFailures<Result>({ limits }: HttpService, caller: Caller, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
   } catch (error) {
@@ -123,8 +123,8 @@ async function countFailures<Result>({ limits }: Service, caller: Caller, run: (
 
 /** Keeps why the wallet was refused, for the operators who look for it. */
 async function noteRefusal<Result>(
-  { refusedSignIns }: Service,
-  { address }: Fields,
+  { refusedSignIns }: HttpService,
+  { address }: JsonFields,
   run: () => Promise<Result>,
 ): Promise<Result> {
   try {
@@ -147,7 +147,7 @@ function inTheseWords(error: unknown): unknown {
   return status === 415 ? new LoginError('unsupported_media_type', 'body_not_json') : error
 }
 
-function claimOf(fields: Fields): WalletClaim {
+function claimOf(fields: JsonFields): WalletClaim {
   const chainId = fields.chain_id
   if (typeof chainId !== 'number' || !Number.isSafeInteger(chainId)) throw new LoginError('invalid_request', 'chain_id_malformed')
   return {
@@ -160,20 +160,20 @@ function claimOf(fields: Fields): WalletClaim {
   }
 }
 
-function fieldsOf(request: FastifyRequest): Fields {
+function fieldsOf(request: FastifyRequest): JsonFields {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new LoginError('invalid_request', 'body_not_an_object')
-  return body as Fields
+  return body as JsonFields
 }
 
-function text(fields: Fields, name: ParameterName): string {
+function text(fields: JsonFields, name: ParameterName): string {
   const value = fields[name]
   if (typeof value !== 'string' || value === '') throw new LoginError('invalid_request', `${name}_missing`)
   return value
 }
 
-function optionalText(fields: Fields, name: ParameterName): string | null {
+function optionalText(fields: JsonFields, name: ParameterName): string | null {
   const value = fields[name]
   if (value === undefined || value === null || value === '') return null
   if (typeof value !== 'string') throw new LoginError('invalid_request', `${name}_malformed`)

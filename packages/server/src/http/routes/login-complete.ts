@@ -9,10 +9,10 @@ import { pageHeaders } from '../../pages/page-headers.ts'
 import { browserNameOf } from '../browser-name.ts'
 import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { browserOf, setSessionCookie } from '../session-cookie.ts'
 
-export function loginCompleteRoute(server: FastifyInstance, service: Service): void {
+export function loginCompleteRoute(server: FastifyInstance, service: HttpService): void {
   const route = { config: { answers: 'page' }, onRequest: requireNavigation } as const
   server.get('/login/complete', route, async (request, reply) => {
     const { values } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge', 'login_verifier'])
@@ -32,19 +32,19 @@ export function loginCompleteRoute(server: FastifyInstance, service: Service): v
   })
 }
 
-function senderOf(service: Service, request: FastifyRequest) {
+function senderOf(service: HttpService, request: FastifyRequest) {
   const { browserKey, sessionId } = browserOf(service, request)
   return { browserKey, sessionId, browser: browserNameOf(request.headers) }
 }
 
 /** 200 with a page, not a redirect: in-app browsers of wallets lose cookies that a redirect sets. */
-function answer(service: Service, request: FastifyRequest, reply: FastifyReply, outcome: CompleteOutcome): FastifyReply {
+function answer(service: HttpService, request: FastifyRequest, reply: FastifyReply, outcome: CompleteOutcome): FastifyReply {
   void reply.headers(pageHeaders(reply))
   if ('sessionId' in outcome) setSessionCookie(service, reply, outcome.sessionId)
   return pageFor(service, request, reply, outcome)
 }
 
-function pageFor(service: Service, request: FastifyRequest, reply: FastifyReply, outcome: CompleteOutcome): FastifyReply {
+function pageFor(service: HttpService, request: FastifyRequest, reply: FastifyReply, outcome: CompleteOutcome): FastifyReply {
   const accountHost = { clientName: '', clientHost: new URL(service.deps.settings.authUrl).host }
   switch (outcome.kind) {
     case 'signed_in':

@@ -8,10 +8,10 @@ import { noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
 import { requireNavigation } from '../navigation.ts'
 import { redirect } from '../redirect.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
-export function loginResumeRoute(server: FastifyInstance, service: Service): void {
+export function loginResumeRoute(server: FastifyInstance, service: HttpService): void {
   server.get('/login/resume', { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
     const { values } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge'])
     const outcome = await resumeLogin(service.deps, values.login_challenge, browserOf(service, request).browserKey)

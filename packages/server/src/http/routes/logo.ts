@@ -2,13 +2,13 @@
 import type { FastifyInstance } from 'fastify'
 import { addLogoRoute } from '../../ops/http/logo-route.ts'
 import { LOGO_PATH } from '../../pages/look.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { refuseUnknownPath } from '../unknown-route.ts'
 
 /** Each has at most 32 kB. */
 const KEPT_AT_MOST = 200
 
-export function logoRoute(server: FastifyInstance, { look, ...service }: Service): void {
+export function logoRoute(server: FastifyInstance, { look, ...service }: HttpService): void {
   addLogoRoute(server, {
     path: `${LOGO_PATH}/:hash`,
     find: async ({ hash }) => (look?.logo?.hash === hash ? look.logo.bytes : null),
@@ -21,7 +21,7 @@ export function logoRoute(server: FastifyInstance, { look, ...service }: Service
  * The client is in memory, and the bytes are read from the store only if the hash is that of the client's logo. So a request for any other
  * hash costs no more than an authorization request of an unknown client.
  */
-function clientLogos({ deps: { clients }, readClientLogo }: Pick<Service, 'deps' | 'readClientLogo'>) {
+function clientLogos({ deps: { clients }, readClientLogo }: Pick<HttpService, 'deps' | 'readClientLogo'>) {
   const kept = new Map<string, Buffer>()
   return async ({ client: clientId = '', hash }: { client?: string; hash: string }): Promise<Buffer | null> => {
     const client = await clients.find(clientId)

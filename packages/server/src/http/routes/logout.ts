@@ -12,14 +12,14 @@ import { formOf, formParameters } from '../form-body.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, repeatAsGet } from '../redirect.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { browserOf, clearSessionCookie } from '../session-cookie.ts'
 
 const PATH = '/oauth/logout'
 const ANSWER = '/oauth/logout/confirm'
 const PAGE = { config: { answers: 'page' } } as const
 
-export function logoutRoutes(server: FastifyInstance, service: Service): void {
+export function logoutRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
   server.get(PATH, { ...PAGE, onRequest: requireNavigation }, async (request, reply) => {

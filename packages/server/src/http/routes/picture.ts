@@ -7,7 +7,7 @@ import type { Deps } from '../../domain/model/deps.ts'
 import { readPictureLink } from '../../domain/tokens/picture-link.ts'
 import { addressPicture } from '../../pages/address-picture.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 import { refuseUnknownPath } from '../unknown-route.ts'
 
 /** Another party chose the bytes. With these headers a browser shows them as a picture or not at all: no script runs, nothing is loaded. */
@@ -21,7 +21,7 @@ const PICTURE_HEADERS = {
 /** Seconds for which a picture may be cached. A computed picture at the address of a name's picture may change soon. */
 const CACHED_FOR = { computed: 86_400, ofName: 3_600, inPlaceOfName: 300 }
 
-export function pictureRoute(server: FastifyInstance, { deps }: Service): void {
+export function pictureRoute(server: FastifyInstance, { deps }: HttpService): void {
   server.route<{ Params: { address: string } }>({
     method: ['GET', 'HEAD'],
     url: '/oauth/picture/:address',

@@ -7,11 +7,11 @@ import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formOf, formParameters } from '../form-body.ts'
 import { limitPushes } from '../push-limit.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 const PATH = '/oauth/par'
 
-export function pushedRequestRoute(server: FastifyInstance, service: Service): void {
+export function pushedRequestRoute(server: FastifyInstance, service: HttpService): void {
   const open = openToPublicClients(server, service, PATH)
   server.post(PATH, open, async (request, reply) => {
     offerNonce(service, request, reply)

@@ -12,11 +12,11 @@ import { isSameSecret } from '../../oauth/same-secret.ts'
 import { networkOf } from '../../ops/http/network.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import { JSON_HEADERS, replyWithError } from '../error-reply.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 const PATH = '/oauth/register'
 
-export function registerRoute(server: FastifyInstance, service: Service): void {
+export function registerRoute(server: FastifyInstance, service: HttpService): void {
   const { deps, limits } = service
   const { dynamicRegistration } = deps.settings
   if (dynamicRegistration === null) return

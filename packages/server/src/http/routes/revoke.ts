@@ -11,12 +11,12 @@ import { limitClient } from '../client-limits.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, requireParameter } from '../form-body.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 // RFC 7009 §2.1, §5: the server may ignore the hint, and the form of a token shows its type.
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
 
-export function revokeRoute(server: FastifyInstance, service: Service): void {
+export function revokeRoute(server: FastifyInstance, service: HttpService): void {
   const open = openToPublicClients(server, service, '/oauth/revoke')
   server.post('/oauth/revoke', open, async (request, reply) => {
     const parameters = formParameters(request, KNOWN)
@@ -33,7 +33,7 @@ export function revokeRoute(server: FastifyInstance, service: Service): void {
  * A client gets a token of its own without a user, and each revocation of such a token is a row. The grant type `client_credentials` is for
  * registered clients only, so the key is short.
  */
-function limitClientTokens({ limits }: Service, { id }: Client): void {
+function limitClientTokens({ limits }: HttpService, { id }: Client): void {
   const verdict = limits.count('client_token_revocations', id)
   if (!verdict.allowed) throw tooManyRevocations(verdict.retryAfter)
 }

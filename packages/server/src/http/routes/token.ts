@@ -26,7 +26,7 @@ import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, requireParameter } from '../form-body.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'grant_type', 'scope', ...GRANT_PARAMETERS] as const
 
@@ -36,7 +36,7 @@ const REPEATABLE = ['resource', 'audience'] as const
 
 type TokenParameters = Parameters<(typeof KNOWN)[number], (typeof REPEATABLE)[number]>
 
-export function tokenRoute(server: FastifyInstance, service: Service): void {
+export function tokenRoute(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
   server.post(PATH, openToPublicClients(server, service, PATH), async (request, reply) => {
     const parameters = formParameters(request, KNOWN, REPEATABLE)

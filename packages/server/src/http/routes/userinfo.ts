@@ -8,11 +8,11 @@ import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS, TOKEN_CHALLENGE } from '../error-reply.ts'
 import { formParameters } from '../form-body.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 const PATH = '/oauth/userinfo'
 
-export function userinfoRoute(server: FastifyInstance, service: Service): void {
+export function userinfoRoute(server: FastifyInstance, service: HttpService): void {
   const open = openToPublicClients(server, service, PATH, ['GET', 'POST'])
   server.get(PATH, open, async (request, reply) => answer(request, reply, null))
   server.post(PATH, open, async (request, reply) => {

@@ -9,7 +9,7 @@ import { publishedAlgorithms } from '../../domain/tokens/signing-key.ts'
 import { type MetadataFacts, openidConfiguration, serverMetadata } from '../../oauth/metadata.ts'
 import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
-import type { Service } from '../service.ts'
+import type { HttpService } from '../service.ts'
 
 /**
  * Seconds for which a copy may be cached. Together with the second in which a node notices a new key, this is well
@@ -17,7 +17,7 @@ import type { Service } from '../service.ts'
  */
 const KEPT_FOR = 30
 
-export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): void {
+export function wellKnownRoutes(server: FastifyInstance, { deps }: HttpService): void {
   const headers = (type: string): Record<string, string> => ({
     ...ANY_ORIGIN,
     'content-type': type,

@@ -10,13 +10,16 @@ import { sendPage } from '../refusal-reply.ts'
 import type { DevelopmentWallet } from './development-wallet.ts'
 import { onlyMethods } from './only-methods.ts'
 
-type Needs = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
+type DevelopmentLoginOptions = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
 
 /**
  * `POST /login/development`: the user entered an address; a page requests the approval. These are plain forms with stable ids, for
  * users and tools without a wallet. The approval is posted to `/login/development-wallet`, a refusal to `/login/deny`.
  */
-export function addDevelopmentLoginRoute(server: FastifyInstance, { authService, now, developmentWallet }: Needs): void {
+export function addDevelopmentLoginRoute(
+  server: FastifyInstance,
+  { authService, now, developmentWallet }: DevelopmentLoginOptions,
+): void {
   const { accounts } = developmentWallet
   onlyMethods(server, '/login/development', ['POST'])
   server.post('/login/development', { onRequest: onDevelopmentHost }, async (request, reply) => {

@@ -18,7 +18,7 @@ export type DevelopmentWallet = {
   takesAnyAddress?: boolean
 }
 
-type Needs = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
+type DevelopmentWalletOptions = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
 
 /**
  * `POST /login/development-wallet`: signs in as a development account.
@@ -26,7 +26,10 @@ type Needs = { authService: AuthService; now: () => number; developmentWallet: D
  * The server signs, never the page, and the signature passes the same text and check as any wallet's. An address whose
  * key is not known here is vouched for. Vouching is not a consent: an app that needs a signed consent refuses it.
  */
-export function addDevelopmentWalletRoute(server: FastifyInstance, { authService, now, developmentWallet }: Needs): void {
+export function addDevelopmentWalletRoute(
+  server: FastifyInstance,
+  { authService, now, developmentWallet }: DevelopmentWalletOptions,
+): void {
   const { accounts, takesAnyAddress } = developmentWallet
   onlyMethods(server, '/login/development-wallet', ['POST'])
   server.post('/login/development-wallet', { onRequest: onDevelopmentHost }, async (request, reply) => {

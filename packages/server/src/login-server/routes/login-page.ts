@@ -8,7 +8,7 @@ import { challengeOf } from '../posted.ts'
 import { sendPage } from '../refusal-reply.ts'
 import type { OfferedWalletConnect } from './walletconnect.ts'
 
-type Needs = {
+type LoginPageOptions = {
   authService: AuthService
   now: () => number
   walletWindow: string | undefined
@@ -17,7 +17,7 @@ type Needs = {
 }
 
 /** `GET /login?login_challenge=C`: the login form. The other methods of this path are in submit.ts. */
-export function addLoginPageRoute(server: FastifyInstance, needs: Needs): void {
+export function addLoginPageRoute(server: FastifyInstance, needs: LoginPageOptions): void {
   const { authService, now, walletWindow, walletConnect, developmentAccounts } = needs
   server.get('/login', async (request, reply) => {
     const loginChallenge = challengeOf(request)

@@ -10,10 +10,14 @@ import { Refusal } from '../refusal.ts'
 import { sendJson, sendPage } from '../refusal-reply.ts'
 import { onlyMethods } from './only-methods.ts'
 
-type Needs = { authService: AuthService; now: () => number; developmentAccounts: readonly DevelopmentAccount[] | undefined }
+type MessageOptions = {
+  authService: AuthService
+  now: () => number
+  developmentAccounts: readonly DevelopmentAccount[] | undefined
+}
 
 /** `POST /login/message`: the text that this account signs, as JSON for the script or as a page for a form. */
-export function addMessageRoute(server: FastifyInstance, { authService, now, developmentAccounts }: Needs): void {
+export function addMessageRoute(server: FastifyInstance, { authService, now, developmentAccounts }: MessageOptions): void {
   onlyMethods(server, '/login/message', ['POST'])
   server.post('/login/message', async (request, reply) => {
     const posted = postedOf(request)

@@ -8,10 +8,10 @@ import { Refusal } from '../refusal.ts'
 import { sendJson, sendPage } from '../refusal-reply.ts'
 import { onlyMethods } from './only-methods.ts'
 
-type Needs = { authService: AuthService; now: () => number }
+type SubmitOptions = { authService: AuthService; now: () => number }
 
 /** `POST /login`: the signature. JSON for the script; for a form, a page that continues by itself, or the same step again. */
-export function addSubmitRoute(server: FastifyInstance, { authService, now }: Needs): void {
+export function addSubmitRoute(server: FastifyInstance, { authService, now }: SubmitOptions): void {
   onlyMethods(server, '/login', ['GET', 'POST'])
   server.post('/login', async (request, reply) => {
     const posted = postedOf(request)
@@ -50,7 +50,7 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Ne
     return sendPage(reply.status(status), signByHandPage(step, readerOf(reply, loginRequest.uiLocale)))
   })
 
-  async function submit(posted: Posted, login: WalletLogin): Promise<Outcome> {
+  async function submit(posted: Posted, login: WalletLogin): Promise<SubmitOutcome> {
     try {
       const { redirectTo } = await authService.accept({ ...login, signature: requireSignature(posted) })
       return { kind: 'signed_in', redirectTo }
@@ -58,17 +58,17 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Ne
       if (!(error instanceof Refusal)) throw error
       const { status, retryAfter } = error
       const { signature = '' } = posted
-      if (status === 400) return refused(status, { kind: 'wrong_signature' })
-      if (status === 401) return refused(status, { kind: 'not_proven' })
-      if (status === 429) return refused(status, { kind: 'too_many', signature, retryAfter })
-      if (status === 503) return refused(status, { kind: 'could_not_check', signature, retryAfter })
+      if (status === 400) return refusedSubmit(status, { kind: 'wrong_signature' })
+      if (status === 401) return refusedSubmit(status, { kind: 'not_proven' })
+      if (status === 429) return refusedSubmit(status, { kind: 'too_many', signature, retryAfter })
+      if (status === 503) return refusedSubmit(status, { kind: 'could_not_check', signature, retryAfter })
       throw error
     }
   }
 }
 
-type Outcome = { kind: 'signed_in'; redirectTo: string } | { kind: 'refused'; status: number; problem: SignatureProblem }
+type SubmitOutcome = { kind: 'signed_in'; redirectTo: string } | { kind: 'refused'; status: number; problem: SignatureProblem }
 
-function refused(status: number, problem: SignatureProblem): Outcome {
+function refusedSubmit(status: number, problem: SignatureProblem): SubmitOutcome {
   return { kind: 'refused', status, problem }
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { clientFaults } from '../../domain/clients/client-faults.ts'
 import { signingFaults } from '../../domain/clients/profile-signing.ts'
-import { type ClientRegistration, clientOf, hasSecret, rotateClientSecret } from '../../domain/clients/register-client.ts'
+import { type ClientRegistration, hasSecret, newClient, rotateClientSecret } from '../../domain/clients/register-client.ts'
 import { isClientId } from '../../domain/model/client-id.ts'
 import { PAGE, pagesOf } from '../../domain/model/pages.ts'
 import type { Client, ClientSecret } from '../../domain/model/records.ts'
@@ -15,7 +15,15 @@ import { createClient, deleteClient, removeClientLogo, setClientLogo, updateClie
 import { clientMembers } from '../members/client-members.ts'
 import { byKey, type Members } from '../members/member.ts'
 import { warningsOf } from '../service.ts'
-import { ChangedMeanwhile, type Claim, type Entry, type KeepSecret, type Kind, type PlanParts, sectionOf } from './section.ts'
+import {
+  ChangedMeanwhile,
+  type Claim,
+  type ConfigurationKind,
+  type KeepSecret,
+  type PlanEntry,
+  type PlanParts,
+  sectionOf,
+} from './section.ts'
 import { storedSecretsOfClient } from './stored-secrets.ts'
 
 type AfterParts = Pick<PlanParts, 'at' | 'storedSecrets'>
@@ -25,7 +33,7 @@ const CLIENTS_AT_MOST = 10_000
 /** A plan counts this many grants of a client, and calls the rest more. */
 const COUNTED_AT_MOST = 10_000
 
-const kind: Kind<Client> = {
+const configuredClients: ConfigurationKind<Client> = {
   noun: 'client',
   members: clientMembers,
   atMost: CLIENTS_AT_MOST,
@@ -92,7 +100,7 @@ const kind: Kind<Client> = {
     await (step.after.logo === null ? runAlso(removeClientLogo) : runAlso(setClientLogo, { logo }))
   },
 }
-export const clientSection = sectionOf(kind)
+export const clientSection = sectionOf(configuredClients)
 
 /** In pages, so that neither the records nor the logos are in memory together. Sorted by name if one file can have all of them. */
 async function* clientPages({ clients }: Store): AsyncGenerator<Client[]> {
@@ -105,7 +113,7 @@ async function* clientPages({ clients }: Store): AsyncGenerator<Client[]> {
 }
 
 /** The client that each entry means. */
-function claimsOf(entries: readonly Entry[], stored: readonly Client[]): Claim<Client>[] {
+function claimsOf(entries: readonly PlanEntry[], stored: readonly Client[]): Claim<Client>[] {
   const byId = new Map(stored.map((client) => [client.id, client]))
   const byName = Map.groupBy(stored, ({ name }) => name)
   const ids = new Set(entries.map(({ members }) => members.client_id))
@@ -135,7 +143,7 @@ function claimsOf(entries: readonly Entry[], stored: readonly Client[]): Claim<C
 function clientOfEntry(members: Members, before: Client | null, { at, storedSecrets }: AfterParts): Client {
   const { id = randomUUID(), disabledAt: isDisabled = false, logo: _, ...given } = byKey(clientMembers, members)
   const registration = { type: 'confidential', redirectUris: [], ...given } as unknown as ClientRegistration
-  const client = clientOf(registration, { id: before?.id ?? (id as string), createdAt: before?.createdAt ?? at })
+  const client = newClient(registration, { id: before?.id ?? (id as string), createdAt: before?.createdAt ?? at })
   const secrets = before?.secrets ?? unexpired(storedSecrets.clients.get(client.id) ?? [], at)
   const logo = logoOf(members)
   return {

@@ -3,7 +3,7 @@ import type { Operator, OperatorRole } from '../../domain/model/records.ts'
 import { OPERATORS_AT_MOST, operatorIdOf, readOperators, walletOrClientOf } from '../../domain/operators/operators.ts'
 import { operatorMembers } from '../members/operator-members.ts'
 import { removeOperator, setOperator } from '../operators.ts'
-import { type Claim, type Entry, sectionOf } from './section.ts'
+import { type Claim, type PlanEntry, sectionOf } from './section.ts'
 
 export const operatorSection = sectionOf<Operator>({
   noun: 'operator',
@@ -37,7 +37,7 @@ export const operatorSection = sectionOf<Operator>({
 })
 
 /** An owner comes first: the first operator must be an owner, and the last owner keeps the role until another one exists. */
-function claimsOf(entries: readonly Entry[], stored: readonly Operator[]): Claim<Operator>[] {
+function claimsOf(entries: readonly PlanEntry[], stored: readonly Operator[]): Claim<Operator>[] {
   const seen = new Set<string>()
   const claims = entries.map((entry): Claim<Operator> => {
     const id = operatorIdOf(entry.members.operator as string)

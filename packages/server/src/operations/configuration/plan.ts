@@ -3,22 +3,22 @@ import type { Store } from '../../domain/model/store.ts'
 import { clientSection } from './clients.ts'
 import { operatorSection } from './operators.ts'
 import { resourceSection } from './resources.ts'
-import type { Entry, ExportedPage, PlannedChange, PlanOfSection, PlanParts, Section } from './section.ts'
+import type { ExportedPage, PlanEntry, PlannedChange, PlanOfSection, PlanParts, Section } from './section.ts'
 import { NO_STORED_SECRETS } from './stored-secrets.ts'
 import { webhookSection } from './webhooks.ts'
 
 /** In the order of the file and of the plan. A further section is one row here. */
-export const sections = {
+export const planSections = {
   resources: resourceSection,
   clients: clientSection,
   operators: operatorSection,
   webhooks: webhookSection,
 } as const satisfies Record<string, Section>
-export type SectionName = keyof typeof sections
-export const SECTION_NAMES = Object.keys(sections) as SectionName[]
+export type SectionName = keyof typeof planSections
+export const SECTION_NAMES = Object.keys(planSections) as SectionName[]
 
 /** `null`: the configuration has no such section. */
-export type Configuration = Readonly<Record<SectionName, readonly Entry[] | null>>
+export type Configuration = Readonly<Record<SectionName, readonly PlanEntry[] | null>>
 
 export type Plan = { changes: PlannedChange[]; unchanged: number }
 
@@ -34,7 +34,7 @@ export async function planConfiguration(
   for (const name of SECTION_NAMES) {
     const entries = configuration[name]
     const parts = { service, store, keys, at, prune, storedSecrets, sections: configuration }
-    if (entries) plans.push(await sections[name].plan(entries, parts))
+    if (entries) plans.push(await planSections[name].plan(entries, parts))
   }
   const faults = plans.flatMap((plan) => plan.faults)
   if (faults.length > 0) return { faults }
@@ -50,6 +50,6 @@ export async function planConfiguration(
 export async function* exportConfiguration(store: Store): AsyncGenerator<ExportedPage & { name: SectionName }> {
   for (const name of SECTION_NAMES) {
     yield { name, entries: [], secrets: [] }
-    for await (const page of sections[name].exported(store)) yield { name, ...page }
+    for await (const page of planSections[name].exported(store)) yield { name, ...page }
   }
 }

@@ -4,7 +4,7 @@ import type { Resource } from '../../domain/model/records.ts'
 import { byKey } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
 import { createResource, deleteResource, faultsOf, resourceOf, updateResource } from '../resources.ts'
-import { type Claim, type Entry, sectionOf } from './section.ts'
+import { type Claim, type PlanEntry, sectionOf } from './section.ts'
 
 export const resourceSection = sectionOf<Resource>({
   noun: 'resource',
@@ -20,7 +20,7 @@ export const resourceSection = sectionOf<Resource>({
   operations: { create: createResource, change: updateResource, delete: deleteResource },
 })
 
-function claimsOf(entries: readonly Entry[], stored: readonly Resource[]): Claim<Resource>[] {
+function claimsOf(entries: readonly PlanEntry[], stored: readonly Resource[]): Claim<Resource>[] {
   const byUri = new Map<unknown, Resource>(stored.map((resource) => [resource.uri, resource]))
   const places = new Map<unknown, string>()
   return entries.map((entry) => {

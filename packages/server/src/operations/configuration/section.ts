@@ -25,7 +25,7 @@ export class ChangedMeanwhile extends Error {
 }
 
 /** One entry of a configuration. The reader has checked the types of the members, and nothing else. */
-export type Entry = {
+export type PlanEntry = {
   /** where the entry is, for messages: `clients[0] (line 3)` */
   place: string
   members: Members
@@ -35,11 +35,11 @@ export type Entry = {
 export type KeepSecret = (secret: NewSecret) => Promise<void>
 export type NewSecret = { kind: 'client' | 'webhook'; id: string; name: string; secret: string }
 
-type Action = 'create' | 'change' | 'delete'
+type PlanAction = 'create' | 'change' | 'delete'
 
 export type PlannedChange = {
   kind: string
-  action: Action
+  action: PlanAction
   /** the client id, or the URI of the resource */
   id: string
   name: string
@@ -71,7 +71,7 @@ export type PlanParts = {
   /** the secrets that new clients and webhooks get in place of new ones */
   storedSecrets: StoredSecrets
   /** the entries of all kinds, by the name of their section; null for a section that the file does not have */
-  sections: Readonly<Record<string, readonly Entry[] | null>>
+  sections: Readonly<Record<string, readonly PlanEntry[] | null>>
 }
 
 /** What the plan, the reader and the export need of a section. */
@@ -79,7 +79,7 @@ export type Section = {
   members: RecordMembers
   /** the most entries in one file */
   atMost: number
-  plan(entries: readonly Entry[], parts: PlanParts): Promise<PlanOfSection>
+  plan(entries: readonly PlanEntry[], parts: PlanParts): Promise<PlanOfSection>
   /** the entries of the store, in the order of the export, without members that have the value of a missing member */
   exported(store: Store): AsyncIterable<ExportedPage>
 }
@@ -87,12 +87,12 @@ export type Section = {
 export type ExportedPage = { entries: Members[]; secrets: StoredSecret[] }
 
 /** An entry, the record of the store that the entry means, and why the entry is refused. */
-export type Claim<R> = { entry: Entry; before: R | null; fault?: string | undefined }
+export type Claim<R> = { entry: PlanEntry; before: R | null; fault?: string | undefined }
 
 /** A change of one record. */
-export type Step<R> =
-  | { action: 'create'; after: R; entry: Entry }
-  | { action: 'change'; before: R; after: R; entry: Entry }
+export type PlanStep<R> =
+  | { action: 'create'; after: R; entry: PlanEntry }
+  | { action: 'change'; before: R; after: R; entry: PlanEntry }
   | { action: 'delete'; before: R }
 
 /** Performs another operation on the same record. The step has one line of the audit trail, for all its operations. */
@@ -100,7 +100,7 @@ export type RunAlso = (operation: Performed, input?: Members) => Promise<unknown
 type Performed = CommandOperation
 
 /** What differs between the kinds of records. */
-export type Kind<R extends object> = {
+export type ConfigurationKind<R extends object> = {
   noun: string
   members: RecordMembers
   /** the most entries in one file */
@@ -109,30 +109,30 @@ export type Kind<R extends object> = {
   isIndependent?: true
   /** true if the store has no more records than that */
   isLimited?: true
-  events: Readonly<Record<Action, ActName>>
+  events: Readonly<Record<PlanAction, ActName>>
   list(store: Store): Promise<R[]>
   /** the pages of the export; those of `list` unless given */
   pages?(store: Store): AsyncIterable<R[]>
   /** how the plan and the audit trail name the record */
   naming(record: R): { id: string; name: string; act: Omit<Act, 'event'> }
-  claims(entries: readonly Entry[], stored: readonly R[]): Claim<R>[]
+  claims(entries: readonly PlanEntry[], stored: readonly R[]): Claim<R>[]
   /** the record as the entry describes it; null if the entry cannot be read as one */
   after(members: Members, before: R | null, parts: Pick<PlanParts, 'at' | 'storedSecrets'>): R | null
   faults(after: R, before: R | null, parts: PlanParts): Promise<Fault[]> | Fault[]
   /** of the records of the entries together with the others of the store, which `prune` removes after all other changes */
   faultsOfAll?(named: readonly R[], others: readonly R[], parts: PlanParts): string[]
   /** what the plan shows besides the changed members */
-  effects?(step: Step<R>, parts: PlanParts): Promise<Partial<PlannedChange>> | Partial<PlannedChange>
+  effects?(step: PlanStep<R>, parts: PlanParts): Promise<Partial<PlannedChange>> | Partial<PlannedChange>
   /** the members of a record in the export, if they are not those of the table */
   exported?(members: Members, record: R, store: Store): Promise<Members>
   /** the secrets of a record as the store has them */
   storedSecrets?(record: R): StoredSecret[]
   /** what carries a step out: each operation is the one that the API, the console and the command line perform */
-  operations: Readonly<Record<Action, Performed>>
+  operations: Readonly<Record<PlanAction, Performed>>
   /** Called once for each plan. What a step has besides its members, and a further check of the record in the store. */
-  origins?(parts: PlanParts): (step: Step<R>, keepSecret: KeepSecret) => Promise<Planned>
+  origins?(parts: PlanParts): (step: PlanStep<R>, keepSecret: KeepSecret) => Promise<Planned>
   /** what belongs to a change and has an operation of its own */
-  finish?(step: Step<R>, run: RunAlso): Promise<void>
+  finish?(step: PlanStep<R>, run: RunAlso): Promise<void>
   /** why an operation refuses a step of a plan without faults, if the refusal has no more precise reason */
   refused?: string
 }
@@ -140,7 +140,7 @@ export type Kind<R extends object> = {
 /** `accept` throws `ChangedMeanwhile` if the record is not the planned one for a reason that its members do not have. */
 type Planned = { origin?: Origin; accept?(record: Members): void }
 
-export function sectionOf<R extends object>(kind: Kind<R>): Section {
+export function sectionOf<R extends object>(kind: ConfigurationKind<R>): Section {
   const { members, atMost, pages = pageOfList(kind.list), exported = async (given) => given, storedSecrets = () => [] } = kind
   return {
     members,
@@ -166,10 +166,14 @@ function pageOfList<R>(list: (store: Store) => Promise<R[]>): (store: Store) => 
 /** How many changes the plan reads the effects of at the same time. */
 const READ_AT_ONCE = 50
 
-async function planOf<R extends object>(kind: Kind<R>, entries: readonly Entry[], parts: PlanParts): Promise<PlanOfSection> {
+async function planOf<R extends object>(
+  kind: ConfigurationKind<R>,
+  entries: readonly PlanEntry[],
+  parts: PlanParts,
+): Promise<PlanOfSection> {
   const stored = await kind.list(parts.store)
   const plan: PlanOfSection = { changes: [], unchanged: 0, faults: [] }
-  const steps: Step<R>[] = []
+  const steps: PlanStep<R>[] = []
   const named: R[] = []
   const claimed = new Set<R | null>()
   for (const { entry, before, fault } of kind.claims(entries, stored)) {
@@ -198,9 +202,14 @@ async function planOf<R extends object>(kind: Kind<R>, entries: readonly Entry[]
   return plan
 }
 
-type OriginOf<R> = ((step: Step<R>, keepSecret: KeepSecret) => Promise<Planned>) | undefined
+type OriginOf<R> = ((step: PlanStep<R>, keepSecret: KeepSecret) => Promise<Planned>) | undefined
 
-async function changeOf<R extends object>(kind: Kind<R>, step: Step<R>, parts: PlanParts, originOf: OriginOf<R>) {
+async function changeOf<R extends object>(
+  kind: ConfigurationKind<R>,
+  step: PlanStep<R>,
+  parts: PlanParts,
+  originOf: OriginOf<R>,
+) {
   const { action } = step
   const { act, ...naming } = kind.naming(action === 'delete' ? step.before : step.after)
   const members = action === 'change' ? differences(kind.members, step.before, step.after) : []
@@ -235,8 +244,8 @@ const NO_PAGE = { page: { limit: 0, after: undefined }, idempotencyKey: undefine
 
 /** Performs the operations of the step. Returns how many grants ended. */
 async function carryOut<R extends object>(
-  kind: Kind<R>,
-  step: Step<R>,
+  kind: ConfigurationKind<R>,
+  step: PlanStep<R>,
   call: Omit<Call, 'input' | 'requireMatch'>,
   accept: Planned['accept'] = () => {},
 ): Promise<number> {
@@ -275,7 +284,7 @@ function whyRefused({ missing, conflict, message }: Refusal): string {
 }
 
 /** The members that a step gives to its operation. A picture has an operation of its own. */
-function inputOf<R extends object>(table: RecordMembers, step: Step<R>): Members {
+function inputOf<R extends object>(table: RecordMembers, step: PlanStep<R>): Members {
   if (step.action === 'delete') return {}
   const after = membersOf(table, step.after)
   const changes = step.action === 'change' ? differences(table, step.before, step.after) : null
@@ -286,7 +295,7 @@ function inputOf<R extends object>(table: RecordMembers, step: Step<R>): Members
 }
 
 /** Throws if the record in the store, as JSON, is not the one that the plan was made for. */
-function requirePlanned<R extends object>(table: RecordMembers, step: Step<R>, record: object | null): void {
+function requirePlanned<R extends object>(table: RecordMembers, step: PlanStep<R>, record: object | null): void {
   const before = step.action === 'create' ? null : membersOf(table, step.before)
   const isSame = before === null || record === null ? before === record : changesBetween(record as Members, before).length === 0
   if (!isSame) throw new ChangedMeanwhile('it was changed meanwhile')

@@ -7,12 +7,12 @@ import { byKey } from '../members/member.ts'
 import { webhookMembers } from '../members/webhook-members.ts'
 import type { Service } from '../service.ts'
 import { createWebhook, deleteWebhook, detailsOf, updateWebhook, webhookFaults, webhookOf } from '../webhooks.ts'
-import { type Claim, type Entry, sectionOf } from './section.ts'
+import { type Claim, type PlanEntry, sectionOf } from './section.ts'
 import { type StoredSecrets, storedSecretOfWebhook } from './stored-secrets.ts'
 
-type Given = Pick<Webhook, 'id' | 'url' | 'events'> & Partial<Pick<Webhook, 'secret'>>
+type ConfiguredWebhook = Pick<Webhook, 'id' | 'url' | 'events'> & Partial<Pick<Webhook, 'secret'>>
 
-export const webhookSection = sectionOf<Given>({
+export const webhookSection = sectionOf<ConfiguredWebhook>({
   noun: 'webhook',
   members: webhookMembers,
   atMost: WEBHOOKS_AT_MOST,
@@ -22,7 +22,7 @@ export const webhookSection = sectionOf<Given>({
   naming: (webhook) => ({ id: webhook.id, name: webhook.url, act: { details: detailsOf(webhook) } }),
   claims: claimsOf,
   after: (members, before) =>
-    webhookOf({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) } as unknown as Given),
+    webhookOf({ id: before?.id ?? randomUUID(), events: [], ...byKey(webhookMembers, members) } as unknown as ConfiguredWebhook),
   faults: (after, before, { service, storedSecrets }) => [
     ...webhookFaults(service, after),
     ...(before === null && importedSecret(after, service, storedSecrets) === null
@@ -51,12 +51,12 @@ export const webhookSection = sectionOf<Given>({
 })
 
 /** The secret of the file, undefined if the file has none, and null if no secret of the settings opens it. */
-function importedSecret({ id }: Given, service: Service, { webhooks }: StoredSecrets): Uint8Array | null | undefined {
+function importedSecret({ id }: ConfiguredWebhook, service: Service, { webhooks }: StoredSecrets): Uint8Array | null | undefined {
   const wrapped = webhooks.get(id)
   return wrapped === undefined ? undefined : service.keys().keeping.wrap.unwrap(Buffer.from(wrapped, 'base64url'), id, 'webhook')
 }
 
-function claimsOf(entries: readonly Entry[], stored: readonly Given[]): Claim<Given>[] {
+function claimsOf(entries: readonly PlanEntry[], stored: readonly ConfiguredWebhook[]): Claim<ConfiguredWebhook>[] {
   const seen = new Set<unknown>()
   return entries.map((entry) => {
     const { webhook_id: id, url } = entry.members

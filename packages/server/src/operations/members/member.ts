@@ -101,20 +101,20 @@ export type RecordMember = Member & {
 /** From each property of a record to its member, so a property without a member does not compile. */
 export type RecordMembers<Key extends string = string> = Readonly<Record<Key, RecordMember>>
 
-type Details = Omit<RecordMember, 'name' | 'shape' | 'label'>
-type Values = { values?: readonly string[] }
+type MemberDetails = Omit<RecordMember, 'name' | 'shape' | 'label'>
+type MemberValues = { values?: readonly string[] }
 
 /** A text. `values`: the only possible ones. */
-export function text(name: string, label: string, { values, ...details }: Details & Values): RecordMember {
+export function text(name: string, label: string, { values, ...details }: MemberDetails & MemberValues): RecordMember {
   return { name, label, shape: { kind: 'text', ...(values && { choices: values }) }, ...details }
 }
 
 /** A list of texts. `values`: the only possible ones. */
-export function texts(name: string, label: string, { values, ...details }: Details & Values): RecordMember {
+export function texts(name: string, label: string, { values, ...details }: MemberDetails & MemberValues): RecordMember {
   return { name, label, shape: { kind: 'texts', ...(values && { choices: values }) }, ...details }
 }
 
-export function flag(name: string, label: string, details: Details): RecordMember {
+export function flag(name: string, label: string, details: MemberDetails): RecordMember {
   return { name, label, shape: { kind: 'flag' }, ...details }
 }
 
@@ -122,7 +122,7 @@ export function flag(name: string, label: string, details: Details): RecordMembe
 export function integer(
   name: string,
   label: string,
-  { minimum, maximum, ...details }: Details & { minimum: number; maximum?: number },
+  { minimum, maximum, ...details }: MemberDetails & { minimum: number; maximum?: number },
 ): RecordMember {
   return { name, label, shape: { kind: 'integer', minimum, ...(maximum !== undefined && { maximum }) }, ...details }
 }

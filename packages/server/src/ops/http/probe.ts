@@ -49,7 +49,7 @@ export type ProbeAnswer = {
 
 /** The value of the header `grantor-probe` for the server at this origin. */
 export function probeFor(secret: string, origin: string, at: number): string {
-  return `${at}.${macOf(secret, origin, String(at))}`
+  return `${at}.${probeMac(secret, origin, String(at))}`
 }
 
 type ProbeOptions = { service: ProbeAnswer['service']; origin: string; secrets: readonly string[]; now: () => number }
@@ -78,10 +78,10 @@ export function addProbeRoute(server: FastifyInstance, { service, origin, secret
 function isProbe(probe: string, { secret, origin, at }: { secret: string; origin: string; at: number }): boolean {
   const [, time = '', mac = ''] = /^(\d{1,12})\.([\w-]{43})$/.exec(probe) ?? []
   if (time === '' || Math.abs(Number(time) - at) > PROBE_LIFETIME) return false
-  return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(secret, origin, time)))
+  return timingSafeEqual(Buffer.from(mac), Buffer.from(probeMac(secret, origin, time)))
 }
 
-function macOf(secret: string, origin: string, time: string): string {
+function probeMac(secret: string, origin: string, time: string): string {
   return createHmac('sha256', secret).update(`grantor probe\n${origin}\n${time}`).digest('base64url')
 }
 

@@ -6,7 +6,7 @@
 import { createRateLimit, type RateLimit, type RateLimitOptions, type RateVerdict, verdictOf, WINDOW } from './rate-limit.ts'
 
 /** One event, counted under each key. `limit`: that of the keys, if it is not that of the name. */
-export type Counted<Name extends string> = { name: Name; keys: string[]; limit?: number }
+export type LimitedKeys<Name extends string> = { name: Name; keys: string[]; limit?: number }
 
 /** A key whose further events are refused until then (epoch seconds). */
 export type KeyOver<Name extends string> = { name: Name; key: string; endsAt: number }
@@ -16,7 +16,7 @@ export function createReportingRateLimit<Name extends string>({
   report,
   now,
   maxKeys = 100_000,
-}: Omit<RateLimitOptions<Name>, 'perMinute'> & { report(counted: Counted<Name>): void }): RateLimit<Name> & {
+}: Omit<RateLimitOptions<Name>, 'perMinute'> & { report(counted: LimitedKeys<Name>): void }): RateLimit<Name> & {
   learn(over: KeyOver<Name>): void
 } {
   const endings = new Map<string, number>()
@@ -56,7 +56,7 @@ export function createReportingRateLimit<Name extends string>({
 export function createRateCounter<Name extends string>({
   perMinute,
   now,
-}: RateLimitOptions<Name>): (counted: Counted<Name>) => KeyOver<Name>[] {
+}: RateLimitOptions<Name>): (counted: LimitedKeys<Name>) => KeyOver<Name>[] {
   // A worker refuses only keys that it was sent before, so the primary sends a key with the last event that is allowed.
   const oneFewer = Object.fromEntries(Object.entries<number>(perMinute).map(([name, limit]) => [name, limit - 1]))
   const counted = createRateLimit({ perMinute: oneFewer as Record<Name, number>, now })

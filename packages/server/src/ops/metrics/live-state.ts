@@ -17,7 +17,7 @@ const SMALLEST = 0.000_25
 const GROWTH = 1.3
 const BUCKETS = 44
 
-type Slot = { number: number; requests: number; faults: number; latencies: Uint32Array; refusals: Map<string, number> }
+type LiveSlot = { number: number; requests: number; faults: number; latencies: Uint32Array; refusals: Map<string, number> }
 
 /** Seconds, and null without a request. */
 export type Percentiles = { p50: number | null; p95: number | null; p99: number | null }
@@ -52,9 +52,9 @@ export type LiveState = {
 
 export function createLiveState(now: () => number): LiveState {
   const startedAt = now()
-  const ring: (Slot | undefined)[] = []
+  const ring: (LiveSlot | undefined)[] = []
 
-  function present(): Slot {
+  function present(): LiveSlot {
     const number = Math.floor(now() / SLOT)
     const slot = ring[number % SLOTS]
     if (slot?.number === number) return slot
@@ -71,8 +71,8 @@ export function createLiveState(now: () => number): LiveState {
     addLatency(slot, seconds)
   }
 
-  const slotsOf = (from: number, to: number): Slot[] =>
-    ring.filter((slot): slot is Slot => slot !== undefined && slot.number >= from && slot.number < to)
+  const slotsOf = (from: number, to: number): LiveSlot[] =>
+    ring.filter((slot): slot is LiveSlot => slot !== undefined && slot.number >= from && slot.number < to)
 
   return {
     refusedSenders: createRefusedSenders(now),
@@ -107,27 +107,27 @@ export function createLiveState(now: () => number): LiveState {
   }
 }
 
-function addLatency({ latencies }: Slot, seconds: number): void {
+function addLatency({ latencies }: LiveSlot, seconds: number): void {
   const bucket = bucketOf(seconds)
   latencies[bucket] = (latencies[bucket] ?? 0) + 1
 }
 
-function addRefusal({ refusals }: Slot, reason: string): void {
+function addRefusal({ refusals }: LiveSlot, reason: string): void {
   refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
 }
 
 const SLOTS_OF_SAMPLE = 6
 
-function sampleOf(from: number, slots: Slot[]): LiveSample {
+function sampleOf(from: number, slots: LiveSlot[]): LiveSample {
   const refusals = refusalsOf(slots).reduce((sum, { count }) => sum + count, 0)
   return { at: from * SLOT, requests: sumOf(slots, 'requests'), refusals, ...percentilesOf(slots) }
 }
 
-function sumOf(slots: Slot[], name: 'requests' | 'faults'): number {
+function sumOf(slots: LiveSlot[], name: 'requests' | 'faults'): number {
   return slots.reduce((sum, slot) => sum + slot[name], 0)
 }
 
-function refusalsOf(slots: Slot[]): { reason: string; count: number }[] {
+function refusalsOf(slots: LiveSlot[]): { reason: string; count: number }[] {
   const sums = new Map<string, number>()
   for (const { refusals } of slots) for (const [reason, count] of refusals) sums.set(reason, (sums.get(reason) ?? 0) + count)
   return [...sums].map(([reason, count]) => ({ reason, count })).sort((a, b) => b.count - a.count)
@@ -139,7 +139,7 @@ function bucketOf(seconds: number): number {
 }
 
 /** The upper bound of the bucket: at most 30 % above the exact value. */
-function percentilesOf(slots: Slot[]): Percentiles {
+function percentilesOf(slots: LiveSlot[]): Percentiles {
   const sums = Array.from({ length: BUCKETS }, (_, bucket) =>
     slots.reduce((sum, { latencies }) => sum + (latencies[bucket] ?? 0), 0),
   )

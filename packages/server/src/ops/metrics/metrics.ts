@@ -1,7 +1,7 @@
 /** Metrics of the running process in Prometheus' text format, in a registry of their own. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
-import type { Snapshot } from './summed-metrics.ts'
+import type { MetricsSnapshot } from './summed-metrics.ts'
 
 export type RequestObservation = {
   route: string
@@ -29,7 +29,7 @@ export type Metrics = ServiceMetrics & {
   /** all metrics, in the text format */
   render(): Promise<string>
   /** all metrics, for `summed-metrics.ts` in another process */
-  snapshot(): Promise<Snapshot>
+  snapshot(): Promise<MetricsSnapshot>
   contentType: string
 }
 

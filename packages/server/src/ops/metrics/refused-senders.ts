@@ -16,13 +16,13 @@ const SLOTS = 12
 export const SENDERS_AT_MOST = 100
 
 /** `rank` decides which sender makes room: its own count, and the rank of the sender that made room for it. */
-type Counted = RefusedSender & { key: string; count: number; rank: number }
-type Slot = { number: number; senders: Map<string, Counted>; others: number }
+type CountedSender = RefusedSender & { key: string; count: number; rank: number }
+type SenderSlot = { number: number; senders: Map<string, CountedSender>; others: number }
 
 export function createRefusedSenders(now: () => number): RefusedSenders {
-  const ring: (Slot | undefined)[] = []
+  const ring: (SenderSlot | undefined)[] = []
 
-  function present(): Slot {
+  function present(): SenderSlot {
     const number = Math.floor(now() / SLOT)
     const slot = ring[number % SLOTS]
     if (slot?.number === number) return slot
@@ -46,7 +46,7 @@ export function createRefusedSenders(now: () => number): RefusedSenders {
     },
     read() {
       const from = Math.floor(now() / SLOT) - SLOTS
-      const slots = ring.filter((slot): slot is Slot => slot !== undefined && slot.number > from)
+      const slots = ring.filter((slot): slot is SenderSlot => slot !== undefined && slot.number > from)
       const sums = new Map<string, RefusedSender & { count: number }>()
       for (const { senders } of slots) {
         for (const { key, rank: _, ...sender } of senders.values())
@@ -64,8 +64,8 @@ export function createRefusedSenders(now: () => number): RefusedSenders {
  * Removes the sender of the lowest rank, and returns that rank. This is the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005): a
  * sender of more than one in `SENDERS_AT_MOST` of the refusals always has a place, also if the others come from a million networks.
  */
-function makeRoom(slot: Slot): number {
-  let lowest: Counted | undefined
+function makeRoom(slot: SenderSlot): number {
+  let lowest: CountedSender | undefined
   for (const each of slot.senders.values()) if (lowest === undefined || each.rank < lowest.rank) lowest = each
   if (lowest === undefined) return 0
   slot.senders.delete(lowest.key)

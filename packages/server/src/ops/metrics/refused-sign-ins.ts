@@ -3,7 +3,7 @@
  * places of its own, and a network that names many addresses displaces its own entries first.
  */
 
-export type RefusedSignIn = {
+export type SignInRefusal = {
   /** the first part of the caller's address */
   network: string
   wallet: string
@@ -12,10 +12,10 @@ export type RefusedSignIn = {
 }
 
 /** `at`: the last of them, in epoch seconds */
-export type CountedSignIn = Omit<RefusedSignIn, 'wallet'> & { at: number; count: number }
+export type CountedSignIn = Omit<SignInRefusal, 'wallet'> & { at: number; count: number }
 
 export type RefusedSignIns = {
-  count(refused: RefusedSignIn): void
+  count(refused: SignInRefusal): void
   /** Of one wallet, the latest first. */
   read(wallet: string): CountedSignIn[]
 }
@@ -26,14 +26,14 @@ const KEPT = 86_400
 export const OF_NETWORK_AT_MOST = 20
 export const REFUSED_AT_MOST = 5000
 
-type Entry = RefusedSignIn & { at: number; count: number }
+type KeptRefusal = SignInRefusal & { at: number; count: number }
 
 export function createRefusedSignIns(now: () => number): RefusedSignIns {
   /** Each network's entries, the oldest first. The networks are in the order of their latest entries. */
-  const networks = new Map<string, Map<string, Entry>>()
+  const networks = new Map<string, Map<string, KeptRefusal>>()
   let size = 0
 
-  function removeOldestOf(network: string, entries: Map<string, Entry>): void {
+  function removeOldestOf(network: string, entries: Map<string, KeptRefusal>): void {
     for (const [key] of entries) {
       entries.delete(key)
       size -= 1
@@ -44,14 +44,14 @@ export function createRefusedSignIns(now: () => number): RefusedSignIns {
 
   /** Of the network with the most entries; of several such networks, the one whose latest entry is the oldest. */
   function makeRoom(): void {
-    let largest: [string, Map<string, Entry>] | undefined
+    let largest: [string, Map<string, KeptRefusal>] | undefined
     for (const each of networks) if (largest === undefined || each[1].size > largest[1].size) largest = each
     if (largest) removeOldestOf(...largest)
   }
 
   return {
     count({ network, wallet, reason }) {
-      const entries = networks.get(network) ?? new Map<string, Entry>()
+      const entries = networks.get(network) ?? new Map<string, KeptRefusal>()
       const key = `${wallet} ${reason}`
       const known = entries.get(key)
       if (known) {

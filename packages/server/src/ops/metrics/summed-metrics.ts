@@ -2,11 +2,11 @@
 import { AggregatorRegistry, Counter, Gauge, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client'
 
 /** The metrics of one process, as `registry.getMetricsAsJSON()` returns them; they survive JSON. */
-export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
+export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 export type SummedMetrics = {
   /** stores the latest snapshot of a running worker; worker numbers are unique within the life of this process */
-  keep(worker: number, snapshot: Snapshot): void
+  keep(worker: number, snapshot: MetricsSnapshot): void
   /** That worker has ended. Its counters stay in the sums: a sum that falls would look like a restart of the service. */
   retire(worker: number): void
   render(): Promise<string>
@@ -26,9 +26,9 @@ export function createSummedMetrics(working: () => number): SummedMetrics {
     help: 'Worker processes that ended unexpectedly and were replaced.',
     registers: [own],
   })
-  const latest = new Map<number, Snapshot>()
+  const latest = new Map<number, MetricsSnapshot>()
   const retired = new Set<number>()
-  let gone: Promise<Snapshot> = Promise.resolve([])
+  let gone: Promise<MetricsSnapshot> = Promise.resolve([])
 
   return {
     contentType: own.contentType,
@@ -54,6 +54,6 @@ export function createSummedMetrics(working: () => number): SummedMetrics {
 const COUNTED = new Set(['counter', 'histogram', 'summary'])
 
 /** Each metric defines its aggregation: most are summed, the lag of the event loop is averaged. */
-function sum(snapshots: readonly Snapshot[]): Registry {
+function sum(snapshots: readonly MetricsSnapshot[]): Registry {
   return AggregatorRegistry.aggregate([...snapshots])
 }

@@ -7,13 +7,13 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { createCallQueue } from './call-queue.ts'
 
-export type Notice = { clientId: string; url: string; form: Record<string, string> }
+export type LogoutNotice = { clientId: string; url: string; form: Record<string, string> }
 
-type Answer = { kind: 'answered'; status: number } | { kind: 'unavailable'; why: string }
+type DeliveryAnswer = { kind: 'answered'; status: number } | { kind: 'unavailable'; why: string }
 
 export type DeliveryOptions = {
   /** one POST; does not throw */
-  call: (call: Pick<Notice, 'url' | 'form'>) => Promise<Answer>
+  call: (call: Pick<LogoutNotice, 'url' | 'form'>) => Promise<DeliveryAnswer>
   /** reports the result of each notice; `why` if it was not delivered. Without a client: the notices could not be prepared */
   note: (outcome: { delivered: boolean; clientId?: string; why?: string }) => void
   /**
@@ -27,7 +27,7 @@ export type DeliveryOptions = {
 
 export type Deliveries = {
   /** Delivers the notices that `prepare` returns. If `prepare` fails, it is called again. Returns at once. */
-  add(prepare: () => Promise<Notice[]>): void
+  add(prepare: () => Promise<LogoutNotice[]>): void
   /** Gives each notice at most one more attempt, at once. Notices that are unfinished when the time is over are given up. */
   stop(): Promise<void>
 }
@@ -90,11 +90,11 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
   }
 }
 
-function requestOf({ url, form }: Notice): Pick<Notice, 'url' | 'form'> {
+function requestOf({ url, form }: LogoutNotice): Pick<LogoutNotice, 'url' | 'form'> {
   return { url, form }
 }
 
-function outcomeOf(answer: Answer): AttemptOutcome {
+function outcomeOf(answer: DeliveryAnswer): AttemptOutcome {
   if (answer.kind === 'unavailable') return { again: answer.why }
   if (answer.status >= 200 && answer.status < 300) return 'done'
   // Back-Channel Logout §2.8: 400 if the client could not log out; another attempt would give the same response

@@ -3,7 +3,7 @@ import { browserTitle } from '../browser-title.ts'
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { type Account, accountLabel, appName, permissions, type Scope } from '../parts.ts'
+import { accountLabel, appName, permissions, type Scope, type ShownAccount } from '../parts.ts'
 import { symbol } from '../symbols.ts'
 import { day, fromNow } from '../times.ts'
 import { appTitle, countOf, fill, fillPlain } from '../words.ts'
@@ -14,25 +14,25 @@ import { appTitle, countOf, fill, fillPlain } from '../words.ts'
  *
  * Plain forms, no script. All times in epoch seconds.
  */
-export type AccountView = Account & {
+export type AccountView = ShownAccount & {
   /** `vouched`: the wallet signed nothing for this session, so the page shows no receipts. */
   signedIn: 'signature' | 'vouched'
   /** Absent on a later page of the other list. */
-  apps?: ListPage<ConnectedApp> | undefined
+  apps?: ShownList<ShownApp> | undefined
   /** The receipts of apps that have no access any more. */
-  ended?: ListPage<EndedReceipt> | undefined
-  sessions?: ListPage<OpenSession> | undefined
+  ended?: ShownList<ShownReceipt> | undefined
+  sessions?: ShownList<OpenSession> | undefined
   /** The action that was just done, reported at the top of the page. */
   done?: 'app_ended' | 'session_ended' | 'others_ended' | undefined
   now: number
 }
 
 /** One page of a list. `more` is the cursor of the next page; null on the last page. */
-type ListPage<Row> = { rows: Row[]; more: string | null }
+type ShownList<Row> = { rows: Row[]; more: string | null }
 
-export type EndedReceipt = ReceiptLink & ClientPlace & { name: string }
+export type ShownReceipt = ReceiptLink & ClientPlace & { name: string }
 
-export type ConnectedApp = ClientPlace & {
+export type ShownApp = ClientPlace & {
   clientId: string
   name: string
   /** the path of the logo that an operator uploaded */
@@ -88,7 +88,7 @@ ${(!apps || !sessions) && html`<p class="after"><a href="/account" id="back">${w
   })
 }
 
-function appsSection({ rows, more }: ListPage<ConnectedApp>, view: AccountView, reader: Reader): Html {
+function appsSection({ rows, more }: ShownList<ShownApp>, view: AccountView, reader: Reader): Html {
   const words = reader.texts.account
   return html`<section class="stack" aria-labelledby="apps-title">
 <h2 id="apps-title">${words.apps}</h2>
@@ -99,7 +99,7 @@ ${moreLink({ id: 'more-apps', page: more, label: words.moreApps })}
 </section>`
 }
 
-function appSlip(app: ConnectedApp, { signedIn, now, apps, sessions }: AccountView, reader: Reader): Html {
+function appSlip(app: ShownApp, { signedIn, now, apps, sessions }: AccountView, reader: Reader): Html {
   const words = reader.texts.account
   // A page of older receipts has one app, and the user opened it for the receipts.
   const isOpen = !sessions && apps?.rows.length === 1
@@ -118,7 +118,7 @@ ${button({ action: '/account/apps/end', field: ['client_id', app.clientId], labe
 }
 
 function receiptsFold(
-  { receipts, moreReceipts }: ConnectedApp,
+  { receipts, moreReceipts }: ShownApp,
   { state, now }: { state: 'open' | 'closed'; now: number },
   reader: Reader,
 ): Html {
@@ -147,7 +147,7 @@ function receiptRow(receipt: ReceiptLink & { app?: string }, now: number, reader
 }
 
 /** The user can still read and download what was signed. */
-function endedSection({ rows, more }: ListPage<EndedReceipt>, now: number, reader: Reader): Html | false {
+function endedSection({ rows, more }: ShownList<ShownReceipt>, now: number, reader: Reader): Html | false {
   const words = reader.texts.account
   if (rows.length === 0 && more === null) return false
   return html`<section class="stack" aria-labelledby="ended-title">
@@ -161,7 +161,7 @@ ${moreLink({ id: 'more-ended', page: more, label: words.moreReceipts })}
 </section>`
 }
 
-function sessionsSection({ rows, more }: ListPage<OpenSession>, now: number, reader: Reader): Html {
+function sessionsSection({ rows, more }: ShownList<OpenSession>, now: number, reader: Reader): Html {
   const words = reader.texts.account
   const others = rows.some(({ current }) => !current)
   return html`<section class="stack" aria-labelledby="sessions-title">

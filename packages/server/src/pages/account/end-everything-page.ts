@@ -1,7 +1,7 @@
 import { html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { type Account, accountLabel } from '../parts.ts'
+import { accountLabel, type ShownAccount } from '../parts.ts'
 import { symbol } from '../symbols.ts'
 
 /** Explains what ending everything does, before the wallet signs it. Needs no session. */
@@ -9,7 +9,7 @@ export type EndEverything = {
   /** Path of the same origin that the form posts to. */
   action: string
   /** null if no user is signed in */
-  account: Account | null
+  account: ShownAccount | null
 }
 
 export function endEverythingPage({ action, account }: EndEverything, reader: Reader): string {

@@ -1,11 +1,11 @@
 import { html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { type Account, accountLabel } from '../parts.ts'
+import { accountLabel, type ShownAccount } from '../parts.ts'
 import { appTitle, fill } from '../words.ts'
 
 /** The question whether to sign out of this browser, with one button, if an app or a link requests it. */
-export type SignOut = Account & {
+export type SignOut = ShownAccount & {
   /** Path of the same origin that the form posts to. */
   action: string
   /** Returned in the hidden field `question`; the caller checks it. */

@@ -2,12 +2,12 @@ import { type ClientPlace, isLoopbackHost } from '../../oauth/redirect-uri.ts'
 import { html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { type Account, accountLabel, appHeading, permissions, type Scope } from '../parts.ts'
+import { accountLabel, appHeading, permissions, type Scope, type ShownAccount } from '../parts.ts'
 import { appTitle, fill, fillPlain, hostnameOf } from '../words.ts'
 
 /** The question to the signed-in user whether an app may continue, with one button (OpenID Connect Core §3.1.2.1, RFC 8252 §8.6). */
 export type Confirm = ClientPlace &
-  Account & {
+  ShownAccount & {
     /** Path or URL of the same origin that the form posts to. */
     action: string
     /** Returned in the hidden field `confirmation`; the caller checks it. */

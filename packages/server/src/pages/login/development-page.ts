@@ -1,7 +1,7 @@
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { hasChoice, type LoginRequest, placeOf } from '../login-request.ts'
+import { hasChoice, type LoginRequest, requestPlace } from '../login-request.ts'
 import { fill, fillPlain, shortAddress } from '../words.ts'
 import { loginHead } from './login-head.ts'
 
@@ -40,7 +40,7 @@ export function developmentForm(
   reader: Reader,
 ): Html {
   const { request, accounts, refused } = form
-  const app = placeOf(request, reader.texts)
+  const app = requestPlace(request, reader.texts)
   return html`<section class="development" lang="en" dir="ltr" aria-labelledby="development-title">
 <h2 id="development-title">${words.title}</h2>
 <p>${words.explain}</p>
@@ -77,7 +77,7 @@ export function developmentApprovalPage(
   const account = html`<code class="account">${shortAddress(address)}</code>`
   return layout({
     reader,
-    title: fillPlain(reader.texts.purpose[request.purpose].title, { app: placeOf(request, reader.texts) }),
+    title: fillPlain(reader.texts.purpose[request.purpose].title, { app: requestPlace(request, reader.texts) }),
     slip: slip({
       head: loginHead({ ...step, scopes: 'listed' }, reader),
       body: html`<section class="development" lang="en" dir="ltr" aria-labelledby="approve-title">

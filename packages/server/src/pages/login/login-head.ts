@@ -1,6 +1,6 @@
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
-import { hasChoice, type LoginRequest, placeOf } from '../login-request.ts'
+import { hasChoice, type LoginRequest, requestPlace } from '../login-request.ts'
 import { GRANTOR_LOOK } from '../look.ts'
 import { appHeading, groupScopes, permissions, placeWords, type Scope, scopeWords } from '../parts.ts'
 import { symbol } from '../symbols.ts'
@@ -26,7 +26,7 @@ export function loginHead(head: LoginHead, reader: Reader): Html {
   const { request, now } = head
   const forApp = request.purpose === 'app' || request.userCode !== undefined
   const words = texts.purpose[request.purpose]
-  const app = forApp ? placeOf(request, texts) : (reader.look ?? GRANTOR_LOOK).name
+  const app = forApp ? requestPlace(request, texts) : (reader.look ?? GRANTOR_LOOK).name
   const closes = new Date(request.expiresAt * 1000).toISOString()
   const time = html`<time id="open-until" datetime="${closes}">${closes.slice(11, 16)} UTC</time>`
   return html`${appHeading({ sentence: words.title, app, place: request, logo: request.clientLogo }, reader)}

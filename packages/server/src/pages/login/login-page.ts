@@ -2,7 +2,7 @@ import { type Html, html } from '../html.ts'
 import { scriptElement, styleElement } from '../inline.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { hasChoice, type LoginRequest, placeOf } from '../login-request.ts'
+import { hasChoice, type LoginRequest, requestPlace } from '../login-request.ts'
 import { noticeContent } from '../notice-page.ts'
 import { translationBox } from '../signed-text.ts'
 import { fill, fillPlain } from '../words.ts'
@@ -43,7 +43,7 @@ export function loginPage(login: Login, reader: Reader): string {
   const { texts } = reader
   const { request, loginChallenge, refusedAddress } = login
   const words = texts.purpose[request.purpose]
-  const app = placeOf(request, texts)
+  const app = requestPlace(request, texts)
   return layout({
     reader,
     hasChooser: true,

@@ -1,7 +1,7 @@
 import { html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { type LoginRequest, placeOf } from '../login-request.ts'
+import { type LoginRequest, requestPlace } from '../login-request.ts'
 import { translationOf } from '../signed-text.ts'
 import { fill, fillPlain, shortAddress, waitingTime } from '../words.ts'
 import { loginHead } from './login-head.ts'
@@ -37,7 +37,7 @@ export function signByHandPage(step: SignByHand, reader: Reader): string {
   const { texts } = reader
   const words = texts.byHand
   const purpose = texts.purpose[step.request.purpose]
-  const app = placeOf(step.request, texts)
+  const app = requestPlace(step.request, texts)
   const account = html`<code class="account">${shortAddress(step.address)}</code>`
   const { problem, chosen } = step
   const unchecked = problem && 'signature' in problem ? problem : null

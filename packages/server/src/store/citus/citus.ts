@@ -3,7 +3,7 @@ import type { WaitingBatchStore } from '../../domain/model/audit-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { codeOf, failureOf, isSilence, isTimeout } from '../postgres/connection/errors.ts'
 import { type Server, sideOf } from '../postgres/connection/server.ts'
-import type { Attempt, ServerGroup } from '../postgres/connection/server-group.ts'
+import type { ServerGroup, StatementAttempt } from '../postgres/connection/server-group.ts'
 import { BEGUN_BEFORE } from '../postgres/ending-history.ts'
 import { CONFIRM_EVERY_MS } from '../postgres/one-primary.ts'
 import type {
@@ -18,7 +18,7 @@ import type {
 } from '../postgres/placement.ts'
 import type { BatchInput } from '../postgres/statements/batches.ts'
 import { SharedRuns } from '../postgres/statements/shared-runs.ts'
-import { type Ask, COMMIT, type Kind, keyOf } from '../postgres/statements/statement.ts'
+import { type Ask, COMMIT, keyOf, type StatementKind } from '../postgres/statements/statement.ts'
 import { Coordinator, MACHINES_OF_CLUSTER } from './coordinator.ts'
 import { DirectGroups } from './direct-groups.ts'
 import { countUndistributed, distribute } from './distribute.ts'
@@ -71,7 +71,7 @@ class NotTogether extends Error {
 }
 
 /** The running servers: the one of the settings, and those of the machines that are connected directly. */
-type Running = { server: string; machines: Record<string, string> }
+type RunningMachines = { server: string; machines: Record<string, string> }
 
 export class Citus implements Placement {
   readonly #context: PlacementContext
@@ -97,7 +97,7 @@ export class Citus implements Placement {
     this.waitingBatches = createWaitingBatchStore(context.connection)
   }
 
-  async routeOf(attempt: Attempt): Promise<Route> {
+  async routeOf(attempt: StatementAttempt): Promise<Route> {
     const { query, place, key } = attempt
     const side = sideOf(attempt)
     this.#readShardsIfDue()
@@ -136,7 +136,7 @@ export class Citus implements Placement {
   }
 
   /** The statements for a row, or for the rows of a batch, on the machine of the rows; undefined if the machine is not connected. */
-  #directTo({ kind, query, place, key, batch }: Attempt): Pick<Route, 'group' | 'query'> | undefined {
+  #directTo({ kind, query, place, key, batch }: StatementAttempt): Pick<Route, 'group' | 'query'> | undefined {
     const machine = place && key !== undefined ? this.#machines.nameOf(place.table, key) : undefined
     const group = machine && this.#direct.of(machine, sideOf({ kind }))
     if (!group) return undefined
@@ -151,7 +151,7 @@ export class Citus implements Placement {
   }
 
   /** Whether the role may run statements on the tables of shards. The role of a server may have the right to change rows only. */
-  #mayRun(kind: Kind): boolean {
+  #mayRun(kind: StatementKind): boolean {
     return kind === 'read' || this.#direct.isOwner
   }
 
@@ -159,7 +159,7 @@ export class Citus implements Placement {
    * Runs a statement on the machine of its row. If the statement had no effect, it runs over the ordinary connection. A statement that may run on
    * one server only runs there, and Citus forwards it.
    */
-  async #runDirect<Result>(run: () => Promise<Result>, group: ServerGroup, attempt: Attempt): Promise<Result> {
+  async #runDirect<Result>(run: () => Promise<Result>, group: ServerGroup, attempt: StatementAttempt): Promise<Result> {
     try {
       return await run()
     } catch (error) {
@@ -172,13 +172,13 @@ export class Citus implements Placement {
   }
 
   /** Statements for rows on one machine are sent together. A machine checks each batch, so all its reads share batches. */
-  batchOf(kind: Kind, table: string, key: string | undefined): BatchOfRow | undefined {
+  batchOf(kind: StatementKind, table: string, key: string | undefined): BatchOfRow | undefined {
     const machine = key === undefined ? undefined : this.#machines.nameOf(table, key)
     const isDirect = machine !== undefined && this.#mayRun(kind) && this.#direct.of(machine, sideOf({ kind }))
     return isDirect ? { key: machine, isShared: kind === 'read' } : undefined
   }
 
-  batchesAtOnce(kind: Kind): number {
+  batchesAtOnce(kind: StatementKind): number {
     return kind === 'read' ? BATCHES_AT_ONCE.ofReads : BATCHES_AT_ONCE.ofChanges
   }
 
@@ -199,7 +199,7 @@ export class Citus implements Placement {
   async settle(): Promise<void> {}
 
   async readInstance(): Promise<string> {
-    const running: Running = { server: this.#planner.server?.state?.instance ?? '', machines: this.#direct.instances }
+    const running: RunningMachines = { server: this.#planner.server?.state?.instance ?? '', machines: this.#direct.instances }
     return JSON.stringify(running)
   }
 
@@ -298,7 +298,8 @@ export class Citus implements Placement {
 }
 
 /** `on` is the server alone if it was read before the node noticed the extension. */
-const parseRunning = (on: string): Running => (on.startsWith('{') ? (JSON.parse(on) as Running) : { server: on, machines: {} })
+const parseRunning = (on: string): RunningMachines =>
+  on.startsWith('{') ? (JSON.parse(on) as RunningMachines) : { server: on, machines: {} }
 
 /** Whether a statement that failed changed nothing, and another connection may succeed. */
 function hadNoEffect(error: unknown): boolean {

@@ -27,7 +27,7 @@ export const FIND_COORDINATOR = `
          (${MACHINES_OF_CLUSTER}) AS machines
   FROM pg_dist_node WHERE groupid = 0 AND noderole = 'primary'`
 
-type Found = { host: string; port: number; is_here: boolean; machines: string }
+type FoundCoordinator = { host: string; port: number; is_here: boolean; machines: string }
 
 export class Coordinator {
   readonly #context: PlacementContext
@@ -78,7 +78,7 @@ export class Coordinator {
   }
 
   async #choose(): Promise<void> {
-    const [coordinator] = await this.#context.connection.run<Found>({
+    const [coordinator] = await this.#context.connection.run<FoundCoordinator>({
       kind: 'read',
       query: { name: '', text: FIND_COORDINATOR, values: [] },
     })
@@ -93,7 +93,7 @@ export class Coordinator {
     this.#checkedAt = performance.now()
   }
 
-  #groupOf({ host, port }: Found): ServerGroup {
+  #groupOf({ host, port }: FoundCoordinator): ServerGroup {
     const name = `${host}:${port}`
     if (this.#direct?.name === name) return this.#direct.group
     this.#leave()
@@ -108,10 +108,10 @@ export class Coordinator {
   }
 
   /** Compares both ends: an address such as `localhost` leads this node to another server than it leads the machines of the cluster. */
-  async #problemOf(direct: ServerGroup, { host, port, machines }: Found): Promise<string | null> {
+  async #problemOf(direct: ServerGroup, { host, port, machines }: FoundCoordinator): Promise<string | null> {
     try {
       const server = await direct.find()
-      const [found] = await server.use(({ query }) => query<Found>(FIND_COORDINATOR))
+      const [found] = await server.use(({ query }) => query<FoundCoordinator>(FIND_COORDINATOR))
       return found?.is_here && found.machines === machines ? null : `${host}:${port}: not the coordinator of this cluster`
     } catch (failure) {
       const error = toStoreError(failure)

@@ -28,7 +28,7 @@ const CHANGES = { default_transaction_isolation: 'read committed', 'citus.enable
 const READS = { lock_timeout: '20' }
 
 export type MachineAddress = { machine: string; host: string; port: number; group: number }
-type Identity = { group: number; machines: string; isOwner: boolean }
+type GroupIdentity = { group: number; machines: string; isOwner: boolean }
 
 const READ_IDENTITY = `
   SELECT groupid AS "group", (${MACHINES_OF_CLUSTER}) AS machines,
@@ -133,7 +133,7 @@ export class DirectGroups {
 
   /** An address such as `localhost` can lead this node to another server than it leads the machines of the cluster. */
   async #checkIdentity(server: Server, machine: string, group: number): Promise<void> {
-    const [found] = await server.use(({ query }) => query<Identity>(READ_IDENTITY))
+    const [found] = await server.use(({ query }) => query<GroupIdentity>(READ_IDENTITY))
     if (found?.group !== group || found.machines !== this.#cluster)
       throw new NotSent(new StoreUnavailable(`${machine} is not this machine of the cluster`))
     this.#isOwner = found.isOwner

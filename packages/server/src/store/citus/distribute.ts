@@ -1,11 +1,11 @@
 /** Distributes the tables, also while servers run (docs/decisions/0019-citus-growth-and-outages.md). */
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { Session } from '../postgres/connection/server.ts'
+import type { PostgresSession } from '../postgres/connection/server.ts'
 import type { Distributing } from '../postgres/placement.ts'
 import { BESIDE, DISTRIBUTED, ON_COORDINATOR } from './distribution.ts'
 
-type Table = keyof typeof DISTRIBUTED
-const TABLES = Object.keys(DISTRIBUTED) as Table[]
+type DistributedTable = keyof typeof DISTRIBUTED
+const TABLES = Object.keys(DISTRIBUTED) as DistributedTable[]
 
 /**
  * In this time every running node notices the extension, and no longer sends statements over several rows. A node reads twice a second whether
@@ -21,7 +21,7 @@ const REPORT_EVERY_MS = 10_000
  * Distributes the tables that are not distributed yet. Throws the error of Citus if this fails. The tables that are done stay distributed, and a
  * repetition continues.
  */
-export async function distribute(session: Session, distributing: Distributing): Promise<void> {
+export async function distribute(session: PostgresSession, distributing: Distributing): Promise<void> {
   const tables = await distributing.runLocking(() => distributeEmpty(session))
   if (tables.length === 0) return
   await requireLogicalDecoding(session)
@@ -31,34 +31,34 @@ export async function distribute(session: Session, distributing: Distributing): 
   }
   // Citus itself would wait for the lock on a table without a limit, and the statements of the servers would wait behind it. In one transaction,
   // the locks on all tables would be held until the end.
-  for (const table of [...ON_COORDINATOR, ...tables]) await distributing.runLocking(() => announce(session, table))
+  for (const table of [...ON_COORDINATOR, ...tables]) await distributing.runLocking(() => announceStep(session, table))
   for (const table of tables) await copyRows(session, table, distributing)
 }
 
 /** The number of tables that `distribute` would distribute. */
-export async function countUndistributed(session: Session): Promise<number> {
+export async function countUndistributed(session: PostgresSession): Promise<number> {
   const { distributed } = await readPlaces(session)
   return TABLES.filter((table) => !distributed.has(table)).length
 }
 
 /** Distributes the tables if all of them are empty, as in a new database. Returns those that are left. */
-async function distributeEmpty(transaction: Session): Promise<Table[]> {
+async function distributeEmpty(transaction: PostgresSession): Promise<DistributedTable[]> {
   const { distributed } = await readPlaces(transaction)
   const tables = TABLES.filter((table) => !distributed.has(table))
   if (await hasRows(transaction, tables)) return tables
-  for (const table of ON_COORDINATOR) await announce(transaction, table)
+  for (const table of ON_COORDINATOR) await announceStep(transaction, table)
   for (const table of tables) await transaction.query(`SELECT create_distributed_table(${argumentsOf(table)})`)
   return []
 }
 
 /** Makes a table of the coordinator known to the other machines, so that a node may connect to any of them. */
-async function announce(transaction: Session, table: string): Promise<void> {
+async function announceStep(transaction: PostgresSession, table: string): Promise<void> {
   const { known } = await readPlaces(transaction)
   if (!known.has(table)) await transaction.query(`SELECT citus_add_local_table_to_metadata('${table}')`)
 }
 
 /** The tables that the other machines know, and those of them that are distributed. */
-async function readPlaces(session: Session): Promise<Record<'known' | 'distributed', Set<string>>> {
+async function readPlaces(session: PostgresSession): Promise<Record<'known' | 'distributed', Set<string>>> {
   const rows = await session.query<{ name: string; isDistributed: boolean }>(
     `SELECT relname AS name, partmethod = 'h' AS "isDistributed"
      FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)`,
@@ -67,14 +67,14 @@ async function readPlaces(session: Session): Promise<Record<'known' | 'distribut
   return { known: new Set(rows.map(({ name }) => name)), distributed: new Set(distributed.map(({ name }) => name)) }
 }
 
-async function hasRows(session: Session, tables: readonly Table[]): Promise<boolean> {
+async function hasRows(session: PostgresSession, tables: readonly DistributedTable[]): Promise<boolean> {
   const found = tables.map((table) => `EXISTS (SELECT FROM ${table})`).join(' OR ')
   const [row] = await session.query<{ found: boolean }>(`SELECT ${found || 'false'} AS found`)
   return row?.found === true
 }
 
 /** Citus copies the changes that are made meanwhile by logical decoding. */
-async function requireLogicalDecoding(session: Session): Promise<void> {
+async function requireLogicalDecoding(session: PostgresSession): Promise<void> {
   // The second setting exists since PostgreSQL 15.19, 16.15, 17.11 and 18.6. Without special rights, a role does not see the setting.
   const [settings] = await session.query<{ level: string; libraries: string | null }>(
     `SELECT current_setting('wal_level') AS level,
@@ -88,7 +88,7 @@ async function requireLogicalDecoding(session: Session): Promise<void> {
 }
 
 /** Whether another program is connected to this database. */
-async function isInUse(session: Session): Promise<boolean> {
+async function isInUse(session: PostgresSession): Promise<boolean> {
   // Without special rights, a role does not see the type of another role's connection.
   const others = await session.query(
     `SELECT FROM pg_stat_activity
@@ -102,7 +102,7 @@ async function isInUse(session: Session): Promise<boolean> {
  * Citus copies the rows to their machines, then the changes that were made meanwhile, and blocks changes until the last of these is copied. Citus
  * does not allow this in a transaction with other statements.
  */
-async function copyRows(session: Session, table: Table, { report, useAnother }: Distributing): Promise<void> {
+async function copyRows(session: PostgresSession, table: DistributedTable, { report, useAnother }: Distributing): Promise<void> {
   // Another program may have distributed the table meanwhile.
   if ((await readPlaces(session)).distributed.has(table)) return
   const began = performance.now()
@@ -125,7 +125,12 @@ async function copyRows(session: Session, table: Table, { report, useAnother }: 
 }
 
 /** Reports how much of a table was copied, until `end`. */
-async function reportProgress(session: Session, table: Table, report: Distributing['report'], end: Promise<void>): Promise<void> {
+async function reportProgress(
+  session: PostgresSession,
+  table: DistributedTable,
+  report: Distributing['report'],
+  end: Promise<void>,
+): Promise<void> {
   for (;;) {
     const timer = Promise.withResolvers<'due'>()
     const timeout = setTimeout(() => timer.resolve('due'), REPORT_EVERY_MS)
@@ -139,4 +144,5 @@ async function reportProgress(session: Session, table: Table, report: Distributi
 }
 
 /** Citus can move a table by itself if the table is beside no other one. */
-const argumentsOf = (table: Table) => `'${table}', '${DISTRIBUTED[table]}', colocate_with => '${BESIDE[table] ?? 'none'}'`
+const argumentsOf = (table: DistributedTable) =>
+  `'${table}', '${DISTRIBUTED[table]}', colocate_with => '${BESIDE[table] ?? 'none'}'`

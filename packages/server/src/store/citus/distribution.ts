@@ -4,7 +4,7 @@
  * A request touches a grant, a session, a wallet or a wallet's receipts, each by its own key. So each statement of a request runs on one
  * machine. Tables that every node keeps in memory, or that have one row for the whole service, stay on the coordinator.
  */
-import type { Session } from '../postgres/connection/server.ts'
+import type { PostgresSession } from '../postgres/connection/server.ts'
 
 /** The column by which each table is distributed. It is part of every unique key of its table. */
 export const DISTRIBUTED = {
@@ -47,7 +47,7 @@ export const isOnCoordinator = (table: string): boolean => (ON_COORDINATOR as re
  * Configures the transaction that migrates, before its first step: a step on distributed tables changes all their shards. `lockAtMost`: the
  * milliseconds that a step may wait for a lock, on each machine.
  */
-export async function configureSteps(transaction: Session, { lockAtMost }: { lockAtMost: number }): Promise<void> {
+export async function configureSteps(transaction: PostgresSession, { lockAtMost }: { lockAtMost: number }): Promise<void> {
   // Otherwise Citus refuses some statements after one that changed several shards at once.
   await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
   // Citus sends to the other machines what is set after this.

@@ -10,7 +10,7 @@ export function hashText(text: string): number {
   let at = 0
   for (; bytes.length - at >= 12; at += 12) {
     add(state, bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4), bytes.readUInt32LE(at + 8))
-    mix(state)
+    mixHash(state)
   }
   const rest = Buffer.alloc(12)
   // The algorithm reserves the lowest byte of the third word for the length.
@@ -21,27 +21,27 @@ export function hashText(text: string): number {
   return (state[2] ?? 0) | 0
 }
 
-type Words = Uint32Array
+type HashWords = Uint32Array
 
-const word = (state: Words, index: number): number => state[index % 3] ?? 0
-const rotate = (value: number, by: number): number => (value << by) | (value >>> (32 - by))
+const word = (state: HashWords, index: number): number => state[index % 3] ?? 0
+const rotateLeft = (value: number, by: number): number => (value << by) | (value >>> (32 - by))
 
-function add(state: Words, ...values: number[]): void {
+function add(state: HashWords, ...values: number[]): void {
   for (const [index, value] of values.entries()) state[index] = word(state, index) + value
 }
 
-function mix(state: Words): void {
+function mixHash(state: HashWords): void {
   for (const [step, by] of [4, 6, 8, 16, 19, 4].entries()) {
     // For a, b and c in rotation: a -= c; a ^= rotate(c); c += b.
-    state[step % 3] = (word(state, step) - word(state, step + 2)) ^ rotate(word(state, step + 2), by)
+    state[step % 3] = (word(state, step) - word(state, step + 2)) ^ rotateLeft(word(state, step + 2), by)
     state[(step + 2) % 3] = word(state, step + 2) + word(state, step + 1)
   }
 }
 
-function finish(state: Words): void {
+function finish(state: HashWords): void {
   for (const [step, by] of [14, 11, 25, 16, 4, 14, 24].entries()) {
     // For c, a and b in rotation: c ^= b; c -= rotate(b).
     const [target, other] = [step + 2, step + 1]
-    state[target % 3] = (word(state, target) ^ word(state, other)) - rotate(word(state, other), by)
+    state[target % 3] = (word(state, target) ^ word(state, other)) - rotateLeft(word(state, other), by)
   }
 }

@@ -11,7 +11,7 @@
  * docs/decisions/0018-citus.md has the phases of a move.
  */
 import { createHash } from 'node:crypto'
-import type { Kind, Query } from '../postgres/statements/statement.ts'
+import type { Query, StatementKind } from '../postgres/statements/statement.ts'
 import { DISTRIBUTED } from './distribution.ts'
 import type { Shard } from './machines.ts'
 import { sendTogether } from './send-together.ts'
@@ -65,7 +65,7 @@ export class ShardStatements {
    * Sends statements for rows of one machine in one transaction. The result has the rows of one statement, or the row of each of several statements,
    * undefined if there is none. undefined if a statement also concerns a shard of another machine.
    */
-  sendingTo(machine: string, kind: Kind, rows: readonly OfRow[]): Query['send'] {
+  sendingTo(machine: string, kind: StatementKind, rows: readonly OfRow[]): Query['send'] {
     const inOrder = rows.length > 1 ? rows.toSorted(compare) : rows
     const statements = inOrder.flatMap((row) => {
       const compiled = this.#compile(row, machine)

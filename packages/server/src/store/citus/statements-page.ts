@@ -4,7 +4,7 @@
  */
 
 import { SNAPSHOT_AS_JSON } from '../postgres/endings.ts'
-import type { Kind } from '../postgres/statements/statement.ts'
+import type { StatementKind } from '../postgres/statements/statement.ts'
 import { FIND_COORDINATOR } from './coordinator.ts'
 import { DISTRIBUTED } from './distribution.ts'
 import { askEveryMachine, FIND_FORGETFUL } from './every-machine.ts'
@@ -18,14 +18,14 @@ import { READ_SHARDS } from './machines.ts'
  */
 export type Reach = 'one' | 'every' | 'coordinator'
 
-type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
+type NamedPattern = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
 
 const BY_WALLET = 'grants are distributed by their ids, not by wallet; only the account page and operators list them'
 const BY_TIME = 'endings are found by their time; each node with readers of the feed reads them twice a second'
 const BY_END = 'rows that can be deleted are on every machine; a batch is deleted at a time'
 
 /** The statements on distributed tables. A part of the text identifies each statement. */
-export const NAMED: readonly Named[] = [
+export const NAMED: readonly NamedPattern[] = [
   { name: 'reserve a code’s grant, or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
   { name: 'redeem a code', is: /^\s*UPDATE grants SET attempt_id = :attemptId/, reach: 'one' },
   { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = grants.generation[^]*resources @>/, reach: 'one' },
@@ -121,7 +121,7 @@ export const NAMED: readonly Named[] = [
   { name: 'read the receipts of a restored database', is: /jsonb_build_object\('wallet', wallet/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
 
-export type ListedStatement = { name: string; kind: Kind; reach: Reach; sql: string }
+export type ListedStatement = { name: string; kind: StatementKind; reach: Reach; sql: string }
 
 export const reachOf = (sql: string): Reach => NAMED.find(({ is }) => is.test(sql))?.reach ?? 'coordinator'
 export const nameOf = (sql: string): string => NAMED.find(({ is }) => is.test(sql))?.name ?? ''

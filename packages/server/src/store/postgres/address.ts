@@ -28,13 +28,13 @@ export type PostgresAddress = {
 export type ServerAddress = Omit<PostgresAddress, 'servers'> & {
   host: string
   port: number
-  purpose: Purpose
+  purpose: ConnectionPurpose
   /** settings of each connection, beside those of its purpose */
   settings?: Readonly<Record<string, string>>
 }
 
 /** `migration`: one connection, without time limits, to the server that accepts writes. */
-export type Purpose = 'store' | 'migration'
+export type ConnectionPurpose = 'store' | 'migration'
 
 /**
  * A change has the time at which its statement began, before any wait for a lock. If the wait were longer than `LATE_BY_AT_MOST`, the change of

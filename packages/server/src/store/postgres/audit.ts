@@ -4,7 +4,7 @@
  */
 import type { AuditHead, AuditStore } from '../../domain/model/audit-store.ts'
 import { LINE_COLUMNS, type LineRow, lineOf, searchOf } from '../audit-search.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 // The numbers have no gaps.
 const DELETE = `
@@ -15,7 +15,7 @@ const DELETE = `
   SELECT count(*)::integer AS rows FROM removed`
 
 /** Lines are appended at the coordinator if the database is on Citus. */
-export function createAuditStore(connection: Connection): AuditStore {
+export function createAuditStore(connection: PostgresConnection): AuditStore {
   const head = connection.prepare<AuditHead>('read', 'SELECT seq, hash FROM audit_head WHERE id = 1')
   const append = connection.prepare('move', 'SELECT append_audit_lines(:writer, :number::bigint, :at, :lines::jsonb)', {
     table: 'audit_head',

@@ -1,5 +1,5 @@
 /** Builds an index while servers change the table. `CREATE INDEX CONCURRENTLY` cannot run in the transaction of the other steps of the schema. */
-import type { Session } from './connection/server.ts'
+import type { PostgresSession } from './connection/server.ts'
 
 /** `on`: the table and its columns, such as `grants (created_at)`. */
 export type IndexToBuild = { name: string; on: string }
@@ -10,7 +10,7 @@ export type IndexToBuild = { name: string; on: string }
  *
  * The session must have no open transaction. Only one program may call this at a time.
  */
-export async function buildIndex(session: Session, { name, on }: IndexToBuild): Promise<void> {
+export async function buildIndex(session: PostgresSession, { name, on }: IndexToBuild): Promise<void> {
   // PostgreSQL waits until every transaction has ended that began before. No other statement waits behind this one.
   await session.query('SET lock_timeout = 0')
   const [found] = await session.query<{ isValid: boolean }>(

@@ -1,8 +1,8 @@
 /** A change of several rows of one table. */
 
 import { PATIENCE_MS } from './connection/server-group.ts'
-import type { Connection } from './statements/connection.ts'
-import type { Ask, ColumnType, ForMany, Named } from './statements/statement.ts'
+import type { PostgresConnection } from './statements/connection.ts'
+import type { Ask, ColumnType, ForMany, NamedValues } from './statements/statement.ts'
 
 /** The number of rows that are changed at a time if a change concerns several rows on several machines. */
 const ROWS_AT_ONCE = 8
@@ -56,7 +56,10 @@ export function changeOfRows({ table, key, set, condition, parameters = {} }: Ch
  * The statement over many rows is repeated for the rows that it skipped. If all of them are skipped again, the statement for one row is run
  * for each row, and waits for the lock.
  */
-export function prepareForEach<Row>(connection: Connection, change: ForMany): (rows: readonly Named[]) => Promise<Row[]> {
+export function prepareForEach<Row>(
+  connection: PostgresConnection,
+  change: ForMany,
+): (rows: readonly NamedValues[]) => Promise<Row[]> {
   const askAlone = connection.prepare<Row>(change.kind, change.one, change.place)
   const askForMany = connection.prepareForMany<Row & { skipped: number | null }>(change)
   return async (rows) => {
@@ -79,7 +82,7 @@ export function prepareForEach<Row>(connection: Connection, change: ForMany): (r
 }
 
 /** Changes each row by a statement, `atOnce` of them at a time. Throws the first failure after all rows were tried. */
-async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>, atOnce: number): Promise<Row[]> {
+async function askForEach<Row>(rows: readonly NamedValues[], ask: Ask<Row>, atOnce: number): Promise<Row[]> {
   const changed: Row[] = []
   const failures: unknown[] = []
   const left = rows.values()

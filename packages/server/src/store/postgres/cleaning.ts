@@ -1,6 +1,6 @@
 /** Deletes expired rows on PostgreSQL, by ranges of the index on the time at which they expired. */
 import type { CleaningStore, SweptKind } from '../../domain/model/operator-store.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 type SweptTable = Exclude<SweptKind, 'endings'>
 
@@ -20,7 +20,10 @@ const OVER: Record<SweptTable, string> = {
  * deleting by keys (docs/decisions/0014-upkeep-of-the-store.md), and on Citus each machine deletes its own rows. An expired row stays expired, so
  * nothing changes between the two statements.
  */
-function prepareSweep(connection: Connection, table: SweptTable): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {
+function prepareSweep(
+  connection: PostgresConnection,
+  table: SweptTable,
+): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {
   const find = connection.prepare<{ first: number; last: number }>(
     'read',
     `SELECT min(over_since) AS first, max(over_since) AS last FROM (
@@ -45,7 +48,7 @@ function prepareSweep(connection: Connection, table: SweptTable): (of: Parameter
 // The present time, computed from the row that is inserted: Citus does not allow a clock in ON CONFLICT.
 const ASKED_AT = '(excluded.expires_at - :lifetime::bigint)'
 
-export function createCleaning(connection: Connection): CleaningStore {
+export function createCleaning(connection: PostgresConnection): CleaningStore {
   const sweep = {
     grants: prepareSweep(connection, 'grants'),
     sessions: prepareSweep(connection, 'sessions'),

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { readRevokedToken } from '../revoked-token.ts'
 import { beginOfScan, type History, scannedRows, type TransactionSnapshot, withSnapshot } from './ending-history.ts'
 import type { Reply } from './placement.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
 
 /**
@@ -46,7 +46,7 @@ type EndingsPage = { endings: Ending[]; next: Cursor | null }
 type ReadPage = (of: Cursor & ScannedRows & { last: number; limit: number }, server: string) => Promise<EndingsPage>
 
 /** `start`: the time from which a scan reads; a test shows that another rule skips endings. */
-export function createEndingStore(connection: Connection, start = beginOfScan): EndingStore {
+export function createEndingStore(connection: PostgresConnection, start = beginOfScan): EndingStore {
   const snapshotHere = connection.prepare<SnapshotRow & { at: number }>('read', SNAPSHOT_HERE)
   const sources: Record<Source, ReadPage> = {
     grants: readingGrants(connection),
@@ -155,11 +155,11 @@ function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('base64url')
 }
 
-type GrantRow = { id: string; client_id: string; resources: string[] }
+type EndedGrantRow = { id: string; client_id: string; resources: string[] }
 
 // Also finds the grants that expire soon, by the same index, and skips them.
-function readingGrants(connection: Connection): ReadPage {
-  const read = connection.prepare<GrantRow & { ended_at: number }>(
+function readingGrants(connection: PostgresConnection): ReadPage {
+  const read = connection.prepare<EndedGrantRow & { ended_at: number }>(
     'read',
     `SELECT id, client_id, resources, ended_at FROM grants
      WHERE (coalesce(ended_at, expires_at), id) > (:first::bigint, :after) AND coalesce(ended_at, expires_at) <= :last::bigint
@@ -185,7 +185,7 @@ function readingGrants(connection: Connection): ReadPage {
 /** `attempt_id` of a revoked token of a grant is the id of the grant. */
 type SpentRow = { hash: string; kind: 'access_token' | 'client' | 'token'; expires_at: number; attempt_id: string }
 
-function readingSpent(connection: Connection): ReadPage {
+function readingSpent(connection: PostgresConnection): ReadPage {
   const read = connection.prepare<SpentRow>(
     'read',
     `SELECT hash, kind, expires_at, attempt_id FROM spent
@@ -194,7 +194,7 @@ function readingSpent(connection: Connection): ReadPage {
      ORDER BY expires_at, hash LIMIT :limit`,
     { table: 'spent' },
   )
-  const readGrants = connection.prepare<GrantRow>(
+  const readGrants = connection.prepare<EndedGrantRow>(
     'read',
     'SELECT id, client_id, resources FROM grants WHERE id = ANY (:ids::text[])',
     { table: 'grants' },
@@ -212,7 +212,10 @@ function readingSpent(connection: Connection): ReadPage {
   }
 }
 
-function endingsOf({ hash, kind, expires_at: expiry, attempt_id: attempt }: SpentRow, grants: Map<string, GrantRow>): Ending[] {
+function endingsOf(
+  { hash, kind, expires_at: expiry, attempt_id: attempt }: SpentRow,
+  grants: Map<string, EndedGrantRow>,
+): Ending[] {
   const at = expiry - TOKEN_LIFETIME_AT_MOST
   if (kind === 'client') return [{ kind, hash, at }]
   if (kind === 'access_token') return [{ kind: 'client_token', hash, ...readRevokedToken(attempt), at }]

@@ -9,7 +9,7 @@ import { runPaced } from '../paced.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { prepareGrantConfirmation } from './grant-statements.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 // A repeated attempt changes the rows that it ended the first time again, so that it returns them too.
 const END = changeOfRows({
@@ -50,7 +50,7 @@ const LIST_OF_WALLET = listUnended(`(client_id, created_at) <= (:clientId, :made
   AND ((client_id, created_at) < (:clientId, :madeAt::bigint) OR id < :id)`)
 const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
 
-export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
+export function listingGrants(connection: PostgresConnection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
   const end = prepareForEach<{ id: string }>(connection, END)
   const confirm = prepareGrantConfirmation(connection)
 

@@ -2,7 +2,7 @@
 
 import { COLUMNS, type GrantRow } from './grant-row.ts'
 import { prepareReadByKey } from './read-by-key.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 /** The row that most statements here concern. */
 export const GRANT_ID = { table: 'grants', key: 'grantId' } as const
@@ -28,19 +28,19 @@ export const UNLOCKED = `,
 export const TRIES_AT_MOST = 20
 
 /** Prepares the confirmation that what was found in the row of a grant is durable. */
-export function prepareGrantConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
+export function prepareGrantConfirmation(connection: PostgresConnection): ReturnType<PostgresConnection['prepareConfirmation']> {
   return connection.prepareConfirmation('grants WHERE id = :grantId', GRANT_ID)
 }
 
 /** Prepares the read of one grant. */
-export function prepareReadOfGrant(connection: Connection) {
+export function prepareReadOfGrant(connection: PostgresConnection) {
   return prepareReadByKey<GrantRow>(connection, GRANT, COLUMNS)
 }
 
 type ValidityRow = Pick<GrantRow, 'id' | 'client_id' | 'expires_at' | 'ended_at' | 'revoked_tokens' | 'attempt_id'>
 
 /** Prepares the read of `GrantValidity`, a third of the row's bytes. */
-export function prepareReadOfValidity(connection: Connection) {
+export function prepareReadOfValidity(connection: PostgresConnection) {
   const columns = 'grants.id, grants.client_id, grants.expires_at, grants.ended_at, grants.revoked_tokens, grants.attempt_id'
   return prepareReadByKey<ValidityRow>(connection, GRANT, columns)
 }
@@ -51,7 +51,7 @@ const ENDABLE = `
   WHERE grants.id = :grantId AND grants.ended_at IS NULL AND (:clientId::text IS NULL OR grants.client_id = :clientId)`
 
 /** Prepares the ending of one grant. Returns no row if the grant has ended before or belongs to another client. */
-export function prepareEndOfGrant(connection: Connection) {
+export function prepareEndOfGrant(connection: PostgresConnection) {
   return connection.prepareBatched<{ id: string }>({
     kind: 'move',
     one: `${END}${ENDABLE} RETURNING id`,

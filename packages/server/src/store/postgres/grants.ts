@@ -18,7 +18,7 @@ import {
 import { redeemingCodes } from './redemption.ts'
 import { RepeatedChanges } from './repeated-changes.ts'
 import { rotatingTokens } from './rotation.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigint > :at AND key <> :jti::text'
 
@@ -74,11 +74,11 @@ const REPEATED_REVOCATION = {
 } as const
 
 type Owned = { client_id: string; ended_at: number | null }
-type Present = Owned & { is_revoked: boolean }
+type RevocableGrant = Owned & { is_revoked: boolean }
 
 const ownedOf = (row: Owned) => ({ clientId: row.client_id, endedAt: row.ended_at })
 
-export function createGrantStore(connection: Connection): GrantStore & GrantLists {
+export function createGrantStore(connection: PostgresConnection): GrantStore & GrantLists {
   const revokeToken = prepareRevocation(connection)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
   const read = prepareReadOfGrant(connection)
@@ -126,7 +126,7 @@ export function createGrantStore(connection: Connection): GrantStore & GrantList
   }
 }
 
-function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
+function endingOneGrant(connection: PostgresConnection): Pick<GrantStore, 'endGrant'> {
   const end = prepareEndOfGrant(connection)
   const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
     table: 'grants',
@@ -150,8 +150,8 @@ function endingOneGrant(connection: Connection): Pick<GrantStore, 'endGrant'> {
   return { endGrant: (...call) => endings.run(`${call[0]} ${call[3] ?? ''}`, () => endGrant(...call)) }
 }
 
-function prepareReadOfState(connection: Connection) {
-  return connection.prepare<Present>(
+function prepareReadOfState(connection: PostgresConnection) {
+  return connection.prepare<RevocableGrant>(
     'read',
     'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId',
     GRANT_ID,
@@ -161,7 +161,7 @@ function prepareReadOfState(connection: Connection) {
 type TokenOfGrant = Parameters<GrantStore['revokeAccessToken']>[0]
 
 /** Returns a function that revokes one token, and returns no row if the grant was not changed. */
-function prepareRevocation(connection: Connection): (token: TokenOfGrant) => Promise<unknown[]> {
+function prepareRevocation(connection: PostgresConnection): (token: TokenOfGrant) => Promise<unknown[]> {
   const revoke = connection.prepare('move', `${REVOKE_TOKEN}${REVOCABLE} RETURNING id`, GRANT_ID)
   const note = connection.prepare('move', `${NOTE_TOKEN} VALUES (:jti, ${NOTED}, :grantId) ${NOTED_AGAIN}`, {
     table: 'spent',

@@ -8,7 +8,7 @@ import type { PostgresAddress } from './address.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { toStoreError } from './connection/errors.ts'
-import type { Session } from './connection/server.ts'
+import type { PostgresSession } from './connection/server.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
 import { appliedMigrations, MIGRATIONS, type Migrating, type Migration, migrate } from './migrations.ts'
@@ -20,7 +20,7 @@ import { createRestorationStore } from './restorations.ts'
 import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore, endingClients } from './spent.ts'
-import { Connection, type ConnectionOptions } from './statements/connection.ts'
+import { type ConnectionOptions, PostgresConnection } from './statements/connection.ts'
 import type { Clock } from './statements/statement.ts'
 import { createWalletStore } from './wallets.ts'
 
@@ -36,7 +36,7 @@ export async function openPostgresStore(
   address: PostgresAddress,
   { clock = 'database', loadPlacement, ...clocks }: { clock?: Clock; loadPlacement?: LoadPlacement } & Clocks = {},
 ): Promise<OpenedStore> {
-  const connection = new Connection(address, { clock, loadPlacement })
+  const connection = new PostgresConnection(address, { clock, loadPlacement })
   try {
     requireWorkable(MIGRATIONS, await connection.use(appliedMigrations))
     return storeOn(connection, clocks)
@@ -50,7 +50,7 @@ export async function openPostgresStore(
 type Clocks = { storeClock?: StoreClock | undefined; now?: () => number }
 
 /** The store over one connection, which `close` closes. Prepares the statements and sends none. */
-export function storeOn(connection: Connection, { storeClock, now = () => 0 }: Clocks = {}): OpenedStore {
+export function storeOn(connection: PostgresConnection, { storeClock, now = () => 0 }: Clocks = {}): OpenedStore {
   const revision = connection.prepare<{ number: number; now: number; replicated: boolean; hasShards: boolean }>(
     'read',
     READ_REVISION,
@@ -148,9 +148,9 @@ export async function otherVersionsOnPostgres(address: PostgresAddress): Promise
 async function useServer<Result>(
   address: PostgresAddress,
   options: Pick<ConnectionOptions, 'purpose' | 'loadPlacement'>,
-  use: (session: Session, placement: Placement) => Promise<Result>,
+  use: (session: PostgresSession, placement: Placement) => Promise<Result>,
 ): Promise<Result> {
-  const connection = new Connection(address, { clock: 'database', ...options })
+  const connection = new PostgresConnection(address, { clock: 'database', ...options })
   try {
     return await connection.use((session) => use(session, connection.placement))
   } catch (error) {

@@ -8,7 +8,7 @@ import { toStoreError } from './connection/errors.ts'
 import { sharesConnections } from './connection/pooler.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { LoadPlacement, Reply } from './placement.ts'
-import { Connection } from './statements/connection.ts'
+import { PostgresConnection } from './statements/connection.ts'
 
 export type PostgresFacts = {
   /** 170004 is 17.4 */
@@ -116,7 +116,7 @@ export async function inspectPlacement<Result>(
   loadPlacement: LoadPlacement,
   inspect: (placement: ClusterHealth) => Promise<Result>,
 ): Promise<Result> {
-  const connection = new Connection(address, { clock: 'database', loadPlacement })
+  const connection = new PostgresConnection(address, { clock: 'database', loadPlacement })
   try {
     await connection.placement.settle()
     return await inspect(connection.placement)
@@ -130,7 +130,7 @@ const FULL_RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `has
 
 /** The tables that the role of the address may not read or change. */
 export async function tablesWithoutRights(address: PostgresAddress): Promise<string[]> {
-  const connection = new Connection(address, { clock: 'database' })
+  const connection = new PostgresConnection(address, { clock: 'database' })
   try {
     const rows = await connection.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class

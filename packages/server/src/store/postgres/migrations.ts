@@ -7,7 +7,7 @@ import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '..
 import { APPEND_AUDIT_LINES } from './append-audit-lines.ts'
 import { buildIndex, type IndexToBuild } from './build-index.ts'
 import { codeOf } from './connection/errors.ts'
-import type { Session } from './connection/server.ts'
+import type { PostgresSession } from './connection/server.ts'
 import type { Placement } from './placement.ts'
 
 /** `index`: built while servers change the table. A step with an index is taken alone, and has no statements. */
@@ -299,7 +299,7 @@ const CAME_SECOND = ['23505', '42P07', '42710', '40P01', '40001']
 const LOCKED = '55P03'
 
 /** The steps that were applied to this database, in order. */
-export async function appliedMigrations(session: Session): Promise<TakenStep[]> {
+export async function appliedMigrations(session: PostgresSession): Promise<TakenStep[]> {
   try {
     return await session.query<TakenStep>('SELECT * FROM migrations ORDER BY number')
   } catch (error) {
@@ -318,7 +318,7 @@ export type Migrating = {
   /** Receives lines for the operator, if the tables are distributed and have rows. */
   report?: ((line: string) => void) | undefined
   /** Runs a task over another connection. */
-  useAnother: (task: (session: Session) => Promise<void>) => Promise<void>
+  useAnother: (task: (session: PostgresSession) => Promise<void>) => Promise<void>
   placement: Pick<Placement, 'configureSteps' | 'distribute'>
 }
 
@@ -327,7 +327,7 @@ export type Migrating = {
  * programs migrate at the same time, one of them applies the steps. The others wait for its lock on the table `migrations` and find nothing to do.
  */
 export async function migrate(
-  session: Session,
+  session: PostgresSession,
   { at, report = () => undefined, useAnother, placement }: Migrating,
 ): Promise<Migration[]> {
   const taken: Migration[] = []
@@ -349,7 +349,7 @@ export async function migrate(
  * Runs a transaction while no other program migrates. If a long read holds the lock on a table, the transaction gives up early, because other
  * statements wait behind it, and is repeated.
  */
-async function runLocking<Result>(session: Session, task: () => Promise<Result>): Promise<Result> {
+async function runLocking<Result>(session: PostgresSession, task: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried++) {
     try {
       return await inTransaction(session, async () => {
@@ -373,7 +373,7 @@ async function runLocking<Result>(session: Session, task: () => Promise<Result>)
   }
 }
 
-async function inTransaction<Result>(session: Session, steps: () => Promise<Result>): Promise<Result> {
+async function inTransaction<Result>(session: PostgresSession, steps: () => Promise<Result>): Promise<Result> {
   await session.query('BEGIN')
   try {
     const result = await steps()
@@ -387,14 +387,14 @@ async function inTransaction<Result>(session: Session, steps: () => Promise<Resu
 }
 
 /** A dump of the tables (docs/operating/recover.md) contains the number of the step that made the function, and not the function. */
-async function restoreFunction(session: Session): Promise<void> {
+async function restoreFunction(session: PostgresSession): Promise<void> {
   const [found] = await session.query<{ name: string | null }>(`SELECT to_regproc('append_audit_lines')::text AS name`)
   if (found?.name === null) await session.query(APPEND_AUDIT_LINES)
 }
 
 /** The next steps that share a transaction: all up to the next one with an index, or that one. `isLast`: no step is left. */
 async function takeSteps(
-  session: Session,
+  session: PostgresSession,
   { at, useAnother }: Pick<Migrating, 'at' | 'useAnother'>,
 ): Promise<{ steps: Migration[]; isLast: boolean }> {
   const taken = await appliedMigrations(session)

@@ -4,7 +4,7 @@ import { BEGUN_BEFORE } from './ending-history.ts'
 import type { Placement, PlacementContext } from './placement.ts'
 import { SKIPPED } from './statements/batches.ts'
 import { SharedRuns } from './statements/shared-runs.ts'
-import { COMMIT, type Named } from './statements/statement.ts'
+import { COMMIT, type NamedValues } from './statements/statement.ts'
 
 /** The shortest time between two commits that only confirm earlier commits, whatever the rate of repeated requests is. */
 export const CONFIRM_EVERY_MS = 20
@@ -32,7 +32,7 @@ export function onePrimary({ group, connection }: Omit<PlacementContext, 'addres
     batchesAtOnce: () => BATCHES_AT_ONCE,
     async sendBatch(inputs, send) {
       const [{ statement }] = inputs as [(typeof inputs)[number]]
-      const rows = await send<Named>({ query: statement.together(inputs) })
+      const rows = await send<NamedValues>({ query: statement.together(inputs) })
       const found = new Map(rows.map((row) => [row[statement.column], row]))
       const missing = statement.skipsLocked ? SKIPPED : undefined
       return inputs.map(({ named }) => found.get(named[statement.place.key]) ?? missing)

@@ -5,10 +5,10 @@
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { ClusterHealth } from '../cluster-health.ts'
 import type { PostgresAddress } from './address.ts'
-import type { Server, Session } from './connection/server.ts'
-import type { Attempt, ServerGroup } from './connection/server-group.ts'
+import type { PostgresSession, Server } from './connection/server.ts'
+import type { ServerGroup, StatementAttempt } from './connection/server-group.ts'
 import type { BatchInput } from './statements/batches.ts'
-import type { Ask, Kind, Place, Query, Statement } from './statements/statement.ts'
+import type { Ask, Query, RowLocation, Statement, StatementKind } from './statements/statement.ts'
 
 /** The servers and the limits of one attempt of a statement. */
 export type Route = {
@@ -25,7 +25,7 @@ export type Route = {
 export type BatchOfRow = { key: string; isShared: boolean }
 
 /** A row whose state is confirmed: `row` is the text that finds it, `on` the servers on which it was found. */
-export type ConfirmedRow = { row: string; place: Place | undefined; key: string | undefined; on: string | undefined }
+export type ConfirmedRow = { row: string; place: RowLocation | undefined; key: string | undefined; on: string | undefined }
 
 /** The reply of one machine. `is_here`: whether this is the machine of the connection. `result`: the value, or, without `success`, the error. */
 export type Reply = { host: string; port: number; is_here: boolean; success: boolean; result: string }
@@ -38,17 +38,17 @@ export type Distributing = {
    */
   runLocking: <Result>(transaction: () => Promise<Result>) => Promise<Result>
   /** Runs a task over another connection, while the first one is busy. */
-  useAnother: (task: (session: Session) => Promise<void>) => Promise<void>
+  useAnother: (task: (session: PostgresSession) => Promise<void>) => Promise<void>
 }
 
 export interface Placement extends ClusterHealth {
   /** Called before each attempt of a statement. */
-  routeOf(attempt: Attempt): Route | Promise<Route>
+  routeOf(attempt: StatementAttempt): Route | Promise<Route>
 
   /** The batch that the statement for a row may join. undefined: the statement is sent alone. */
-  batchOf(kind: Kind, table: string, key: string | undefined): BatchOfRow | undefined
+  batchOf(kind: StatementKind, table: string, key: string | undefined): BatchOfRow | undefined
   /** The number of batches that run at a time. */
-  batchesAtOnce(kind: Kind): number
+  batchesAtOnce(kind: StatementKind): number
   /** Sends a batch by `send`. Returns the row of each input, undefined if it has none. */
   sendBatch(inputs: readonly BatchInput[], send: SendBatch): Promise<unknown[]>
   /** Whether one statement may change several rows that wallets own, or several records. */
@@ -74,11 +74,11 @@ export interface Placement extends ClusterHealth {
   estimateRows(table: string): Promise<number | null>
 
   /** Configures the transaction that migrates, before its first step. `lockAtMost`: the milliseconds that a step may wait for a lock. */
-  configureSteps(transaction: Session, options: { lockAtMost: number }): Promise<void>
+  configureSteps(transaction: PostgresSession, options: { lockAtMost: number }): Promise<void>
   /** Distributes the tables that are not distributed yet. */
-  distribute(session: Session, distributing: Distributing): Promise<void>
+  distribute(session: PostgresSession, distributing: Distributing): Promise<void>
   /** The number of tables that `distribute` would distribute. */
-  countUndistributed(session: Session): Promise<number>
+  countUndistributed(session: PostgresSession): Promise<number>
 
   close(): Promise<void>
 }
@@ -98,7 +98,7 @@ export type Statements = {
   findServer(): Promise<Server>
   query<Row>(text: string): Promise<Row[]>
   run<Row>(statement: Statement, deadline?: number, via?: ServerGroup): Promise<Row[]>
-  prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row>
+  prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row>
 }
 
 /** What the folder of another placement exports. */

@@ -1,7 +1,7 @@
 /** Pushed authorization requests on PostgreSQL. */
 import type { PushedRequestStore } from '../../domain/model/request-store.ts'
 import { prepareReadByKey } from './read-by-key.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
 
@@ -12,7 +12,7 @@ const INSERT = ' INSERT INTO pushed_requests (id, client_id, request, expires_at
 const VALUES = ':id, :clientId, :request, :expiresAt'
 const UNLESS_STORED = ' ON CONFLICT (id) DO NOTHING RETURNING id'
 
-export function createPushedRequestStore(connection: Connection): PushedRequestStore {
+export function createPushedRequestStore(connection: PostgresConnection): PushedRequestStore {
   const insert = connection.prepareBatched({
     kind: 'move',
     one: `${INSERT} VALUES (${VALUES})${UNLESS_STORED}`,

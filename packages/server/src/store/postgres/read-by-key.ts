@@ -1,13 +1,13 @@
 /** Reads one row by its key. */
-import type { Connection } from './statements/connection.ts'
-import type { Ask, Place } from './statements/statement.ts'
+import type { PostgresConnection } from './statements/connection.ts'
+import type { Ask, RowLocation } from './statements/statement.ts'
 
 /**
  * Prepares the read of one row. Reads that arrive together are one statement, so the reads that any caller can cause, by a cookie or by the name
  * of a request, take few connections (docs/decisions/0012-bounds-of-callers.md). The column `key` must be in `columns` with the name
  * of its table.
  */
-export function prepareReadByKey<Row>(connection: Connection, place: Required<Place>, columns: string): Ask<Row> {
+export function prepareReadByKey<Row>(connection: PostgresConnection, place: Required<RowLocation>, columns: string): Ask<Row> {
   const { table, key } = place
   return connection.prepareBatched<Row>({
     kind: 'read',

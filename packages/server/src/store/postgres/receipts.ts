@@ -5,7 +5,7 @@ import type { Receipt } from '../../domain/model/records.ts'
 import type { ReceiptStore } from '../../domain/model/request-store.ts'
 import { runPaced } from '../paced.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
 import { createWalletStore } from './wallets.ts'
 
@@ -70,7 +70,7 @@ const DELETE = `
 
 const NOTE_CHECK = 'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id'
 
-export function createReceiptStore(connection: Connection): ReceiptStore {
+export function createReceiptStore(connection: PostgresConnection): ReceiptStore {
   const insert = connection.prepare('move', INSERT, RECEIPTS)
   const withdraw = prepareForEach(connection, WITHDRAW)
   const remove = connection.prepare('move', DELETE, RECEIPTS)

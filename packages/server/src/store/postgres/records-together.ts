@@ -8,22 +8,22 @@
 import { combineCalls } from '../../domain/model/combine-calls.ts'
 import { type RecordTable, type Row, rowInSql, statementsOf } from '../record-tables.ts'
 import { withRaisedRevisionForEach } from './revision.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 import { Queue } from './statements/queue.ts'
 import type { Ask } from './statements/statement.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Whether a row was inserted or changed. */
-export type Write = (row: Row) => Promise<boolean>
+export type WriteRow = (row: Row) => Promise<boolean>
 
-export function insertingTogether<Item>(connection: Connection, table: RecordTable<Item>, alone: Write): Write {
+export function insertingTogether<Item>(connection: PostgresConnection, table: RecordTable<Item>, alone: WriteRow): WriteRow {
   const insert = connection.prepare<{ key: string }>('once', withRaisedRevisionForEach(statementsOf(table).insertMany))
   return writingTogether(connection, table, alone, (rows) => insert({ rows: asJson(rows) }))
 }
 
 /** The rows also have the values of `parametersBefore`. */
-export function changingTogether<Item>(connection: Connection, table: RecordTable<Item>, alone: Write): Write {
+export function changingTogether<Item>(connection: PostgresConnection, table: RecordTable<Item>, alone: WriteRow): WriteRow {
   const change = connection.prepare<{ key: string }>('move', withRaisedRevisionForEach(statementsOf(table).changeManyIfUnchanged))
   const valuesOf = (row: Row, prefix: string) =>
     Object.fromEntries([table.key, ...table.columns].map((column) => [column, row[`${prefix}${column}`]]))
@@ -43,7 +43,7 @@ const READS_AT_ONCE = 2
  * while these are in use, the other look-ups wait and form the next statement.
  */
 export function readingTogether<Item>(
-  connection: Connection,
+  connection: PostgresConnection,
   table: RecordTable<Item>,
   alone: Ask<Row>,
 ): (key: string) => Promise<Row | undefined> {
@@ -66,7 +66,12 @@ export function readingTogether<Item>(
 
 type WriteMany = (rows: readonly Row[]) => Promise<{ key: string }[]>
 
-function writingTogether<Item>(connection: Connection, { key }: RecordTable<Item>, alone: Write, many: WriteMany): Write {
+function writingTogether<Item>(
+  connection: PostgresConnection,
+  { key }: RecordTable<Item>,
+  alone: WriteRow,
+  many: WriteMany,
+): WriteRow {
   return combineCalls(nextTurn, async (rows) => {
     if (rows.length === 1 || !connection.placement.mayCombine('records')) return Promise.all(rows.map(alone))
     // Of several rows with one key, the first one is written.

@@ -1,17 +1,17 @@
 /** Records on PostgreSQL. A change that raises the revision does so in the same statement. */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Change, Records } from '../record-stores.ts'
+import type { ChangeRecord, Records } from '../record-stores.ts'
 import { type RecordTable, type Row, statementsOf } from '../record-tables.ts'
 import { changingTogether, insertingTogether, readingTogether } from './records-together.ts'
 import { PROBE, prepareRecordConfirmation, withRaisedRevision } from './revision.ts'
-import type { Connection } from './statements/connection.ts'
-import type { Kind } from './statements/statement.ts'
+import type { PostgresConnection } from './statements/connection.ts'
+import type { StatementKind } from './statements/statement.ts'
 
 /** If the response to a change is lost, the change is recognised by its id, unless this many other changes came after it. */
 const ATTEMPTS_AT_MOST = 50
 
-export function createRecords(connection: Connection): Records {
+export function createRecords(connection: PostgresConnection): Records {
   const confirm = prepareRecordConfirmation(connection)
   return {
     insert(table) {
@@ -67,9 +67,9 @@ export function createRecords(connection: Connection): Records {
 
 /** Prepares a statement that changes at most one row. The result is whether a row changed. */
 function prepareWrite<Item>(
-  connection: Connection,
+  connection: PostgresConnection,
   { key, listedAs }: RecordTable<Item>,
-  kind: Kind,
+  kind: StatementKind,
   sql: string,
 ): (row: Row) => Promise<boolean> {
   const ask = connection.prepare(kind, listedAs ? withRaisedRevision(sql) : `${sql} RETURNING ${key}`)
@@ -77,13 +77,13 @@ function prepareWrite<Item>(
 }
 
 /** Prepares the read of one row. */
-function prepareRead<Item>(connection: Connection, table: RecordTable<Item>): (key: string) => Promise<Row | undefined> {
+function prepareRead<Item>(connection: PostgresConnection, table: RecordTable<Item>): (key: string) => Promise<Row | undefined> {
   const alone = connection.prepare<Row>('read', statementsOf(table).read)
   if (table.usedTogether) return readingTogether(connection, table, alone)
   return async (key) => (await alone({ [table.key]: key }))[0]
 }
 
-function prepareChange<Item>(connection: Connection, table: RecordTable<Item>): Change<Item> {
+function prepareChange<Item>(connection: PostgresConnection, table: RecordTable<Item>): ChangeRecord<Item> {
   const columns = table.remembersAttempts ? [...table.columns, 'attempts'] : table.columns
   const text = statementsOf({ ...table, columns })
   const read = prepareRead(connection, { ...table, columns })

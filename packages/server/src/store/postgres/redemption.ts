@@ -14,7 +14,7 @@ import {
   RESERVED,
   UNLOCKED,
 } from './grant-statements.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 import { createWalletStore } from './wallets.ts'
 
 const UNLESS_TAKEN = `
@@ -29,7 +29,7 @@ const CLAIMABLE = `
 
 type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
 
-export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
+export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
   const { insert, claim, end, read } = prepareRedemption(connection)
   const whyEnded = checkingEndings(connection)
   const confirm = prepareGrantConfirmation(connection)
@@ -86,7 +86,7 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
   }
 }
 
-function prepareRedemption(connection: Connection) {
+function prepareRedemption(connection: PostgresConnection) {
   const insert = connection.prepareBatched<GrantRow>({
     kind: 'move',
     one: `${INSERT_GRANT} VALUES (${NEW_ROW})${UNLESS_TAKEN}`,
@@ -109,7 +109,7 @@ function prepareRedemption(connection: Connection) {
 }
 
 /** Returns a function from a code to whether its wallet or its session ended after the code was issued. */
-function checkingEndings(connection: Connection): (grant: NewGrant) => Promise<RedemptionRefusal | null> {
+function checkingEndings(connection: PostgresConnection): (grant: NewGrant) => Promise<RedemptionRefusal | null> {
   const { readEpoch } = createWalletStore(connection)
   const session = connection.prepareBatched<SessionState>({
     kind: 'read',

@@ -4,7 +4,7 @@ import type { Grant } from '../../domain/model/records.ts'
 import { endsOfAddresses, WITH_ENDS } from '../wallet-search.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { prepareRecordConfirmation } from './revision.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 /** null unless the server was promoted or recovered since its start. */
 const REPLAY_END = `
@@ -14,11 +14,14 @@ type RestorationRow = { number: number; begun_at: number; confirmed_at: number |
 /** How many rows are read and ended at a time. */
 const PAGE = 500
 
-type Ended = { table: 'grants' | 'sessions' | 'receipts'; key: readonly string[]; end: string; living: string }
+type EndedTable = { table: 'grants' | 'sessions' | 'receipts'; key: readonly string[]; end: string; living: string }
 type KeyRow = { key: Record<string, string>; living: boolean }
 
 /** Returns a function that reads a table in the order of its key, ends every active row, and returns how many rows it ended. */
-function endingAll(connection: Connection, { table, key, end, living }: Ended): (now: () => number) => Promise<number> {
+function endingAll(
+  connection: PostgresConnection,
+  { table, key, end, living }: EndedTable,
+): (now: () => number) => Promise<number> {
   const columns = key.join(', ')
   const after = key.map((column) => `:${column}`).join(', ')
   const keyOfRow = key.map((column) => `'${column}', ${column}`).join(', ')
@@ -42,7 +45,7 @@ function endingAll(connection: Connection, { table, key, end, living }: Ended): 
   }
 }
 
-export function createRestorationStore(connection: Connection): RestorationStore {
+export function createRestorationStore(connection: PostgresConnection): RestorationStore {
   const begin = connection.prepare<RestorationRow>(
     'move',
     'INSERT INTO restorations (begun_at) VALUES (:at) RETURNING number, begun_at, confirmed_at',
@@ -92,7 +95,7 @@ export function createRestorationStore(connection: Connection): RestorationStore
   }
 }
 
-function findingLosses(connection: Connection): Pick<RestorationStore, 'findShortened' | 'readReplayEnd'> {
+function findingLosses(connection: PostgresConnection): Pick<RestorationStore, 'findShortened' | 'readReplayEnd'> {
   const searches = WITH_ENDS.map(({ table, rows }) =>
     connection.prepare<{ wallet: Grant['wallet'] }>('read', `SELECT DISTINCT wallet FROM ${rows}`, { table }),
   )

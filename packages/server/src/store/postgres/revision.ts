@@ -1,6 +1,6 @@
 /** The store's revision: one row with a number that grows with each change of a client, a key or a resource, and with the latest of these changes. */
 import { RECENT_AT_MOST } from '../../domain/model/changes.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 /**
  * Extends a change of one record so that the same statement raises the revision, if a row was changed. `:listedAs` is listed among the recent
@@ -30,7 +30,7 @@ export function withRaisedRevisionForEach(change: string): string {
 }
 
 /** Prepares the confirmation that what was found in a table of the coordinator is durable. */
-export function prepareRecordConfirmation(connection: Connection): ReturnType<Connection['prepareConfirmation']> {
+export function prepareRecordConfirmation(connection: PostgresConnection): ReturnType<PostgresConnection['prepareConfirmation']> {
   return connection.prepareConfirmation('revision WHERE id = 1')
 }
 

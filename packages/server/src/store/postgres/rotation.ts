@@ -7,7 +7,7 @@ import { decideRotation } from '../../domain/model/rotation.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { GRANT_ID, prepareGrantConfirmation, TRIES_AT_MOST, UNLOCKED } from './grant-statements.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
 
 // The condition under which `decideRotation` rotates, shared by every form of the update.
@@ -59,9 +59,9 @@ const END_AS_READ = `
   RETURNING id`
 
 /** `at`: the time of the read, by the clock that the store uses */
-type Present = GrantRow & { at: number }
+type TimedGrantRow = GrantRow & { at: number }
 
-export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotateRefreshToken'> {
+export function rotatingTokens(connection: PostgresConnection): Pick<GrantStore, 'rotateRefreshToken'> {
   const { rotate, rotateNarrowed, keep, keepNarrowed, read, end } = prepareRotation(connection)
   const confirm = prepareGrantConfirmation(connection)
 
@@ -99,7 +99,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
   }
 }
 
-function prepareRotation(connection: Connection) {
+function prepareRotation(connection: PostgresConnection) {
   const rotate = connection.prepareBatched<GrantRow>({
     kind: 'move',
     one: `${ROTATE}${REFRESHABLE}${ANY_SCOPE} RETURNING ${COLUMNS}`,
@@ -112,7 +112,7 @@ function prepareRotation(connection: Connection) {
   const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`, GRANT_ID)
   const keep = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE}${ANY_SCOPE} RETURNING ${COLUMNS}`, GRANT_ID)
   const keepNarrowed = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`, GRANT_ID)
-  const read = connection.prepare<Present>('read', READ, GRANT_ID)
+  const read = connection.prepare<TimedGrantRow>('read', READ, GRANT_ID)
   const end = connection.prepare<{ id: string }>('move', END_AS_READ, GRANT_ID)
   return { rotate, rotateNarrowed, keep, keepNarrowed, read, end }
 }

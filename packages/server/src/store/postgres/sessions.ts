@@ -6,7 +6,7 @@ import type { SessionStore } from '../../domain/model/request-store.ts'
 import { type SessionRow, sessionOf } from '../session-row.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { prepareReadByKey } from './read-by-key.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 const COLUMNS =
   'sessions.hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
@@ -53,7 +53,7 @@ function listOfAll(order: Order): string {
     ORDER BY ${ENDS_AT} ${direction}, hash ${direction} LIMIT :limit`
 }
 
-export function createSessionStore(connection: Connection): SessionStore & SessionLists {
+export function createSessionStore(connection: PostgresConnection): SessionStore & SessionLists {
   const insert = connection.prepare('move', INSERT, SESSION)
   const attempt = connection.prepare<{ attempt_id: string }>(
     'read',
@@ -111,7 +111,7 @@ export function createSessionStore(connection: Connection): SessionStore & Sessi
 }
 
 /** The lists of all wallets. */
-function listingSessions(connection: Connection): SessionLists {
+function listingSessions(connection: PostgresConnection): SessionLists {
   return {
     async listAllSessions({ order, after = FIRST_ENDING[order], ...page }) {
       const rows = connection.prepare<SessionRow>('read', listOfAll(order), SESSIONS)

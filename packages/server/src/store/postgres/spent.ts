@@ -2,11 +2,11 @@
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
 import { revokedTokenRow } from '../revoked-token.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 const USE = { table: 'spent', key: 'hash' } as const
 
-export function createSpentStore(connection: Connection): SpentStore {
+export function createSpentStore(connection: PostgresConnection): SpentStore {
   // An attempt that is repeated after a lost response finds its own row by the attempt id, and does not count as a second use. A use that was
   // spent before is locked by the statement, so its commit waits for a synchronous standby too.
   const spend = connection.prepare(
@@ -35,7 +35,7 @@ export function createSpentStore(connection: Connection): SpentStore {
 }
 
 /** Prepares the change that stores that tokens of a client became inactive. A later ending of the same client renews the time. */
-export function endingClients(connection: Connection): (hash: string, at: number) => Promise<void> {
+export function endingClients(connection: PostgresConnection): (hash: string, at: number) => Promise<void> {
   const end = connection.prepare(
     'move',
     `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, 'client', :at + ${TOKEN_LIFETIME_AT_MOST}, '')

@@ -2,13 +2,13 @@
 import type { Grant } from '../../domain/model/records.ts'
 import type { WalletStore } from '../../domain/model/request-store.ts'
 import { walletSearchOf } from '../wallet-search.ts'
-import type { Connection } from './statements/connection.ts'
+import type { PostgresConnection } from './statements/connection.ts'
 
 const WALLET = { table: 'wallets', key: 'wallet' } as const
 
 type WalletRow = { address: string; epoch: number; proved_itself: boolean }
 
-export function createWalletStore(connection: Connection): WalletStore {
+export function createWalletStore(connection: PostgresConnection): WalletStore {
   const read = connection.prepareBatched<WalletRow>({
     kind: 'read',
     one: 'SELECT address, epoch, proved_itself FROM wallets WHERE address = :wallet',

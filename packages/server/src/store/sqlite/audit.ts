@@ -2,9 +2,9 @@
 import { placeAfter } from '../../domain/model/audit-chain.ts'
 import type { AuditHead, AuditStore } from '../../domain/model/audit-store.ts'
 import { LINE_COLUMNS, type LineRow, lineOf, searchOf } from '../audit-search.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
-export function createAuditStore(connection: Connection): AuditStore {
+export function createAuditStore(connection: SqliteConnection): AuditStore {
   const head = connection.prepareRead('SELECT seq, hash FROM audit_head')
   const present = connection.prepareWrite('SELECT seq, hash FROM audit_head')
   const moveHead = connection.prepareWrite('UPDATE audit_head SET seq = ?, hash = ?')

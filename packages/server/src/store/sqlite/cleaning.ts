@@ -1,6 +1,6 @@
 /** Deletes expired and ended rows on SQLite. An index on the time of expiry or ending finds them, without a scan. */
 import type { CleaningStore, SweptKind } from '../../domain/model/operator-store.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
 const OVER: Record<Exclude<SweptKind, 'endings'>, { key: string; since: string }> = {
   grants: { key: 'id', since: 'coalesce(ended_at, expires_at)' },
@@ -12,7 +12,7 @@ const OVER: Record<Exclude<SweptKind, 'endings'>, { key: string; since: string }
   audit_writers: { key: 'id', since: 'used_at' },
 }
 
-export function createCleaning(connection: Connection): CleaningStore {
+export function createCleaning(connection: SqliteConnection): CleaningStore {
   const sweeping = (kind: keyof typeof OVER) => {
     const { key, since } = OVER[kind]
     const columns = key.replace(/[()]/g, '')

@@ -26,21 +26,21 @@ const QUEUE_LIMIT = 20_000
  */
 const PAUSE = { length: 2, every: 20, rememberOthersFor: 1000 }
 
-type Read = { run: () => unknown; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+type QueuedRead = { run: () => unknown; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 
-type Write = Read & {
+type QueuedWrite = QueuedRead & {
   /** whether the write may change the file by several statements, so that it needs a savepoint to be rolled back alone */
   several: boolean
   requestedAt: number
 }
 
-export class Connection {
+export class SqliteConnection {
   readonly #writer: DatabaseSync
   readonly #reader: DatabaseSync
   readonly #dataVersion: StatementSync
   readonly #checkpoints: Checkpoints
-  #writes: Write[] = []
-  #reads: Read[] = []
+  #writes: QueuedWrite[] = []
+  #reads: QueuedRead[] = []
   #flushScheduled = false
   #state: 'open' | 'closing' | 'closed' = 'open'
   #lastDataVersion: number | undefined
@@ -99,7 +99,7 @@ export class Connection {
   read<Result>(run: () => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.#reads.length === 0) setImmediate(() => this.#runReads())
-      this.#reads.push({ run, resolve: resolve as Read['resolve'], reject })
+      this.#reads.push({ run, resolve: resolve as QueuedRead['resolve'], reject })
     })
   }
 
@@ -114,14 +114,14 @@ export class Connection {
     this.#writer.close()
   }
 
-  #enqueue<Result>(run: () => Result, { several }: Pick<Write, 'several'>): Promise<Result> {
+  #enqueue<Result>(run: () => Result, { several }: Pick<QueuedWrite, 'several'>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.#state !== 'open') {
         reject(new StoreUnavailable('the store is closed'))
       } else if (this.#writes.length >= QUEUE_LIMIT) {
         reject(new StoreUnavailable('too many writes are waiting'))
       } else {
-        this.#writes.push({ run, several, resolve: resolve as Write['resolve'], reject, requestedAt: performance.now() })
+        this.#writes.push({ run, several, resolve: resolve as QueuedWrite['resolve'], reject, requestedAt: performance.now() })
         this.#scheduleFlush()
       }
     })
@@ -169,7 +169,7 @@ export class Connection {
   }
 
   /** Runs one write in its savepoint. Throws only if the whole transaction was rolled back. */
-  #runWrite(write: Write): () => void {
+  #runWrite(write: QueuedWrite): () => void {
     if (write.several) this.#writer.exec('SAVEPOINT write_alone')
     try {
       const result = write.run()

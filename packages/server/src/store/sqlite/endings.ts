@@ -4,9 +4,9 @@
  */
 import type { Ending, EndingPlace, EndingStore } from '../../domain/model/ending-store.ts'
 import { readRevokedToken } from '../revoked-token.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
-type Row = {
+type EndingRow = {
   seq: number
   at: number
   kind: Ending['kind']
@@ -18,9 +18,9 @@ type Row = {
 }
 
 /** `seq`: the last row that was read. `since`: during a first read, the time of the oldest endings that are returned. */
-type Place = EndingPlace & { seq: number; since: number | null }
+type RowPosition = EndingPlace & { seq: number; since: number | null }
 
-export function createEndingStore(connection: Connection): EndingStore {
+export function createEndingStore(connection: SqliteConnection): EndingStore {
   const next = connection.prepareRead(`
     SELECT endings.seq, endings.at, endings.kind, endings.key, grants.client_id, grants.resources, grants.revoked_tokens, spent.attempt_id
     FROM endings LEFT JOIN grants ON endings.kind IN ('grant', 'token') AND grants.id = endings.key
@@ -34,10 +34,10 @@ export function createEndingStore(connection: Connection): EndingStore {
         const { number } = restoration.get() as { number: number | null }
         const instance = `sqlite ${number ?? 0}`
         const isSame = before !== null && before.instance === instance
-        const { seq, since } = isSame ? (before as Place) : { seq: 0, since: at - within }
-        const rows = next.all({ seq, limit }) as Row[]
+        const { seq, since } = isSame ? (before as RowPosition) : { seq: 0, since: at - within }
+        const rows = next.all({ seq, limit }) as EndingRow[]
         const hasMore = rows.length === limit
-        const place: Place = { instance, seq: rows.at(-1)?.seq ?? seq, since: hasMore ? since : null }
+        const place: RowPosition = { instance, seq: rows.at(-1)?.seq ?? seq, since: hasMore ? since : null }
         return { endings: rows.flatMap((row) => (since !== null && row.at < since ? [] : endingsOf(row))), place, hasMore }
       }),
   }
@@ -51,7 +51,7 @@ function endingsOf({
   resources,
   revoked_tokens: revoked,
   attempt_id: attempt,
-}: Row): Ending[] {
+}: EndingRow): Ending[] {
   if (kind === 'client') return [{ kind, hash: key, at }]
   // The row of the revocation is deleted when no token can be valid any more.
   if (kind === 'client_token') return attempt === null ? [] : [{ kind, hash: key, ...readRevokedToken(attempt), at }]

@@ -6,7 +6,7 @@ import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { firstOf } from '../first-of.ts'
 import { runPaced } from '../paced.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 
 const END = `
@@ -17,14 +17,14 @@ const END = `
 const IS_UNENDED = 'coalesce(ended_at, 0) = 0'
 const IS_ENDED = '(CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END)'
 
-type Named = Record<string, string | number>
+type NamedParameters = Record<string, string | number>
 
 /** Before the first row of a list by client. */
 const FIRST = { clientId: '\u{10FFFF}', createdAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
+export function listingGrants(connection: SqliteConnection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
   const end = connection.prepareWrite(END)
-  const list = ({ sql, named }: { sql: string; named: Named }): Promise<Grant[]> =>
+  const list = ({ sql, named }: { sql: string; named: NamedParameters }): Promise<Grant[]> =>
     connection.read(() => {
       const statement = connection.prepareRead(sql)
       statement.setReturnArrays(true)
@@ -63,7 +63,7 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
 /** Includes only the conditions of the filter, so that the index by wallet or by client finds the rows. */
 function whoseGrants({ wallet, clientId }: { wallet?: string | undefined; clientId?: string | undefined }): {
   conditions: string[]
-  named: Named
+  named: NamedParameters
 } {
   return {
     conditions: [
@@ -75,7 +75,7 @@ function whoseGrants({ wallet, clientId }: { wallet?: string | undefined; client
 }
 
 /** `isEnded` is a part of the index of a client only: the lists of a wallet and of all grants contain both. */
-function listOf(filter: GrantFilter, isEnded: 0 | 1): { sql: string; named: Named } {
+function listOf(filter: GrantFilter, isEnded: 0 | 1): { sql: string; named: NamedParameters } {
   const { wallet, clientId, order = 'newest', limit, after } = filter
   const { conditions, named } = whoseGrants({ wallet, clientId })
   const [direction, beyond] = order === 'newest' ? ['DESC', '<'] : ['ASC', '>']
@@ -88,7 +88,7 @@ function listOf(filter: GrantFilter, isEnded: 0 | 1): { sql: string; named: Name
   return { sql: `SELECT ${COLUMNS} FROM grants ${where} ORDER BY id ${direction} LIMIT :limit`, named: { ...named, limit } }
 }
 
-function unendedOf({ wallet, clientId, limit, after = FIRST }: UnendedPage): { sql: string; named: Named } {
+function unendedOf({ wallet, clientId, limit, after = FIRST }: UnendedPage): { sql: string; named: NamedParameters } {
   const place =
     clientId === undefined
       ? '(client_id, created_at, id) < (:clientId, :madeAt, :id)'

@@ -1,6 +1,6 @@
 /** The statements on `grants` that more than one file needs. */
 import type { StatementSync } from 'node:sqlite'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { COLUMNS, type GrantRow } from './grant-row.ts'
 
 export const END = `
@@ -8,7 +8,7 @@ export const END = `
   WHERE id = :grantId AND ended_at IS NULL AND client_id = coalesce(:clientId, client_id)`
 
 /** Prepares the read of one grant within a transaction that writes. */
-export function preparePresent(connection: Connection): (id: string) => GrantRow | undefined {
+export function preparePresent(connection: SqliteConnection): (id: string) => GrantRow | undefined {
   const present = connection.prepareWrite(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   present.setReturnArrays(true)
   return (id) => rowOf(present, id)

@@ -12,7 +12,7 @@ import {
   REVOKED_AT_MOST,
   type RevokeTokenOutcome,
 } from '../../domain/model/request-store.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, grantOf } from './grant-row.ts'
 import { END, preparePresent, rowOf } from './grant-statements.ts'
@@ -35,7 +35,7 @@ const REVOKE_TOKEN = `
     AND NOT EXISTS (SELECT 1 FROM json_each(grants.revoked_tokens) WHERE key = :jti)
   RETURNING ended_at`
 
-export function createGrantStore(connection: Connection): GrantStore & GrantLists {
+export function createGrantStore(connection: SqliteConnection): GrantStore & GrantLists {
   const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
   const noteToken = connection.prepareWrite("INSERT INTO endings (at, kind, key) VALUES (?, 'token', ?)")
   const end = connection.prepareWrite(END)

@@ -6,7 +6,7 @@ import { ONE_MACHINE, type OpenedStore } from '../cluster-health.ts'
 import { createRecordStores } from '../record-stores.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
-import { Connection } from './connection.ts'
+import { SqliteConnection } from './connection.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
@@ -26,7 +26,7 @@ export { SchemaMismatch } from '../../domain/model/store-errors.ts'
  * changes whose callers give none; without it, the machine's clock.
  */
 export function openSqliteStore(path: string, { now = () => null }: { now?: () => number | null } = {}): OpenedStore {
-  const connection = new Connection(path)
+  const connection = new SqliteConnection(path)
   try {
     requireWorkable(MIGRATIONS, appliedMigrations(connection))
   } catch (error) {
@@ -60,7 +60,7 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
 
 /** Migrates a file to the schema of this program, and creates the file if it is missing. Returns the steps taken. */
 export async function migrateSqlite(path: string, at: number): Promise<Migration[]> {
-  const connection = new Connection(path)
+  const connection = new SqliteConnection(path)
   try {
     return await migrate(connection, at)
   } finally {
@@ -89,7 +89,7 @@ export function isOpenElsewhere(path: string): boolean {
 export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
 
 export async function sqliteMigrationStatus(path: string): Promise<MigrationStatus> {
-  const connection = new Connection(path)
+  const connection = new SqliteConnection(path)
   try {
     const applied = appliedMigrations(connection)
     return { applied, pending: pendingSteps(MIGRATIONS, applied) }

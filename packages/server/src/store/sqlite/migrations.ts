@@ -1,7 +1,7 @@
 /** The schema, as numbered steps. A step that is in the main branch never changes: a change of the schema is a new step. */
 import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
 export type Migration = SchemaStep & { sql: string }
 
@@ -301,13 +301,13 @@ export const MIGRATIONS: readonly Migration[] = [
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'
 
 /** The steps that this file has taken, in order. */
-export function appliedMigrations(connection: Connection): TakenStep[] {
+export function appliedMigrations(connection: SqliteConnection): TakenStep[] {
   const isThere = connection.prepareRead("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get()
   return isThere ? (connection.prepareRead(TAKEN).all() as unknown as TakenStep[]) : []
 }
 
 /** Takes all pending steps in one transaction. Returns the steps taken. */
-export async function migrate(connection: Connection, at: number): Promise<Migration[]> {
+export async function migrate(connection: SqliteConnection, at: number): Promise<Migration[]> {
   return connection.write(() => {
     connection.execute(
       'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL, oldest INTEGER) STRICT',

@@ -1,10 +1,10 @@
 /** Pushed authorization requests on SQLite. */
 import type { PushedRequestStore } from '../../domain/model/request-store.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
 
-export function createPushedRequestStore(connection: Connection): PushedRequestStore {
+export function createPushedRequestStore(connection: SqliteConnection): PushedRequestStore {
   const insert = connection.prepareWrite(`
     INSERT INTO pushed_requests (id, client_id, request, expires_at) VALUES (:id, :clientId, :request, :expiresAt)
     ON CONFLICT (id) DO NOTHING`)

@@ -4,7 +4,7 @@ import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
 import type { ReceiptStore } from '../../domain/model/request-store.ts'
 import { runPaced } from '../paced.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
 type ReceiptRow = {
   wallet: string
@@ -51,7 +51,7 @@ function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' |
     ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
 }
 
-export function createReceiptStore(connection: Connection): ReceiptStore {
+export function createReceiptStore(connection: SqliteConnection): ReceiptStore {
   const insert = connection.prepareWrite(INSERT)
   const again = connection.prepareWrite(
     'SELECT 1 FROM receipts WHERE wallet = ? AND id = ? AND sealed = ? AND withdrawn_at IS NULL',

@@ -2,18 +2,18 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Records } from '../record-stores.ts'
 import { type RecordTable, type Row, statementsOf } from '../record-tables.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { raiseRevision } from './revision.ts'
 
-type Values = Record<string, SQLInputValue>
+type RowValues = Record<string, SQLInputValue>
 
-export function createRecords(connection: Connection): Records {
+export function createRecords(connection: SqliteConnection): Records {
   const raise = raiseRevision(connection)
   /** Runs a statement that changes at most one row, and raises the revision if a row changed. */
   function prepareChange<Item>({ key, listedAs }: RecordTable<Item>, sql: string): (row: Row) => boolean {
     const statement = connection.prepareWrite(sql)
     return (row) => {
-      const hasChanged = statement.run(row as Values).changes > 0
+      const hasChanged = statement.run(row as RowValues).changes > 0
       if (hasChanged && listedAs) raise(listedAs(String(row[key])))
       return hasChanged
     }
@@ -52,7 +52,7 @@ export function createRecords(connection: Connection): Records {
   }
 }
 
-function createReads(connection: Connection): Pick<Records, 'read' | 'list' | 'count' | 'page'> {
+function createReads(connection: SqliteConnection): Pick<Records, 'read' | 'list' | 'count' | 'page'> {
   return {
     read(table) {
       const read = connection.prepareRead(statementsOf(table).read)

@@ -1,13 +1,13 @@
 /** The redemption of a code on SQLite: one transaction, which reads the epoch and the session and inserts the grant. */
 
 import type { Grant } from '../../domain/model/records.ts'
-import { followSession, redeemAgain, refuseRedemption, type SessionRow } from '../../domain/model/redemption.ts'
+import { followSession, redeemAgain, refuseRedemption, type SessionState } from '../../domain/model/redemption.ts'
 import type { GrantStore, NewGrant, RedeemOutcome, RedemptionRefusal } from '../../domain/model/request-store.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { attemptOf, type GrantRow, grantOf, INSERT_GRANT, newRow } from './grant-row.ts'
 import { preparePresent } from './grant-statements.ts'
 
-export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
+export function redeemingCodes(connection: SqliteConnection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
   const insert = connection.prepareWrite(INSERT_GRANT)
   const whyEnded = checkingEndings(connection)
   const present = preparePresent(connection)
@@ -32,14 +32,14 @@ export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeem
 }
 
 /** Returns a function from a code to whether its wallet or its session ended after the code was issued. */
-function checkingEndings(connection: Connection): (code: NewGrant) => RedemptionRefusal | null {
+function checkingEndings(connection: SqliteConnection): (code: NewGrant) => RedemptionRefusal | null {
   const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
   const read = connection.prepareWrite('SELECT ended_at AS endedAt, replaced_by AS replacedBy FROM sessions WHERE hash = ?')
   function stateOfSession(first: string | null): 'valid' | 'ended' {
     if (first === null) return 'valid'
     let hash = first
     for (let followed = 0; ; followed++) {
-      const state = followSession(read.get(hash) as SessionRow, followed)
+      const state = followSession(read.get(hash) as SessionState, followed)
       if (typeof state === 'string') return state
       hash = state.replacedBy
     }

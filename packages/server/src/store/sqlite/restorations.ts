@@ -5,14 +5,14 @@
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
 import type { Grant } from '../../domain/model/records.ts'
 import { endsOfAddresses, WITH_ENDS } from '../wallet-search.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
 
 /** The number of rows of one batch. */
 const BATCH = 500
 
-export function createRestorationStore(connection: Connection): RestorationStore {
+export function createRestorationStore(connection: SqliteConnection): RestorationStore {
   const begin = connection.prepareWrite('INSERT INTO restorations (begun_at) VALUES (?) RETURNING number, begun_at, confirmed_at')
   const confirm = connection.prepareWrite(
     'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL',
@@ -69,7 +69,7 @@ export function createRestorationStore(connection: Connection): RestorationStore
   }
 }
 
-function prepareSearch(connection: Connection): RestorationStore['findShortened'] {
+function prepareSearch(connection: SqliteConnection): RestorationStore['findShortened'] {
   const selects = WITH_ENDS.map(({ rows }) => `SELECT wallet FROM ${rows}`)
   const search = connection.prepareRead(selects.join(' UNION '))
   return (shortened) =>

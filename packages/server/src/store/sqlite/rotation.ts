@@ -3,7 +3,7 @@
 import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore, RotateOutcome, Rotation } from '../../domain/model/request-store.ts'
 import { decideRotation } from '../../domain/model/rotation.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { attemptOf, grantOf } from './grant-row.ts'
 import { END, preparePresent } from './grant-statements.ts'
 
@@ -19,7 +19,7 @@ const KEEP = 'UPDATE grants SET refresh_expires_at = ? WHERE id = ?'
  * A read, a decision in TypeScript and an update take half as long as one conditional update that returns the row (4.8 and 9.7 µs). No
  * other write can come in between, because SQLite has one writer at a time.
  */
-export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotateRefreshToken'> {
+export function rotatingTokens(connection: SqliteConnection): Pick<GrantStore, 'rotateRefreshToken'> {
   const present = preparePresent(connection)
   const rotate = prepareRotation(connection)
   const end = connection.prepareWrite(END)
@@ -38,7 +38,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
 }
 
 /** Updates the row. Returns the grant as it is now. If the client keeps its refresh token, only the idle time changes. */
-function prepareRotation(connection: Connection): (grant: Grant, rotation: Rotation) => Grant {
+function prepareRotation(connection: SqliteConnection): (grant: Grant, rotation: Rotation) => Grant {
   const rotate = connection.prepareWrite(ROTATE)
   const keep = connection.prepareWrite(KEEP)
   return (grant, { keepsToken, refreshKeyId, attemptId, at, refreshExpiresAt: requested }) => {

@@ -4,7 +4,7 @@ import type { SessionLists } from '../../domain/model/operator-store.ts'
 import type { Order } from '../../domain/model/pages.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
 import { type SessionRow, sessionOf } from '../session-row.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
 const COLUMNS =
   'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
@@ -28,7 +28,7 @@ function listOfAll(order: Order): string {
     ORDER BY ${ENDS_AT} ${direction}, hash ${direction} LIMIT :limit`
 }
 
-export function createSessionStore(connection: Connection): SessionStore & SessionLists {
+export function createSessionStore(connection: SqliteConnection): SessionStore & SessionLists {
   const insert = connection.prepareWrite(`
     INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
                           elsewhere, browser, attempt_id, ended_at, replaced_by)

@@ -2,9 +2,9 @@
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
 import { revokedTokenRow } from '../revoked-token.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
-export function createSpentStore(connection: Connection): SpentStore {
+export function createSpentStore(connection: SqliteConnection): SpentStore {
   // If this attempt itself inserted the row and only the response was lost, this is not a second use. The attempt's id
   // shows that.
   const spend = connection.prepareWrite(`
@@ -24,7 +24,7 @@ export function createSpentStore(connection: Connection): SpentStore {
 }
 
 /** Prepares the change that stores that tokens of a client became inactive. A later ending of the same client renews the time. */
-export function endingClients(connection: Connection): (hash: string, at: number | null) => Promise<void> {
+export function endingClients(connection: SqliteConnection): (hash: string, at: number | null) => Promise<void> {
   const end = connection.prepareWrite(`
     INSERT INTO spent (hash, kind, expires_at, attempt_id)
     VALUES (:hash, 'client', coalesce(:at, unixepoch()) + ${TOKEN_LIFETIME_AT_MOST}, '')

@@ -2,9 +2,9 @@
 import type { Grant } from '../../domain/model/records.ts'
 import type { WalletStore } from '../../domain/model/request-store.ts'
 import { walletSearchOf } from '../wallet-search.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 
-export function createWalletStore(connection: Connection): WalletStore {
+export function createWalletStore(connection: SqliteConnection): WalletStore {
   const read = connection.prepareRead('SELECT epoch, proved_itself FROM wallets WHERE address = ?')
   const remember = connection.prepareWrite(`
     INSERT INTO wallets (address, epoch, proved_itself) VALUES (?, 0, 1)

@@ -5,7 +5,7 @@ import { EndingFeed } from '../../../src/domain/endings/feed.ts'
 import { BEGUN_BEFORE, type beginOfScan } from '../../../src/store/postgres/ending-history.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { storeOn } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { keepingOn, loadRing } from '../../support/key-keeping.ts'
 import { addressOf } from '../../support/postgres-database.ts'
 import { LIFETIMES, TestClock } from '../../support/start.ts'
@@ -15,7 +15,7 @@ import { type Acknowledged, type Expected, followFeed } from './follower.ts'
 export const atLatestRead: typeof beginOfScan = ({ positions }) => (positions.at(-1)?.at ?? 0) + BEGUN_BEFORE
 
 export async function followFaultyFeed(databaseUrl: string, expected: Expected, ledger: readonly Acknowledged[]) {
-  const connection = new Connection(addressOf(databaseUrl), { clock: 'database', loadPlacement })
+  const connection = new PostgresConnection(addressOf(databaseUrl), { clock: 'database', loadPlacement })
   const store = storeOn(connection)
   const keys = await loadRing(keepingOn(store, new TestClock()))
   const feed = new EndingFeed({

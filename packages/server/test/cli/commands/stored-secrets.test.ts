@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test as base, expect, onTestFinished } from 'vitest'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { hashSecret, newSecret } from '../../../src/keys/secret.ts'
-import { sections } from '../../../src/operations/configuration/plan.ts'
+import { planSections } from '../../../src/operations/configuration/plan.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { blockWith } from '../../support/page-blocks.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
@@ -231,7 +231,7 @@ test('export prints more clients than apply reads in one file, and writes them a
     (name) => JSON.parse(readFileSync(join(parts, name), 'utf8')) as { clients: { client_id: string }[] },
   )
   expect(inParts.flatMap((part) => part.clients)).toEqual(clients)
-  expect(inParts.map((part) => part.clients.length <= sections.clients.atMost)).toEqual([true, true])
+  expect(inParts.map((part) => part.clients.length <= planSections.clients.atMost)).toEqual([true, true])
   const last = inParts.at(-1)?.clients.length
   expect(last).toBeLessThan(100)
   const applied = await done(['apply', join(parts, 'grantor-0002.json'), '--yes', '--stored-secrets', secrets], fresh)

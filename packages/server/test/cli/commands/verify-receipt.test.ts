@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Receipt } from '../../../src/wallet/receipt.ts'
+import type { SignedReceipt } from '../../../src/wallet/receipt.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
 import type { TestRpc } from '../../support/chain-rpc.ts'
 import { testWallet } from '../../support/wallet.ts'
@@ -16,7 +16,7 @@ const folder = newFolder()
 const wallet = testWallet(0)
 const now = exampleFields.issuedAt
 
-function receiptOf(message: string = composeConsent()): Receipt {
+function receiptOf(message: string = composeConsent()): SignedReceipt {
   return { message, signature: wallet.sign(message), address: wallet.address, chain_id: 1 }
 }
 
@@ -225,7 +225,7 @@ describe('The receipt of a contract wallet', () => {
   const key = owner('owner of the contract wallet')
   let chain: TestChain
   let other: TestRpc
-  let receipt: Receipt
+  let receipt: SignedReceipt
   beforeAll(async () => {
     chain = await startChain()
     other = await chain.openRpc()

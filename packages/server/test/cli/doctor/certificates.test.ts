@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { getCACertificates, setDefaultCACertificates, type TlsOptions } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkCertificates } from '../../../src/cli/doctor/certificates.ts'
-import type { Found, Site } from '../../../src/cli/doctor/check.ts'
+import type { CheckResult, Site } from '../../../src/cli/doctor/check.ts'
 import { makeCertificate } from '../../support/certificates.ts'
 import { newFolder } from '../run.ts'
 
@@ -27,12 +27,12 @@ async function serveTls(names: string, chain: 'whole' | 'leaf' | 'self-signed' =
   }
 }
 
-async function checkAll(authUrl: string, at: number, adminUrl?: string): Promise<Found[]> {
+async function checkAll(authUrl: string, at: number, adminUrl?: string): Promise<CheckResult[]> {
   const site = { settings: { authUrl, loginUrl: 'http://localhost:1', adminUrl }, now: () => at } as unknown as Site
   return checkCertificates(site)
 }
 
-async function check(url: string, at = now()): Promise<Found | undefined> {
+async function check(url: string, at = now()): Promise<CheckResult | undefined> {
   return (await checkAll(url, at))[0]
 }
 

@@ -7,7 +7,7 @@ import { exportedLine, linePages, parseExportedLine } from '../../../src/domain/
 import { createLineDeletion } from '../../../src/domain/audit/retention.ts'
 import { searchAudit } from '../../../src/domain/audit/search.ts'
 import { createHeadSigner } from '../../../src/domain/audit/signed-heads.ts'
-import { type ChainFault, columnsAgree, type VerifyOptions, verifyChain } from '../../../src/domain/audit/verify.ts'
+import { columnsAgree, type HashChainFault, type VerifyOptions, verifyChain } from '../../../src/domain/audit/verify.ts'
 import { hashOfLine } from '../../../src/domain/model/audit-chain.ts'
 import { keysOfJwkSet, signAuditHead } from '../../../src/keys/audit-head.ts'
 import { KeyRing } from '../../../src/keys/key-ring.ts'
@@ -38,7 +38,7 @@ async function newTrail() {
   const clock = { at: NOW }
   const now = () => clock.at
   const writer = new ChainWriter(store.audit, now)
-  const faults: ChainFault[] = []
+  const faults: HashChainFault[] = []
   const uncovered: { since: number | null } = { since: null }
   const parts = {
     store: store.audit,
@@ -138,7 +138,7 @@ test('The signer notes since when lines have no signed head, until a head covers
 /** The statement that changes a line. */
 const VOUCHED = (seq: number) => `UPDATE audit_lines SET line = replace(line, 'signature', 'vouched') WHERE seq = ${seq}`
 
-test.for<[string, string, ChainFault]>([
+test.for<[string, string, HashChainFault]>([
   ['removed', 'DELETE FROM audit_lines WHERE seq = 4', { seq: 4, kind: 'removed' }],
   ['removed from the start', 'DELETE FROM audit_lines WHERE seq < 4', { seq: 1, kind: 'removed' }],
   ['changed', `UPDATE audit_lines SET line = replace(line, 'signature', 'vouched') WHERE seq = 4`, { seq: 4, kind: 'changed' }],
@@ -187,7 +187,7 @@ test('Lines that were removed from the end, together with the stored head, are f
   })
 })
 
-test.for<[string, string, number, ChainFault]>([
+test.for<[string, string, number, HashChainFault]>([
   ['computed again', VOUCHED(5), 5, { seq: 5, kind: 'not_signed_so' }],
   ['changed', VOUCHED(7), 0, { seq: 7, kind: 'changed' }],
   ['changed in a search column', `UPDATE audit_lines SET wallet = '0x' WHERE seq = 7`, 0, { seq: 7, kind: 'changed' }],

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import {
-  type Counted,
   createRateCounter,
   createReportingRateLimit,
   type KeyOver,
+  type LimitedKeys,
 } from '../../../src/ops/http/shared-rate-limit.ts'
 
 type Name = 'failures' | 'sign_ins'
@@ -13,7 +13,7 @@ function service({ limit = 10, workers = 2, maxKeys = 100_000 } = {}) {
   const clock = { at: 1000 }
   const now = () => clock.at
   const counter = createRateCounter<Name>({ perMinute: { failures: limit, sign_ins: limit + 1 }, now })
-  let pending: Counted<Name>[] = []
+  let pending: LimitedKeys<Name>[] = []
   const limits = Array.from({ length: workers }, () =>
     createReportingRateLimit<Name>({ now, maxKeys, report: (counted) => void pending.push(counted) }),
   )
@@ -89,7 +89,7 @@ test('A failure with several keys is refused by a worker if one key is over the 
 test('A replacement worker allows a first event and reports it; a worker that was informed of the limit reports no further event', () => {
   const { fail, limits, deliver, clock } = service({ limit: 2 })
   for (let failure = 0; failure < 3; failure++) fail(0, 'a')
-  const reports: Counted<Name>[] = []
+  const reports: LimitedKeys<Name>[] = []
   const fresh = createReportingRateLimit<Name>({ now: () => clock.at, report: (counted) => void reports.push(counted) })
   expect(fresh.count('failures', 'a')).toEqual({ allowed: true })
   expect(reports).toEqual([{ name: 'failures', keys: ['a'] }])

@@ -2,7 +2,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createDeliveries, type DeliveryOptions, type Notice } from '../../../src/ops/process/deliveries.ts'
+import { createDeliveries, type DeliveryOptions, type LogoutNotice } from '../../../src/ops/process/deliveries.ts'
 import { createFetchFromClient } from '../../../src/outbound/fetch-from-client.ts'
 
 type Outcome = Parameters<DeliveryOptions['note']>[0]
@@ -42,8 +42,8 @@ const newDeliveries = (options: Partial<DeliveryOptions> = {}) =>
     stopWithin: 3600,
     ...options,
   })
-const notice = (n: number): Notice => ({ clientId: `client-${n}`, url, form: { n: String(n) } })
-const notices = (count: number): Notice[] => Array.from({ length: count }, (_, n) => notice(n))
+const notice = (n: number): LogoutNotice => ({ clientId: `client-${n}`, url, form: { n: String(n) } })
+const notices = (count: number): LogoutNotice[] => Array.from({ length: count }, (_, n) => notice(n))
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const refuse = (response: ServerResponse) => response.writeHead(503).end()
 

@@ -5,7 +5,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf, someClient, someKey } from '../contract/subject.ts'
@@ -218,7 +218,7 @@ test('Reads succeed while as many writes wait for a locked row as there are conn
 
 test('A value that cannot be serialized fails its own statement with a TypeError, and no other statement', async () => {
   const database = await newMigratedDatabase()
-  const connection = new Connection(addressOf(database.url, 'pool_size=1'), { clock: 'given' })
+  const connection = new PostgresConnection(addressOf(database.url, 'pool_size=1'), { clock: 'given' })
   const store = storeOn(connection)
   onTestFinished(() => store.close())
   const grant = await livingGrant(store)

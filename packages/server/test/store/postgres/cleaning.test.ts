@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
-import { compile, type Kind } from '../../../src/store/postgres/statements/statement.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
+import { compile, type StatementKind } from '../../../src/store/postgres/statements/statement.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { NOW } from '../contract/subject.ts'
 
@@ -45,9 +45,9 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 /** Records every statement that it prepares. */
-class RecordingConnection extends Connection {
+class RecordingConnection extends PostgresConnection {
   readonly sql: string[] = []
-  override prepare<Row>(kind: Kind, sql: string) {
+  override prepare<Row>(kind: StatementKind, sql: string) {
     this.sql.push(sql)
     return super.prepare<Row>(kind, sql)
   }

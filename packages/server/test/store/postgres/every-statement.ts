@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { everyStatement } from '../../../src/store/citus/every-statement.ts'
 import { Recorder } from '../../../src/store/postgres/statements/recorder.ts'
-import type { Ask, Batched, Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
+import type { Ask, Batched, RowLocation, StatementKind } from '../../../src/store/postgres/statements/statement.ts'
 
 const SOURCE = fileURLToPath(new URL('../../../src/store/', import.meta.url))
 
@@ -12,7 +12,7 @@ const SOURCE = fileURLToPath(new URL('../../../src/store/', import.meta.url))
 export async function preparingCalls(): Promise<ReadonlySet<string>> {
   const callSites = new Set<string>()
   class Noting extends Recorder {
-    override prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
+    override prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row> {
       callSites.add(callSite())
       return super.prepare<Row>(kind, sql, place)
     }

@@ -9,7 +9,7 @@ import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { atLatestRead } from '../../chaos/feed/faulty-feed.ts'
 import { addressOf } from '../../support/postgres-database.ts'
 import { administrator, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
@@ -35,9 +35,9 @@ async function openStore(): Promise<Store> {
 
 /** Readers by the store's rule, on two nodes, and a reader by the other rule. */
 async function openReaders() {
-  const connections = [0, 1, 2].map(() => new Connection(addressOf(url), { clock: 'given' }))
+  const connections = [0, 1, 2].map(() => new PostgresConnection(addressOf(url), { clock: 'given' }))
   onTestFinished(async () => void (await Promise.all(connections.map((connection) => connection.close()))))
-  const [one, two, three] = connections as [Connection, Connection, Connection]
+  const [one, two, three] = connections as [PostgresConnection, PostgresConnection, PostgresConnection]
   const reads = {
     one: readerOf({ endings: createEndingStore(one) }),
     two: readerOf({ endings: createEndingStore(two) }, 2),

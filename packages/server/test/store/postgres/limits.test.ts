@@ -5,7 +5,7 @@ import type { NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { addressOf, newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { administrator, startPostgres } from '../../support/postgres-server.ts'
 import { proxied } from '../../support/proxied.ts'
@@ -79,7 +79,7 @@ test.for(SILENCES)(
 
 test('Ten slow reads on five connections for reads all succeed, close no connection, and do not make an unrelated refresh fail', async () => {
   const database = await newMigratedDatabase()
-  const connection = new Connection(database.address, { clock: 'given' })
+  const connection = new PostgresConnection(database.address, { clock: 'given' })
   const store = storeOn(connection)
   onTestFinished(() => store.close())
   const slow = connection.prepare<{ pid: number }>('read', 'SELECT pg_backend_pid() AS pid, pg_sleep(0.9)')

@@ -6,7 +6,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { administrator, type PostgresServer } from '../../support/postgres-server.ts'
 import { promote, startPair, stopFollowing, stopWaiting } from '../../support/postgres-standby.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
 /** A node at the virtual address, with at most two connections for changes. */
 function openNode() {
   const url = primary.urlOf('postgres').replace(`:${primary.port}/`, `:${virtual.port}/`)
-  const connection = new Connection(addressOf(`${url}?pool_size=4`), { clock: 'given' })
+  const connection = new PostgresConnection(addressOf(`${url}?pool_size=4`), { clock: 'given' })
   onTestFinished(() => connection.close())
   const wait = connection.prepare<{ instance: string }>(
     'move',

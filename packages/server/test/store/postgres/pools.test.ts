@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { NotSent } from '../../../src/store/postgres/connection/errors.ts'
 import { ServerGroup } from '../../../src/store/postgres/connection/server-group.ts'
 import { migratePostgres, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
@@ -12,7 +12,7 @@ import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
 async function openNew(parameters: string, change: Partial<PostgresAddress> = {}) {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
-  const connection = new Connection({ ...addressOf(database.url, parameters), ...change }, { clock: 'given' })
+  const connection = new PostgresConnection({ ...addressOf(database.url, parameters), ...change }, { clock: 'given' })
   onTestFinished(() => connection.close())
   return { database, connection, store: storeOn(connection) }
 }
@@ -51,7 +51,7 @@ async function newDatabaseOfOneConnection() {
 }
 
 test('If a server allows a node one connection, reads and changes share it', async () => {
-  const connection = new Connection(await newDatabaseOfOneConnection(), { clock: 'given' })
+  const connection = new PostgresConnection(await newDatabaseOfOneConnection(), { clock: 'given' })
   onTestFinished(() => connection.close())
   const store = storeOn(connection)
   const grant = await livingGrant(store)
@@ -64,7 +64,7 @@ test('If a server allows a node one connection, reads and changes share it', asy
 test('If a server allows a node one connection, 300 reads at once share it, and the node does not open a connection for each of them', async () => {
   let opened = 0
   const address = await proxied(await newDatabaseOfOneConnection(), { onOpen: () => void opened++ })
-  const connection = new Connection(address, { clock: 'given' })
+  const connection = new PostgresConnection(address, { clock: 'given' })
   onTestFinished(() => connection.close())
   const outcomes = await Promise.allSettled(Array.from({ length: 300 }, () => connection.query('SELECT 1 AS one')))
   expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
@@ -74,7 +74,7 @@ test('If a server allows a node one connection, 300 reads at once share it, and 
 test('After a server refused a connection, a node opens none for a second, and sends its statements over the open ones', async () => {
   let opened = 0
   const address = await proxied(await newDatabaseOfOneConnection(), { onOpen: () => void opened++ })
-  const connection = new Connection(address, { clock: 'given' })
+  const connection = new PostgresConnection(address, { clock: 'given' })
   onTestFinished(() => connection.close())
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -11,7 +11,7 @@ import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import type { Ask, Batched } from '../../../src/store/postgres/statements/statement.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { addressOf } from '../../support/postgres.ts'
@@ -89,7 +89,7 @@ async function leavePrimaryAlone(store: Store): Promise<void> {
 
 /** The grants of a connection that performs each action once, before the first statement that matches the pattern of the action. */
 function grantsWith(actions: readonly (readonly [RegExp, () => Promise<void>])[]): Store['grants'] {
-  const connection = new Connection(addressOf(pair, 'statement_timeout=2000'), { clock: 'given' })
+  const connection = new PostgresConnection(addressOf(pair, 'statement_timeout=2000'), { clock: 'given' })
   onTestFinished(() => connection.close())
   const left = new Set(actions)
   const actingBefore = <Row>(sql: string, ask: Ask<Row>): Ask<Row> => {
@@ -146,7 +146,7 @@ async function takeOver(store: Store): Promise<void> {
 }
 
 test('What a server returns after another server took over is read again on the other server', { timeout: 120_000 }, async () => {
-  const connection = new Connection(addressOf(pair, 'statement_timeout=2000'), { clock: 'given' })
+  const connection = new PostgresConnection(addressOf(pair, 'statement_timeout=2000'), { clock: 'given' })
   onTestFinished(() => connection.close())
   const read = connection.prepare<{ instance: string }>(
     'read',

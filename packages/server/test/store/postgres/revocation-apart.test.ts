@@ -2,19 +2,19 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
-import type { Ask, Batched, Kind, Place } from '../../../src/store/postgres/statements/statement.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
+import type { Ask, Batched, RowLocation, StatementKind } from '../../../src/store/postgres/statements/statement.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { readerOf } from '../contract/ending-order.ts'
 import { DAY, livingGrant, NOW } from '../contract/subject.ts'
 
 /** Sends a statement for each row, as on several machines. The change of a grant's tokens fails while `isCut`. */
-class Apart extends Connection {
+class Apart extends PostgresConnection {
   isCut = false
   override prepareTogether<Row>(_: Batched, apart: Ask<Row>): Ask<Row> {
     return apart
   }
-  override prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
+  override prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row> {
     const ask = super.prepare<Row>(kind, sql, place)
     if (!/SET revoked_tokens/.test(sql)) return ask
     return (named) => (this.isCut ? Promise.reject(new Error('cut')) : ask(named))

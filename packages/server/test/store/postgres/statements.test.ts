@@ -11,7 +11,7 @@ import { createRecords } from '../../../src/store/postgres/records.ts'
 import { createRestorationStore } from '../../../src/store/postgres/restorations.ts'
 import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
 import { createSpentStore } from '../../../src/store/postgres/spent.ts'
-import { Connection } from '../../../src/store/postgres/statements/connection.ts'
+import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import {
   type Ask,
   type Batched,
@@ -19,7 +19,7 @@ import {
   compile,
   compileForMany,
   type ForMany,
-  type Kind,
+  type StatementKind,
   textArray,
 } from '../../../src/store/postgres/statements/statement.ts'
 import { createWalletStore } from '../../../src/store/postgres/wallets.ts'
@@ -28,10 +28,10 @@ import { createPostgresDatabase, newPostgresDatabase, type PostgresDatabase } fr
 import { livingGrant, NOW, newGrant, rotationOf, someClient, someReceipt, someSession, someWallet } from '../contract/subject.ts'
 
 /** Records the statements that it prepares and runs. */
-class RecordingConnection extends Connection {
+class RecordingConnection extends PostgresConnection {
   readonly prepared: string[] = []
   executed: string[] = []
-  override prepare<Row>(kind: Kind, sql: string): Ask<Row> {
+  override prepare<Row>(kind: StatementKind, sql: string): Ask<Row> {
     this.prepared.push(sql)
     const ask = super.prepare<Row>(kind, sql)
     return (named) => {
@@ -67,7 +67,7 @@ async function newMigratedDatabase(): Promise<PostgresDatabase> {
 let database: PostgresDatabase
 let connection: RecordingConnection
 let stores: ReturnType<typeof storesOn>
-const storesOn = (on: Connection) => ({
+const storesOn = (on: PostgresConnection) => ({
   grants: createGrantStore(on),
   wallets: createWalletStore(on),
   sessions: createSessionStore(on),

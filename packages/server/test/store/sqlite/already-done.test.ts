@@ -1,7 +1,7 @@
 /** An outcome that was found already done, on SQLite: the commit that it was found in is durable. */
 import { spawnSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
-import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
 import { createGrantStore } from '../../../src/store/sqlite/grants.ts'
 import { livingGrant, NOW } from '../contract/subject.ts'
 import { newSqlitePath, openTwoNodes } from '../sqlite-file.ts'
@@ -10,7 +10,7 @@ test('If two endings of one grant share a commit that fails, both fail, also the
   const path = await newSqlitePath()
   const [store] = await openTwoNodes(path)
   const { id } = await livingGrant(store)
-  const connection = new Connection(path)
+  const connection = new SqliteConnection(path)
   onTestFinished(() => connection.close())
   const grants = createGrantStore(connection)
   // COMMIT detects a violated deferred constraint.

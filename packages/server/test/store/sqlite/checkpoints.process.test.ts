@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { NOW } from '../contract/subject.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
@@ -15,7 +15,7 @@ const PAGE = 4096
 /** A file with a row on a page of its own for each name from 0 to `MANY`. */
 async function openPages() {
   const path = await newSqlitePath()
-  const connection = new Connection(path)
+  const connection = new SqliteConnection(path)
   onTestFinished(() => connection.close())
   connection.execute('CREATE TABLE pages (name INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT')
   const put = connection.prepareWrite('INSERT OR REPLACE INTO pages VALUES (?, ?)')

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 
 /** A connection to a file with one table, and a reader of the same file outside of the connection. */
 async function openNotes() {
   const path = await newSqlitePath()
-  const connection = new Connection(path)
+  const connection = new SqliteConnection(path)
   connection.execute('CREATE TABLE notes (name TEXT PRIMARY KEY, body TEXT) STRICT')
   const outside = new DatabaseSync(path)
   onTestFinished(async () => {
@@ -161,7 +161,7 @@ test('A path that SQLite would read as a URI or as :memory: is used as the name 
   onTestFinished(() => process.chdir(before))
   process.chdir(folder)
   for (const name of [':memory:', 'file:other.sqlite?mode=memory', 'a?mode=ro#b%20c']) {
-    const connection = new Connection(name)
+    const connection = new SqliteConnection(name)
     connection.execute('CREATE TABLE notes (name TEXT) STRICT')
     expect(await connection.read(() => connection.prepareRead('SELECT * FROM notes').all())).toEqual([])
     await connection.close()
@@ -171,14 +171,14 @@ test('A path that SQLite would read as a URI or as :memory: is used as the name 
 
 test('A file that cannot be opened fails with StoreUnavailable, which names the file', async () => {
   const path = await newSqlitePath()
-  expect(() => new Connection(join(path, 'below/grantor.sqlite'))).toThrow(StoreUnavailable)
+  expect(() => new SqliteConnection(join(path, 'below/grantor.sqlite'))).toThrow(StoreUnavailable)
   mkdirSync(path)
-  expect(() => new Connection(path)).toThrow(`cannot open ${path} (unable to open database file)`)
+  expect(() => new SqliteConnection(path)).toThrow(`cannot open ${path} (unable to open database file)`)
   writeFileSync(
     `${path}-text`,
     'This is a text, long enough to be taken for the head of a database file of SQLite, but it is none.'.repeat(9),
   )
-  expect(() => new Connection(`${path}-text`)).toThrow(StoreUnavailable)
+  expect(() => new SqliteConnection(`${path}-text`)).toThrow(StoreUnavailable)
 })
 
 test('A process that commits all the time pauses while another process writes, so that the other gets the lock', async () => {
@@ -209,11 +209,11 @@ test.runIf(process.platform === 'linux')(
       readFileSync('/proc/locks', 'utf8')
         .split('\n')
         .filter((line) => line.includes(`:${statSync(path).ino} `))
-    const first = new Connection(path)
+    const first = new SqliteConnection(path)
     onTestFinished(() => first.close())
     await first.read(() => first.prepareRead('SELECT * FROM sqlite_schema').all())
     expect(locks()).toHaveLength(1)
-    const second = new Connection(path)
+    const second = new SqliteConnection(path)
     onTestFinished(() => second.close())
     expect(locks()).toHaveLength(1)
   },

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { createRecordStores } from '../../../src/store/record-stores.ts'
-import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { createRecords } from '../../../src/store/sqlite/records.ts'
 import { keyOf, readerOf } from '../contract/ending-order.ts'
@@ -79,7 +79,7 @@ test('The ending of a client whose change has no time has the time of the machin
 test('A client stays as it is if its ending cannot be stored, and its ending is stored once before the change', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
-  const connection = new Connection(path)
+  const connection = new SqliteConnection(path)
   onTestFinished(() => connection.close())
   const records = createRecords(connection)
   const refusing = createRecordStores(records, () => Promise.reject(new StoreUnavailable('full'))).clients

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createRecordStores } from '../../../src/store/record-stores.ts'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
-import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
 import { createEndingStore } from '../../../src/store/sqlite/endings.ts'
 import { createGrantStore } from '../../../src/store/sqlite/grants.ts'
 import { migrate } from '../../../src/store/sqlite/migrations.ts'
@@ -18,7 +18,7 @@ import { NOW, newGrant, rotationOf, someSession, someWallet } from '../contract/
 import { newSqlitePath } from '../sqlite-file.ts'
 
 /** Records every statement that it prepares. */
-class RecordingConnection extends Connection {
+class RecordingConnection extends SqliteConnection {
   readonly sql = new Set<string>()
   override prepareWrite(sql: string) {
     this.sql.add(sql)

@@ -1,13 +1,13 @@
 /** Reads of one event-loop iteration share a read transaction. */
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 
 async function openNotes() {
   const path = await newSqlitePath()
   const open = () => {
-    const connection = new Connection(path)
+    const connection = new SqliteConnection(path)
     onTestFinished(() => connection.close())
     return connection
   }

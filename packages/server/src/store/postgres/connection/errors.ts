@@ -2,7 +2,7 @@
 import { SchemaMismatch, StoreUnavailable } from '../../../domain/model/store-errors.ts'
 
 // `conflict` and `stale` are rolled back, and a retry may succeed. `exhausted` and `defect` are rolled back, and a retry would not help.
-export type Failure =
+export type StatementFailure =
   | 'not_sent' // there was no connection, so nothing happened
   | 'lost' // the connection broke while the statement was running; the statement may have taken effect
   | 'machine_lost' // the server lost its connection to another machine of the cluster, on which the statement may have taken effect
@@ -32,7 +32,7 @@ export class Unreplicated extends Error {
   }
 }
 
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): StatementFailure {
   if (error instanceof NotSent) return 'not_sent'
   if (error instanceof Unreplicated) return 'unreplicated'
   if (error instanceof StoreUnavailable) return 'exhausted'

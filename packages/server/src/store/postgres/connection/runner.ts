@@ -4,19 +4,19 @@ import type { Route } from '../placement.ts'
 import { Queue } from '../statements/queue.ts'
 import type { Statement } from '../statements/statement.ts'
 import { failureOf, toStoreError } from './errors.ts'
-import { type Attempt, PATIENCE_MS, type ServerGroup } from './server-group.ts'
+import { PATIENCE_MS, type ServerGroup, type StatementAttempt } from './server-group.ts'
 
 const STATEMENTS_AT_MOST = 10_000
 
 export class Runner {
-  readonly #routeOf: (attempt: Attempt) => Route | Promise<Route>
+  readonly #routeOf: (attempt: StatementAttempt) => Route | Promise<Route>
   /** the rows that are being changed */
   readonly #rows = new Map<string, Queue>()
   #statements = 0
   #isClosing = false
   #whenIdle: (() => void) | null = null
 
-  constructor(routeOf: (attempt: Attempt) => Route | Promise<Route>) {
+  constructor(routeOf: (attempt: StatementAttempt) => Route | Promise<Route>) {
     this.#routeOf = routeOf
   }
 

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { PostgresAddress, ServerAddress } from '../address.ts'
 import type { Statement } from '../statements/statement.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { type Failure, failureOf, isSilence, NotSent } from './errors.ts'
+import { failureOf, isSilence, NotSent, type StatementFailure } from './errors.ts'
 import { Server, type Side, sideOf } from './server.ts'
 
 /** A statement is not retried after this time in milliseconds. A caller waits at most this long, and for the statement that was sent last. */
@@ -13,9 +13,9 @@ const READ_ONLY_FOR_MS = 1000
 /** The node searches again at the earliest this long after a failed search, less up to half at random, so that nodes do not search in step. */
 const SEARCH_PAUSE_MS = 400
 /** Other statements would fail in the same way. */
-const OUTAGES: ReadonlySet<Failure> = new Set(['not_sent', 'lost', 'unreplicated', 'read_only'])
+const OUTAGES: ReadonlySet<StatementFailure> = new Set(['not_sent', 'lost', 'unreplicated', 'read_only'])
 
-export type Attempt = Statement & {
+export type StatementAttempt = Statement & {
   attempt: number
   deadline: number
   /** Whether an error does not concern the server. */
@@ -98,12 +98,12 @@ export class ServerGroup {
   }
 
   /** Runs one attempt of a statement. Throws the error of the driver. */
-  run<Row>(attempt: Attempt): Promise<Row[]> {
+  run<Row>(attempt: StatementAttempt): Promise<Row[]> {
     const isOutage = (error: unknown) => !attempt.excuses?.(error) && OUTAGES.has(failureOf(error))
     return this.#breakers[sideOf(attempt)].run(() => this.#runOnce(attempt), isOutage)
   }
 
-  async #runOnce<Row>(attempt: Attempt): Promise<Row[]> {
+  async #runOnce<Row>(attempt: StatementAttempt): Promise<Row[]> {
     if (performance.now() > attempt.deadline) throw new StoreUnavailable('PostgreSQL is too slow')
     const server = this.server ?? (await this.#findBefore(attempt.deadline))
     try {
@@ -131,7 +131,7 @@ export class ServerGroup {
    * The milliseconds before the next attempt; null if the statement must not be repeated. Statements are repeated only in the first seconds of an
    * outage: later, this would add load to a slow database.
    */
-  pauseBeforeRetry({ kind, attempt, deadline }: Attempt, failure: Failure): number | null {
+  pauseBeforeRetry({ kind, attempt, deadline }: StatementAttempt, failure: StatementFailure): number | null {
     if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return null
     const mayHaveHappened = failure === 'lost' || failure === 'machine_lost'
     if (mayHaveHappened && kind === 'once') return null

@@ -20,7 +20,7 @@ const REFUSED_FOR_MS = 1000
 
 export type Side = 'read' | 'write'
 export const sideOf = ({ kind }: Pick<Statement, 'kind'>): Side => (kind === 'read' ? 'read' : 'write')
-export type Session = { query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]> }
+export type PostgresSession = { query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]> }
 
 /** The caller must release the client. With `true` the connection is closed; otherwise the pool uses the connection again. */
 type Checked = CheckedClient & { release(close?: boolean): void }
@@ -115,9 +115,10 @@ export class Server {
   }
 
   /** Runs statements over one connection: the statements of a transaction, or several statements without values in one text. */
-  async use<Result>(task: (session: Session) => Promise<Result>): Promise<Result> {
+  async use<Result>(task: (session: PostgresSession) => Promise<Result>): Promise<Result> {
     const client = await this.#acquire('write', Number.POSITIVE_INFINITY)
-    const query: Session['query'] = async (text, values) => (await client.query(text, values && [...values])).rows as never
+    const query: PostgresSession['query'] = async (text, values) =>
+      (await client.query(text, values && [...values])).rows as never
     try {
       const result = await task({ query })
       client.release()

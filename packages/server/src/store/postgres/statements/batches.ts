@@ -4,7 +4,7 @@
  * the statement for one row is sent, in the same iteration.
  */
 
-import type { Batched, Named, Query } from './statement.ts'
+import type { Batched, NamedValues, Query } from './statement.ts'
 
 /** After this many milliseconds, a running batch no longer counts towards `atOnce`. */
 const SLOW_MS = 20
@@ -20,11 +20,11 @@ export const SKIPPED = Symbol('skipped')
 
 /** A statement that is sent in batches. `together`: the statement for many rows. */
 export type Batchable = Pick<Batched, 'kind' | 'place' | 'column' | 'skipsLocked'> & {
-  alone: (named: Named) => Query
+  alone: (named: NamedValues) => Query
   together: (inputs: readonly BatchInput[]) => Query
 }
 /** The statement for one row of a batch. */
-export type BatchInput = { statement: Batchable; named: Named; values: readonly (string | null)[]; deadline: number }
+export type BatchInput = { statement: Batchable; named: NamedValues; values: readonly (string | null)[]; deadline: number }
 
 export type Item<Input, Row> = {
   input: Input

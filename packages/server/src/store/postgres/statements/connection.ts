@@ -4,11 +4,11 @@
  */
 import { createHash } from 'node:crypto'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
-import type { PostgresAddress, Purpose } from '../address.ts'
+import type { ConnectionPurpose, PostgresAddress } from '../address.ts'
 import type { ServerState } from '../connection/client.ts'
 import { failureOf, toStoreError } from '../connection/errors.ts'
 import { Runner } from '../connection/runner.ts'
-import type { Server, Session } from '../connection/server.ts'
+import type { PostgresSession, Server } from '../connection/server.ts'
 import { ServerGroup } from '../connection/server-group.ts'
 import { onePrimary } from '../one-primary.ts'
 import { type LoadPlacement, loadNoPlacement, type Placement } from '../placement.ts'
@@ -21,18 +21,18 @@ import {
   compile,
   compileForMany,
   type ForMany,
-  type Kind,
   keyOf,
-  type Named,
-  type Place,
+  type NamedValues,
   type Query,
+  type RowLocation,
   type Statement,
+  type StatementKind,
 } from './statement.ts'
 import { written } from './values.ts'
 
-export type ConnectionOptions = { clock: Clock; purpose?: Purpose; loadPlacement?: LoadPlacement | undefined }
+export type ConnectionOptions = { clock: Clock; purpose?: ConnectionPurpose; loadPlacement?: LoadPlacement | undefined }
 
-export class Connection {
+export class PostgresConnection {
   /** Where the rows are. Another placement replaces the first one when a search, or a read of the revision, finds its extension. */
   placement: Placement
   readonly #address: PostgresAddress
@@ -85,7 +85,7 @@ export class Connection {
   }
 
   /** Runs statements over one connection, without the deadline and the retries of `run`. */
-  async use<Result>(task: (session: Session) => Promise<Result>): Promise<Result> {
+  async use<Result>(task: (session: PostgresSession) => Promise<Result>): Promise<Result> {
     return (await this.findServer()).use(task)
   }
 
@@ -103,7 +103,7 @@ export class Connection {
    * Prepares a statement with `:names` in place of values. `:at` is the time of this connection's clock. `place` is the row that the
    * statement concerns, or the table if the statement concerns several rows. Tables without a row for each wallet or request need no `place`.
    */
-  prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
+  prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row> {
     const prepared = this.#compile(sql)
     // The values are converted before the statement is queued. A value that cannot be converted is a defect of the caller.
     return async (named = {}, deadline, instance) =>
@@ -122,7 +122,7 @@ export class Connection {
     forMany,
     parameters,
     place,
-  }: ForMany): (rows: readonly Named[], deadline: number) => Promise<Row[]> {
+  }: ForMany): (rows: readonly NamedValues[], deadline: number) => Promise<Row[]> {
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
     return async (rows, deadline) =>
@@ -154,7 +154,7 @@ export class Connection {
     }
   }
 
-  #createBatches(kind: Kind): Batches<BatchInput, unknown> {
+  #createBatches(kind: StatementKind): Batches<BatchInput, unknown> {
     return new Batches<BatchInput, unknown>({
       atOnce: () => this.placement.batchesAtOnce(kind),
       runAlone: async (input) => (await this.#runFor(input, { query: input.statement.alone(input.named) }))[0],
@@ -177,7 +177,7 @@ export class Connection {
    * A caller needs this after a statement that found its change already done. Such a statement does not wait for the standby. The commit that made
    * the change may not have waited either: an administrator ended the connection of that commit, or the server restarted.
    */
-  prepareConfirmation(row: string, place?: Place): (named?: Named, on?: string) => Promise<void> {
+  prepareConfirmation(row: string, place?: RowLocation): (named?: NamedValues, on?: string) => Promise<void> {
     const confirmRow = this.prepare('move', `SELECT ${COMMIT} FROM ${row}`, place)
     return async (named = {}, on) => {
       await this.placement.settle()
@@ -210,7 +210,7 @@ export class Connection {
     return this.#closing
   }
 
-  #compile(sql: string): (named: Named) => Query {
+  #compile(sql: string): (named: NamedValues) => Query {
     const { text, valuesOf } = compile(sql, this.#clock)
     const name = nameOf(text)
     return (named) => ({ name, text, values: valuesOf(named).map(written) })

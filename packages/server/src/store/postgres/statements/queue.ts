@@ -1,12 +1,12 @@
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { WAIT_AT_MOST_MS } from '../connection/server.ts'
 
-type Waiting = { start: () => void; timer: NodeJS.Timeout }
+type QueuedStart = { start: () => void; timer: NodeJS.Timeout }
 
 /** Admits a limited number of holders at a time. The other callers wait in order, and are refused after `WAIT_AT_MOST_MS`. */
 export class Queue {
   readonly #limit: number
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<QueuedStart>()
   #holders = 0
 
   constructor(limit: number) {
@@ -43,7 +43,7 @@ export class Queue {
 
   #wait(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: QueuedStart = {
         start: () => {
           clearTimeout(waiting.timer)
           resolve()

@@ -1,8 +1,8 @@
 /** A connection that keeps the statements which the store prepares, and reaches no database. Each statement returns no row. */
-import { Connection } from './connection.ts'
-import type { Ask, Batched, Kind, Place } from './statement.ts'
+import { PostgresConnection } from './connection.ts'
+import type { Ask, Batched, RowLocation, StatementKind } from './statement.ts'
 
-export type RecordedStatement = { kind: Kind; sql: string; place: Place | undefined }
+export type RecordedStatement = { kind: StatementKind; sql: string; place: RowLocation | undefined }
 
 const NOWHERE = {
   servers: [],
@@ -16,14 +16,14 @@ const NOWHERE = {
 } as const
 
 /** The statements are those for a database whose rows lie on several machines: none is for many rows. */
-export class Recorder extends Connection {
+export class Recorder extends PostgresConnection {
   readonly statements: RecordedStatement[] = []
 
   constructor() {
     super(NOWHERE, { clock: 'given' })
   }
 
-  override prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
+  override prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row> {
     if (!this.statements.some((each) => each.sql === sql)) this.statements.push({ kind, sql, place })
     return () => Promise.resolve([])
   }

@@ -9,20 +9,20 @@ import { written } from './values.ts'
  */
 export type Clock = 'database' | 'given'
 
-export type Named = Readonly<Record<string, unknown>>
+export type NamedValues = Readonly<Record<string, unknown>>
 
 /**
  * - `read`: changes nothing
  * - `move`: can be repeated. The repetition changes nothing more, and returns what the caller needs of the first result
  * - `once`: returns another result if it is repeated after it took effect. It is not retried if it may have taken effect
  */
-export type Kind = 'read' | 'move' | 'once'
+export type StatementKind = 'read' | 'move' | 'once'
 
 /**
  * What a statement concerns: one row of a table, found by the parameter `key`, or several rows of the table. On a cluster the key is the column
  * by which the table is distributed.
  */
-export type Place = { table: string; key?: string }
+export type RowLocation = { table: string; key?: string }
 
 /** `send`: sends other queries in place of this one, on a cluster. */
 export type Query = {
@@ -34,9 +34,9 @@ export type Query = {
 
 /** A statement with its values. */
 export type Statement = {
-  kind: Kind
+  kind: StatementKind
   query: Query
-  place?: Place | undefined
+  place?: RowLocation | undefined
   /** the value of the parameter `place.key` */
   key?: string | undefined
   /** the statement may run on this server only */
@@ -53,14 +53,14 @@ export type ForMany = {
   /** the parameters, and the types of their columns */
   parameters: Readonly<Record<string, ColumnType>>
   /** the row that the statement concerns */
-  place: Required<Place>
+  place: Required<RowLocation>
 }
 
 /**
  * `deadline` replaces the usual deadline, `PATIENCE_MS` after the call. `instance` is the start time of a server: the statement fails on every
  * other server.
  */
-export type Ask<Row> = (named?: Named, deadline?: number, instance?: string) => Promise<Row[]>
+export type Ask<Row> = (named?: NamedValues, deadline?: number, instance?: string) => Promise<Row[]>
 
 export type Batched = ForMany & {
   /** the column that returns the key of the row */
@@ -77,7 +77,7 @@ const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint
 export const COMMIT = `CASE WHEN current_setting('synchronous_standby_names') <> '' THEN pg_logical_emit_message(true, 'grantor', '') END`
 
 /** `valuesOf` returns the named values in the order of the text. Throws if a name has no value, which is a defect of the caller. */
-export function compile(sql: string, clock: Clock): { text: string; valuesOf: (named: Named) => unknown[] } {
+export function compile(sql: string, clock: Clock): { text: string; valuesOf: (named: NamedValues) => unknown[] } {
   const names: string[] = []
   const text = sql.replace(/(?<!:):(\w+)/g, (_, name: string) => {
     if (name === 'at' && clock === 'database') return DATABASE_CLOCK
@@ -85,7 +85,7 @@ export function compile(sql: string, clock: Clock): { text: string; valuesOf: (n
     const place = `$${names.indexOf(name) + 1}`
     return name === 'at' ? `${place}::bigint` : place
   })
-  const valuesOf = (named: Named): unknown[] =>
+  const valuesOf = (named: NamedValues): unknown[] =>
     names.map((name) => {
       const value = named[name]
       if (value === undefined) throw new TypeError(`the statement has no value for ${name}`)
@@ -95,12 +95,12 @@ export function compile(sql: string, clock: Clock): { text: string; valuesOf: (n
 }
 
 /** A list of texts, as PostgreSQL writes an array. */
-export function textArray(texts: Texts): string {
+export function textArray(texts: TextArray): string {
   return `{${texts.map((text) => (text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`
 }
 
 /** The values of one row, in the order of the columns. */
-type Texts = readonly (string | null)[]
+type TextArray = readonly (string | null)[]
 export type ColumnType = 'text' | 'bigint' | 'boolean' | 'jsonb'
 
 /**
@@ -111,7 +111,7 @@ export function compileForMany(
   sql: string,
   parameters: Readonly<Record<string, ColumnType>>,
   clock: Clock,
-): { text: string; rowValues: (row: Named) => Texts; valuesOf: (rows: readonly Texts[]) => string[] } {
+): { text: string; rowValues: (row: NamedValues) => TextArray; valuesOf: (rows: readonly TextArray[]) => string[] } {
   const usesGivenMoment = clock === 'given' && /(?<!:):at\b/.test(sql)
   const columns: [string, ColumnType][] = Object.entries({ ...parameters, ...(usesGivenMoment ? { at: 'bigint' as const } : {}) })
   const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')
@@ -134,7 +134,7 @@ function asText(value: unknown, name: string): string | null {
 }
 
 /** The value of the parameter that names the row. */
-export function keyOf(place: Place | undefined, named: Named): string | undefined {
+export function keyOf(place: RowLocation | undefined, named: NamedValues): string | undefined {
   const key = place?.key === undefined ? undefined : named[place.key]
   return typeof key === 'string' ? key : undefined
 }
