@@ -1,92 +1,60 @@
-/** Composes the auth service's HTTP server, which does not listen yet. */
-import type { FastifyInstance } from 'fastify'
-import { limitHeaders } from '../ops/http/header-limits.ts'
-import { noSchemas } from '../ops/http/no-schemas.ts'
-import { addProbeRoute } from '../ops/http/probe.ts'
-import { createHttpServer, type Refuse } from '../ops/http/server.ts'
-import type { Look } from '../pages/look.ts'
-import { noteMalformed, replyWithError } from './error-reply.ts'
-import { acceptForms, FORM_AT_MOST } from './form-body.ts'
-import { accountRoutes } from './routes/account.ts'
-import { authorizeRoutes } from './routes/authorize.ts'
-import { crossDeviceRoutes } from './routes/cross-device.ts'
-import { deviceRoutes } from './routes/device.ts'
-import { deviceAuthorizationRoute } from './routes/device-authorization.ts'
-import { endingsRoutes } from './routes/endings.ts'
-import { healthRoutes } from './routes/health.ts'
-import { introspectRoute } from './routes/introspect.ts'
-import { loginApiRoutes } from './routes/login-api.ts'
-import { loginCompleteRoute } from './routes/login-complete.ts'
-import { loginResumeRoute } from './routes/login-resume.ts'
-import { logoRoute } from './routes/logo.ts'
-import { logoutRoutes } from './routes/logout.ts'
-import { pictureRoute } from './routes/picture.ts'
-import { pushedRequestRoute } from './routes/pushed-request.ts'
-import { registerRoute } from './routes/register.ts'
-import { revokeRoute } from './routes/revoke.ts'
-import { tokenRoute } from './routes/token.ts'
-import { userinfoRoute } from './routes/userinfo.ts'
-import { wellKnownRoutes } from './routes/well-known.ts'
-import type { HttpService } from './service.ts'
-import { refuseUnknownRoutes } from './unknown-route.ts'
+/**
+ * A Fastify server with what every server of the service has: ids, lines and traces of requests, TLS, the proxies that it trusts, and
+ * answers to requests that reach no route. The caller adds the routes.
+ */
+import type { ServerOptions } from 'node:https'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Tracing } from '../metrics/tracing.ts'
+import { type MalformedHttpOptions, malformedHttp, requireHost } from './malformed-http.ts'
+import { logRequests, newRequestId } from './request-log.ts'
+import { withTls } from './tls.ts'
+import { endUnusedConnections } from './unused-connections.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** whether refusals of this route are pages for users or JSON for programs */
-    answers?: 'page' | 'json'
-  }
-  interface FastifyReply {
-    /** of the pages */
-    look?: Look | undefined
-  }
+export type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown
+
+type HttpServerParts = {
+  logger: FastifyBaseLogger
+  /** if absent, the server uses plain http behind a proxy */
+  tls?: ServerOptions | undefined
+  /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
+  trustedProxies: string[]
+  metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute'> | undefined
+  tracing?: Tracing | undefined
+  malformed: MalformedHttpOptions
+  /** Answers a request that the framework refuses before its route is known. The framework's own answer would have its own texts. */
+  refuse: Refuse
 }
 
-export function createAuthServer(service: HttpService): FastifyInstance {
-  const { deps, logger, metrics, tls, tracing, trustedProxies } = service
-  const refuse: Refuse = (error, request, reply) => replyWithError(service, error, request, reply)
-  const server = createHttpServer(
-    {
-      logger,
-      tls,
-      trustedProxies,
-      metrics,
-      tracing,
-      refuse,
-      malformed: { now: deps.now, note: (refusal) => noteMalformed(service, refusal) },
-    },
-    { ...noSchemas, bodyLimit: FORM_AT_MOST, exposeHeadRoutes: false, requestTimeout: 30_000 },
-  )
-  server.setErrorHandler(refuse)
-  limitHeaders(server)
-  acceptForms(server)
-  refuseUnknownRoutes(server)
-  server.decorateReply('look', { getter: () => service.look })
-
-  healthRoutes(server, service)
-  addProbeRoute(server, {
-    service: 'auth',
-    origin: service.deps.settings.authUrl,
-    secrets: service.loginSecrets,
-    now: service.deps.now,
+/** `options` are those in which the servers differ. The server does not listen yet. */
+export function createHttpServer(parts: HttpServerParts, options: FastifyServerOptions): FastifyInstance {
+  const { logger, tls, trustedProxies, metrics, tracing, refuse } = parts
+  const malformed = malformedHttp(parts.malformed)
+  const server: FastifyInstance = Fastify({
+    ...withTls(tls),
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    // RFC 9700 §4.13: headers that name a caller's address are trusted only from these proxies
+    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    frameworkErrors: (error, request, reply) => void refuse(error, request, reply.header('x-request-id', request.id)),
+    clientErrorHandler: malformed.clientError,
+    forceCloseConnections: 'idle',
+    // Requests that arrive while the last connections are closing are still served.
+    return503OnClosing: false,
+    ...options,
   })
-  wellKnownRoutes(server, service)
-  pictureRoute(server, service)
-  logoRoute(server, service)
-  authorizeRoutes(server, service)
-  loginCompleteRoute(server, service)
-  loginResumeRoute(server, service)
-  crossDeviceRoutes(server, service)
-  accountRoutes(server, service)
-  pushedRequestRoute(server, service)
-  deviceAuthorizationRoute(server, service)
-  deviceRoutes(server, service)
-  tokenRoute(server, service)
-  introspectRoute(server, service)
-  revokeRoute(server, service)
-  endingsRoutes(server, service)
-  userinfoRoute(server, service)
-  logoutRoutes(server, service)
-  void server.register(async (scope) => loginApiRoutes(scope, service))
-  void server.register(async (scope) => registerRoute(scope, service))
+  server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
+  logRequests(server, metrics)
+  tracing?.traceRequests(server)
+  requireHost(server)
+  endUnusedConnections(server)
   return server
 }
