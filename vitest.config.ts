@@ -31,9 +31,9 @@ function projectOf(file: string): Project {
  */
 const isAlsoOnCitus = (file: string) =>
   Boolean(process.env.TEST_CITUS_PG_BIN) &&
-  ((file.startsWith('packages/server/test/admin/') && ['main', 'journey'].includes(projectOf(file))) ||
-    file === 'packages/server/test/cli/commands/postgres.test.ts' ||
-    file === 'packages/server/test/cli/serve/versions-side-by-side.journey.test.ts')
+  ((file.startsWith('packages/server/test/operators/api/') && ['main', 'journey'].includes(projectOf(file))) ||
+    file === 'packages/server/test/app/commands/postgres.test.ts' ||
+    file === 'packages/server/test/app/serve/versions-side-by-side.journey.test.ts')
 
 const FILES = globSync('packages/*/test/**/*.test.ts', { cwd: import.meta.dirname })
 

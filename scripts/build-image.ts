@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { versionOfTree } from '../packages/server/src/cli/terminal/version.ts'
+import { versionOfTree } from '../packages/server/src/app/compose/version.ts'
 import { fillRoot, NODE, PACKAGE, USER } from './image/root.ts'
 import { run } from './image/run.ts'
 

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { versionOfTree } from '../packages/server/src/cli/terminal/version.ts'
+import { versionOfTree } from '../packages/server/src/app/compose/version.ts'
 import { completePage, generatePage } from './docs/generated-pages.ts'
 import { type Lock, shrinkwrapOf } from './shrinkwrap.ts'
 

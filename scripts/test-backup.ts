@@ -26,14 +26,14 @@ const newest = versions
   .map((version) => join(INSTALLED, String(version)))
   .find((folder) => NEEDED.every((program) => existsSync(join(folder, 'bin', program))))
 
-const files = ['packages/server/test/cli/backup/restored.test.ts', 'packages/server/test/cli/backup/sqlite-wal-copy.test.ts']
-if (process.env.TEST_LITESTREAM) files.push('packages/server/test/cli/backup/litestream.test.ts')
+const files = ['packages/server/test/app/backup/restored.test.ts', 'packages/server/test/app/backup/sqlite-wal-copy.test.ts']
+if (process.env.TEST_LITESTREAM) files.push('packages/server/test/app/backup/litestream.test.ts')
 else console.log('skipped: Litestream; TEST_LITESTREAM=/path/to/litestream runs its tests')
 const env = { ...process.env }
 if (newest !== undefined) {
   files.push(
-    'packages/server/test/cli/backup/postgres-backup.test.ts',
-    'packages/server/test/cli/backup/postgres-recovery.test.ts',
+    'packages/server/test/app/backup/postgres-backup.test.ts',
+    'packages/server/test/app/backup/postgres-recovery.test.ts',
   )
   Object.assign(env, { TEST_BACKUP: '1', TEST_POSTGRES: newest, PATH: `${newest}/bin:${process.env.PATH ?? ''}` })
 } else console.log(`skipped: there is no PostgreSQL in ${INSTALLED}; apt-get install postgresql brings it`)

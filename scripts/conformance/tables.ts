@@ -5,13 +5,13 @@
  *     sections: https://openid.net/specs/openid-connect-core-1_0.html#rfc.section.
  *
  *     §2 SHOULD NOT: "ID Tokens SHOULD NOT use the JWS or JWE `x5u`, `x5c`, `jku`, or `jwk` Header Parameter fields."
- *       held: packages/server/src/keys/id-token.ts
- *       shown: packages/server/test/http/tokens/openid.test.ts: the header of an ID token …
+ *       held: packages/server/src/protocol/keys/id-token.ts
+ *       shown: packages/server/test/http/auth/tokens/openid.test.ts: the header of an ID token …
  *       note: how Grantor meets the requirement, if that is not obvious
  *
  *     §17.2 SHOULD: "…"
  *       not held: what Grantor does instead, and why
- *       shown: packages/server/test/http/tokens/introspect.test.ts: the test that fails if the deviation ends …
+ *       shown: packages/server/test/http/auth/tokens/introspect.test.ts: the test that fails if the deviation ends …
  *
  * An RFC needs no line `sections`: the URL follows from its number. "MUST" includes REQUIRED and SHALL, "SHOULD" includes
  * RECOMMENDED.

@@ -2,7 +2,7 @@
 
 import { resourceReasons } from '../../packages/resource/src/resource-reasons.ts'
 import { endReasons } from '../../packages/server/src/domain/model/records.ts'
-import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../../packages/server/src/oauth/reasons.ts'
+import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../../packages/server/src/protocol/oauth/reasons.ts'
 
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
 type ErrorRow = { status: number; definedIn: string; description: string; act: string; reasons: Readonly<Record<string, Row>> }

@@ -1,8 +1,9 @@
 /** The OpenAPI document of the admin API, as the admin server serves it, and a page with its operations. */
-import type { Admin } from '../../packages/server/src/admin/admin.ts'
-import { createAdminServer } from '../../packages/server/src/admin/server.ts'
-import { version } from '../../packages/server/src/cli/terminal/version.ts'
-import { createLogger } from '../../packages/server/src/ops/log/logger.ts'
+
+import { version } from '../../packages/server/src/app/compose/version.ts'
+import { createLogger } from '../../packages/server/src/observability/log/logger.ts'
+import type { Admin } from '../../packages/server/src/operators/api/admin.ts'
+import { createAdminServer } from '../../packages/server/src/operators/api/server.ts'
 import { table } from './errors-page.ts'
 
 type Schema = {

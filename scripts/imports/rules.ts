@@ -23,30 +23,32 @@ export const importRules: readonly ImportRule[] = [
       cli cli/terminal cli/configuration cli/compose cli/serve cli/development config wallet operations ops/process login-server
     `,
   }),
-  rule('src/oauth', 'the values of the protocol: errors, parameters, redirect URIs, scopes, metadata; pure functions', {
+  rule('src/protocol/oauth', 'the values of the protocol: errors, parameters, redirect URIs, scopes, metadata; pure functions', {
     ours: 'locales',
     others: 'node:crypto',
   }),
-  rule('src/wallet', 'addresses, texts to sign, signatures, receipts; pure functions', { others: '@noble/curves @noble/hashes' }),
-  rule('src/chain', 'JSON-RPC calls to chains, which check the signatures of contract wallets and read ENS names', {
+  rule('src/protocol/wallet', 'addresses, texts to sign, signatures, receipts; pure functions', {
+    others: '@noble/curves @noble/hashes',
+  }),
+  rule('src/outbound/chain', 'JSON-RPC calls to chains, which check the signatures of contract wallets and read ENS names', {
     ours: 'wallet',
   }),
   rule(
-    'src/outbound',
+    'src/outbound/http',
     'HTTP requests to addresses that others chose: keys and logout endpoints of clients, webhooks, the hook of the operator, pictures of names',
     {
       others: 'node:dns node:http node:https node:net',
     },
   ),
   rule(
-    'src/look',
+    'src/config/look',
     "the values of the operator's look: colours, the name of the platform, the check of pictures; pure functions",
     {
       ours: 'oauth',
       others: 'node:crypto node:zlib',
     },
   ),
-  rule('src/keys', 'the key ring, sealed values, MACs, client secrets, JWTs', {
+  rule('src/protocol/keys', 'the key ring, sealed values, MACs, client secrets, JWTs', {
     others: '@noble/curves node:crypto',
   }),
   rule('src/domain/model', 'the records, the store interface, ids, and what the domain takes as arguments', {
@@ -129,20 +131,16 @@ export const importRules: readonly ImportRule[] = [
   rule('src/pages/account', 'the pages on which a wallet sees and ends what it allowed', { ours: 'oauth pages' }),
   rule('src/pages/device', 'the page for the code of a device', { ours: 'oauth pages' }),
   rule('src/pages/browser', 'the scripts and the styles of the browser'),
-  rule('src/ops/metrics', 'what is counted and measured; the type of traces', { others: 'fastify prom-client' }),
-  rule('src/ops/process', 'background work, shutdown, options of the engine', {
+  rule('src/observability/metrics', 'what is counted and measured; the type of traces', { others: 'fastify prom-client' }),
+  rule('src/app/process', 'background work, shutdown, options of the engine', {
     others: 'pino node:crypto node:http node:timers/promises node:v8',
   }),
-  rule(
-    'src/ops/http',
-    'what every HTTP server needs: request lines, malformed requests, limits, TLS, the listener of the metrics',
-    {
-      ours: 'ops/metrics ops/process',
-      others: 'fastify pino node:async_hooks node:crypto node:http node:https node:net node:stream',
-    },
-  ),
-  rule('src/ops/log', 'the log and its redaction', { ours: 'ops/metrics ops/http', others: 'pino' }),
-  rule('src/telemetry', 'traces with OpenTelemetry; imported only if a collector is configured', {
+  rule('src/http', 'what every HTTP server needs: request lines, malformed requests, limits, TLS, the listener of the metrics', {
+    ours: 'ops/metrics ops/process',
+    others: 'fastify pino node:async_hooks node:crypto node:http node:https node:net node:stream',
+  }),
+  rule('src/observability/log', 'the log and its redaction', { ours: 'ops/metrics ops/http', others: 'pino' }),
+  rule('src/observability/traces', 'traces with OpenTelemetry; imported only if a collector is configured', {
     ours: 'ops/metrics',
     others:
       '@opentelemetry/api @opentelemetry/exporter-trace-otlp-http @opentelemetry/resources @opentelemetry/sdk-trace fastify node:async_hooks node:crypto node:timers/promises',
@@ -151,7 +149,7 @@ export const importRules: readonly ImportRule[] = [
     ours: 'oauth look',
     others: 'node:crypto node:fs node:net node:tls',
   }),
-  rule('src/http', 'the HTTP server of the authorization server, with one file per endpoint', {
+  rule('src/http/auth', 'the HTTP server of the authorization server, with one file per endpoint', {
     ours: `
       oauth domain/model domain/clients domain/resources domain/consent domain/tokens domain/authorization domain/login
       domain/account domain/endings pages pages/login pages/account pages/device ops/http ops/metrics ops/process
@@ -159,7 +157,7 @@ export const importRules: readonly ImportRule[] = [
     others: 'fastify node:crypto node:https node:stream node:timers/promises',
   }),
   rule(
-    'src/operations',
+    'src/operators/operations',
     'what an operator can do, each operation once as a value; the members of records; plan, apply and export',
     {
       ours: `
@@ -169,41 +167,45 @@ export const importRules: readonly ImportRule[] = [
       others: 'node:crypto node:util',
     },
   ),
-  rule('src/admin', 'the HTTP side of the operations: the admin API, on a listener of its own, and its OpenAPI document', {
-    ours: `
+  rule(
+    'src/operators/api',
+    'the HTTP side of the operations: the admin API, on a listener of its own, and its OpenAPI document',
+    {
+      ours: `
       oauth domain/endings domain/model domain/consent domain/tokens domain/maintenance domain/operators operations ops/http
       ops/metrics pages
     `,
-    others: '@fastify/swagger fastify node:http node:https',
-  }),
-  rule('src/console', 'the pages for operators, on the listener of the admin API', {
+      others: '@fastify/swagger fastify node:http node:https',
+    },
+  ),
+  rule('src/operators/console', 'the pages for operators, on the listener of the admin API', {
     ours: `
       oauth wallet keys domain/model domain/resources domain/tokens domain/operators operations admin pages
       ops/http
     `,
     others: 'fastify node:crypto node:os',
   }),
-  rule('src/login-server', 'the login server, which reaches the authorization server over HTTP only', {
+  rule('src/http/login', 'the login server, which reaches the authorization server over HTTP only', {
     ours: 'oauth pages pages/login ops/http ops/metrics',
     others: 'fastify node:crypto node:https node:zlib',
   }),
-  rule('src/cli', 'the entry point, the list of commands, `--help`', {
+  rule('src/app', 'the entry point, the list of commands, `--help`', {
     ours: 'cli/terminal cli/commands cli/operation-commands oauth config ops/log operations',
     others: 'any',
   }),
-  rule('src/cli/terminal', 'what a command is: its arguments, its output, its errors', {
+  rule('src/operators/terminal', 'what a command is: its arguments, its output, its errors', {
     ours: 'oauth config wallet look',
     others: 'any',
   }),
-  rule('src/cli/operation-commands', 'the terminal side of the operations: their commands, options and output', {
+  rule('src/operators/terminal/operations', 'the terminal side of the operations: their commands, options and output', {
     ours: 'cli/terminal cli/compose operations',
     others: 'any',
   }),
-  rule('src/cli/configuration', 'what `apply` reads and prints: the file, the plan, the file of new secrets', {
+  rule('src/operators/terminal/configuration', 'what `apply` reads and prints: the file, the plan, the file of new secrets', {
     ours: 'cli/terminal look oauth domain/model operations',
     others: 'any',
   }),
-  rule('src/cli/compose', 'the composition: from settings to the store, the keys and the servers', {
+  rule('src/app/compose', 'the composition: from settings to the store, the keys and the servers', {
     ours: `
       cli/terminal config ops/http ops/log ops/metrics ops/process wallet chain outbound keys domain/consent
       domain/hook domain/model domain/clients domain/resources domain/account domain/endings domain/audit domain/maintenance
@@ -211,17 +213,17 @@ export const importRules: readonly ImportRule[] = [
     `,
     others: 'any',
   }),
-  rule('src/cli/doctor', 'the checks of `grantor doctor`', {
+  rule('src/app/doctor', 'the checks of `grantor doctor`', {
     ours: 'cli/terminal cli/compose config look oauth keys ops/http domain/hook domain/maintenance domain/resources',
     others: 'any',
   }),
-  rule('src/cli/init', 'what `grantor init` writes and prints', { ours: 'cli/terminal config', others: 'any' }),
-  rule('src/cli/serve', 'running servers: listening, workers, shutdown', {
+  rule('src/app/init', 'what `grantor init` writes and prints', { ours: 'cli/terminal config', others: 'any' }),
+  rule('src/app/serve', 'running servers: listening, workers, shutdown', {
     ours: 'cli/terminal cli/compose config ops/http ops/log ops/metrics ops/process http',
     others: 'any',
   }),
   rule(
-    'src/cli/development',
+    'src/app/development',
     'what exists for `grantor start` and `test-issuer` only: the demo, the development wallet, the readable log',
     {
       ours: `
@@ -230,7 +232,7 @@ export const importRules: readonly ImportRule[] = [
       others: 'any',
     },
   ),
-  rule('src/cli/commands', 'one file per command', {
+  rule('src/app/commands', 'one file per command', {
     ours: `
       cli/terminal cli/operation-commands cli/configuration cli/compose cli/serve cli/doctor cli/init cli/development
       config ops/log ops/metrics ops/process wallet chain keys domain/model domain/audit

@@ -2,8 +2,8 @@
 
 /** The script of docs/verify-receipt.html: reads a receipt from a file, a drop or a paste, and shows the verdict. It sends no request. */
 
-import { checkReceipt } from '../../packages/server/src/wallet/receipt.ts'
-import { describeVerdict } from '../../packages/server/src/wallet/receipt-words.ts'
+import { checkReceipt } from '../../packages/server/src/protocol/wallet/receipt.ts'
+import { describeVerdict } from '../../packages/server/src/protocol/wallet/receipt-words.ts'
 
 const form = find(document, '#form', HTMLFormElement)
 const file = find(document, '#file', HTMLInputElement)
@@ -44,7 +44,7 @@ const MARKS = {
   refused: 'm8.8 8.8 6.4 6.4m0-6.4-6.4 6.4',
 }
 
-/** @param {import('../../packages/server/src/wallet/receipt.ts').ReceiptVerdict} found @returns {keyof typeof MARKS} */
+/** @param {import('../../packages/server/src/protocol/wallet/receipt.ts').ReceiptVerdict} found @returns {keyof typeof MARKS} */
 function lookOf(found) {
   if (found.kind === 'holds') return found.expired ? 'over' : 'holds'
   return found.kind === 'could_not_check' ? 'unknown' : 'refused'
@@ -53,7 +53,7 @@ function lookOf(found) {
 /**
  * Texts are set as textContent, so no part of a receipt becomes markup. If the receipt is not genuine, no part of it is shown.
  *
- * @param {string} source @param {import('../../packages/server/src/wallet/receipt.ts').ReceiptVerdict} found @param {unknown} receipt
+ * @param {string} source @param {import('../../packages/server/src/protocol/wallet/receipt.ts').ReceiptVerdict} found @param {unknown} receipt
  */
 function show(source, found, receipt) {
   const words = describeVerdict(found, { callsChain: false })

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newFolder } from '../../server/test/cli/run.ts'
+import { newFolder } from '../../server/test/app/run.ts'
 import { OWN_ENVIRONMENT } from '../../server/test/support/own-environment.ts'
 import { templateNames } from '../src/templates.ts'
 

@@ -18,7 +18,7 @@ if (Number(installed.split('.')[0]) < NEEDED) {
   if (SERVERS.includes(process.argv[2])) restartWithLessMemory()
   import('./run.js')
     .then(({ importProgram }) =>
-      importProgram(new URL('../src/cli/main.ts', import.meta.url), new URL('../dist/src/cli/main.js', import.meta.url)),
+      importProgram(new URL('../src/app/main.ts', import.meta.url), new URL('../dist/src/app/main.js', import.meta.url)),
     )
     .then((cli) => cli.main(process.argv.slice(2)))
     .then((exitCode) => {

@@ -1,10 +1,10 @@
 /** Every command, in the order of `grantor --help`: first those of one word, then the groups, each with its list first. */
 
-import { subjects } from '../operations/all.ts'
-import { needsNoServer } from '../operations/operation.ts'
-import { commandName, commandOf } from './operation-commands/command-of.ts'
+import { subjects } from '../operators/operations/all.ts'
+import { needsNoServer } from '../operators/operations/operation.ts'
+import type { CommandEntry } from '../operators/terminal/command.ts'
+import { commandName, commandOf } from './compose/operation-command.ts'
 import { ownCommands } from './own-commands.ts'
-import type { CommandEntry } from './terminal/command.ts'
 
 const ofOperations = subjects
   .flatMap(({ operations }) => operations.filter(needsNoServer))

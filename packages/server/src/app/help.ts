@@ -1,7 +1,7 @@
 /** The pages of `--help`. */
 import { describeSettings } from '../config/describe.ts'
-import { optionsOf } from './terminal/arguments.ts'
-import type { Command, OptionSpec } from './terminal/command.ts'
+import { optionsOf } from '../operators/terminal/arguments.ts'
+import type { Command, OptionSpec } from '../operators/terminal/command.ts'
 
 const WIDTH = 100
 

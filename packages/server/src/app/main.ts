@@ -1,11 +1,19 @@
 /** The entry point of the command line: finds the command, reads its arguments, runs it, and prints its errors. */
-import { nearest } from '../oauth/nearest.ts'
-import { redactor } from '../ops/log/redaction.ts'
+
+import { redactor } from '../observability/log/redaction.ts'
+import { readArguments } from '../operators/terminal/arguments.ts'
+import {
+  type Command,
+  type CommandEntry,
+  type CommandEnvironment,
+  CommandError,
+  EXIT,
+  UsageError,
+} from '../operators/terminal/command.ts'
+import { nearest } from '../protocol/oauth/nearest.ts'
+import { version } from './compose/version.ts'
 import { commandHelp, overview } from './help.ts'
 import { ownCommands } from './own-commands.ts'
-import { readArguments } from './terminal/arguments.ts'
-import { type Command, type CommandEntry, type CommandEnvironment, CommandError, EXIT, UsageError } from './terminal/command.ts'
-import { version } from './terminal/version.ts'
 
 /** Runs `grantor ARGV…` and resolves to the exit code: 0 done, 1 failed, 2 wrong command line or settings. */
 export function main(argv: readonly string[], environment: CommandEnvironment = thisProcess()): Promise<number> {

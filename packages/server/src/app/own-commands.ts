@@ -1,5 +1,5 @@
 /** The commands that are no operation. A command is loaded only when it is used. */
-import type { CommandEntry } from './terminal/command.ts'
+import type { CommandEntry } from '../operators/terminal/command.ts'
 
 export const ownCommands: readonly CommandEntry[] = [
   { name: 'start', load: async () => (await import('./commands/start.ts')).start },

@@ -1,26 +1,34 @@
 /**
  * What `@grantor/testing` takes from the server: `grantor/private`. It is not for apps, and may change in every release.
  */
-export { serviceOn } from './cli/compose/command-service.ts'
-export { composeAuthService, composeLoginServer } from './cli/compose/compose.ts'
-export { migrateDatabase } from './cli/compose/database.ts'
-export { MADE_SETTINGS } from './cli/compose/development-store.ts'
-export { settingsFor } from './cli/compose/settings.ts'
-export { readConfiguration } from './cli/configuration/read-configuration.ts'
-export { readFileText } from './cli/configuration/read-file.ts'
-export { developmentLog } from './cli/development/development-log.ts'
-export { addFileRecords, type FileClient } from './cli/development/file-records.ts'
-export { clientLines } from './cli/development/own-app.ts'
-export { personalSign, TEST_ACCOUNTS } from './cli/development/test-accounts.ts'
-export { runCommand } from './cli/main.ts'
-export { allListening, listen } from './cli/serve/listen.ts'
-export { loggerFor } from './cli/serve/running.ts'
-export { type Command, type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from './cli/terminal/command.ts'
-export { printFacts as facts } from './cli/terminal/print.ts'
-export type { Settings } from './config/settings.ts'
-export { isDevelopmentHost, isOfDevelopmentHost } from './login-server/development-host.ts'
-export type { DevelopmentWallet } from './login-server/server.ts'
-export type { Configuration } from './operations/configuration/plan.ts'
-export type { Service } from './operations/service.ts'
-export { closeServers, shutDownOnSignals } from './ops/process/shutdown.ts'
-export { type Address, parseAddress } from './wallet/address.ts'
+
+export type { Settings } from '../config/settings.ts'
+export { isDevelopmentHost, isOfDevelopmentHost } from '../http/login/development-host.ts'
+export type { DevelopmentWallet } from '../http/login/server.ts'
+export type { Configuration } from '../operators/configuration/plan.ts'
+export type { Service } from '../operators/operations/service.ts'
+export {
+  type Command,
+  type CommandEnvironment,
+  CommandError,
+  defineCommand,
+  EXIT,
+  UsageError,
+} from '../operators/terminal/command.ts'
+export { readConfiguration } from '../operators/terminal/configuration/read-configuration.ts'
+export { readFileText } from '../operators/terminal/configuration/read-file.ts'
+export { printFacts as facts } from '../operators/terminal/print.ts'
+export { type Address, parseAddress } from '../protocol/wallet/address.ts'
+export { serviceOn } from './compose/command-service.ts'
+export { composeAuthService, composeLoginServer } from './compose/compose.ts'
+export { migrateDatabase } from './compose/database.ts'
+export { MADE_SETTINGS } from './compose/development-store.ts'
+export { settingsFor } from './compose/settings.ts'
+export { developmentLog } from './development/development-log.ts'
+export { addFileRecords, type FileClient } from './development/file-records.ts'
+export { clientLines } from './development/own-app.ts'
+export { personalSign, TEST_ACCOUNTS } from './development/test-accounts.ts'
+export { runCommand } from './main.ts'
+export { closeServers, shutDownOnSignals } from './process/shutdown.ts'
+export { allListening, listen } from './serve/listen.ts'
+export { loggerFor } from './serve/running.ts'

@@ -1,8 +1,8 @@
 /** The settings for the look of the pages, and the file of the logo. */
 import { readFileSync, statSync } from 'node:fs'
-import { findUnreadable, NEEDED_CONTRAST } from '../look/accent.ts'
-import { type Logo, PLATFORM_LOGO, readLogo } from '../look/logo.ts'
-import { platformNameFault } from '../look/platform-name.ts'
+import { findUnreadable, NEEDED_CONTRAST } from './look/accent.ts'
+import { type Logo, PLATFORM_LOGO, readLogo } from './look/logo.ts'
+import { platformNameFault } from './look/platform-name.ts'
 import { file, type Parser } from './parsers.ts'
 import { type Setting, servers } from './setting.ts'
 

@@ -1,7 +1,7 @@
 /** Turns the environment into typed settings, or lists every fault at once. */
 import { readFileSync } from 'node:fs'
-import { nearest } from '../oauth/nearest.ts'
-import { OWN_DESCRIPTIONS } from '../oauth/own-descriptions.ts'
+import { nearest } from '../protocol/oauth/nearest.ts'
+import { OWN_DESCRIPTIONS } from '../protocol/oauth/own-descriptions.ts'
 import { readCertificate } from './certificate.ts'
 import { type SettingInForce, settingsInForce } from './in-force.ts'
 import { readLogoFile } from './look.ts'

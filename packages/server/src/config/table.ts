@@ -2,7 +2,7 @@
  * Every setting, once: name, description, default and parser. The parsing, `--help` and docs/reference/settings.md are derived
  * from this table.
  */
-import { STANDARD_SCOPES } from '../oauth/standard-scopes.ts'
+import { STANDARD_SCOPES } from '../protocol/oauth/standard-scopes.ts'
 import { addresses } from './addresses.ts'
 import { chains, hostsOfChains } from './chains.ts'
 import { databaseUrl, withoutPassword } from './database-url.ts'

@@ -6,9 +6,9 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { networkPrefix } from './network.ts'
+import { networkPrefix } from '../observability/log/network.ts'
+import { newRequestId } from '../observability/log/request-log.ts'
 import { createServer, STATUS_CODES } from './node-http.ts'
-import { newRequestId } from './request-log.ts'
 
 export type MalformedStatus = 400 | 405 | 408 | 413 | 417 | 431
 

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { Metrics } from '../metrics/metrics.ts'
+import type { Metrics } from '../observability/metrics/metrics.ts'
 import { createPlainServer } from './malformed-http.ts'
 
 /** `GET /metrics` and nothing else, on a listener that is not reachable under the service's address. */

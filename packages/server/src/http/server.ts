@@ -11,10 +11,10 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
-import type { Metrics } from '../metrics/metrics.ts'
-import type { Tracing } from '../metrics/tracing.ts'
+import { logRequests, newRequestId } from '../observability/log/request-log.ts'
+import type { Metrics } from '../observability/metrics/metrics.ts'
+import type { Tracing } from '../observability/metrics/tracing.ts'
 import { type MalformedHttpOptions, malformedHttp, requireHost } from './malformed-http.ts'
-import { logRequests, newRequestId } from './request-log.ts'
 import { withTls } from './tls.ts'
 import { endUnusedConnections } from './unused-connections.ts'
 

@@ -1,5 +1,5 @@
 /** Why a client that no operator registered, or its keys, could not be used: one sentence for each reason. In English in every language. */
-import type { ReasonOf } from '../oauth/reasons.ts'
+import type { ReasonOf } from '../protocol/oauth/reasons.ts'
 
 type DocumentReason = Extract<ReasonOf<'invalid_client'>, `metadata_${string}`>
 type CallReason = Extract<

@@ -1,4 +1,4 @@
-import { parseForm, queryOf } from '../oauth/form.ts'
+import { parseForm, queryOf } from '../protocol/oauth/form.ts'
 import { type Html, html } from './html.ts'
 import { languages, type Reader } from './languages.ts'
 

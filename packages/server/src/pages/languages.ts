@@ -2,8 +2,8 @@
  * The languages of the pages. Each page function receives a `Reader`, so that concurrent requests in different languages share no
  * state.
  */
-import { parseForm, queryOf } from '../oauth/form.ts'
-import { acceptedLocale, chooseUiLocale, isUiLocale, type UiLocale } from '../oauth/ui-locales.ts'
+import { parseForm, queryOf } from '../protocol/oauth/form.ts'
+import { acceptedLocale, chooseUiLocale, isUiLocale, type UiLocale } from '../protocol/oauth/ui-locales.ts'
 import { englishTexts, readTexts, type Texts } from './catalogue.ts'
 import { type Look, type LookReply } from './look.ts'
 

@@ -1,5 +1,5 @@
-import type { ClientPlace } from '../oauth/redirect-uri.ts'
-import type { UiLocale } from '../oauth/ui-locales.ts'
+import type { ClientPlace } from '../protocol/oauth/redirect-uri.ts'
+import type { UiLocale } from '../protocol/oauth/ui-locales.ts'
 import type { Texts } from './catalogue.ts'
 import type { Scope } from './parts.ts'
 import { appTitle } from './words.ts'

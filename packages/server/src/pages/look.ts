@@ -1,7 +1,7 @@
 /** The look of the pages: the operator's name, logo, accent colour and links, as a page contains them. */
-import { type AccentColors, accentColors } from '../look/accent.ts'
-import type { Logo } from '../look/logo.ts'
-import type { Size } from '../look/picture-type.ts'
+import { type AccentColors, accentColors } from '../config/look/accent.ts'
+import type { Logo } from '../config/look/logo.ts'
+import type { Size } from '../config/look/picture-type.ts'
 import { Html, html } from './html.ts'
 import { hashSources, ICON } from './inline.ts'
 

@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib'
-import { encodePngChunk, PNG_SIGNATURE } from '../look/png-chunk.ts'
+import { encodePngChunk, PNG_SIGNATURE } from '../config/look/png-chunk.ts'
 
 /**
  * A PNG (third edition) from rows of indices into a palette of at most four colours, each six hexadecimal digits. Two colours take one bit

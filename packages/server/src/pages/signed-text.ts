@@ -2,9 +2,9 @@
  * The translation that stands beside a text to sign. The text itself is printable ASCII and English, because wallets show other characters
  * in different ways. The translation is made from the fields of the text, so a text that this service does not compose has none.
  */
-import { readAccountPurpose } from '../wallet/account-message.ts'
-import { isOnThisDevice, publisherOf } from '../wallet/consent-message.ts'
-import { type Consent, readConsent } from '../wallet/read-consent.ts'
+import { readAccountPurpose } from '../protocol/wallet/account-message.ts'
+import { isOnThisDevice, publisherOf } from '../protocol/wallet/consent-message.ts'
+import { type Consent, readConsent } from '../protocol/wallet/read-consent.ts'
 import { type Html, html } from './html.ts'
 import type { Language } from './languages.ts'
 import { fillPlain, shortAddress } from './words.ts'

@@ -1,5 +1,5 @@
-import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
-import { visibleText } from '../oauth/visible-text.ts'
+import { type ClientPlace, isLoopbackHost } from '../protocol/oauth/redirect-uri.ts'
+import { visibleText } from '../protocol/oauth/visible-text.ts'
 import type { Plural, Texts } from './catalogue.ts'
 import { type Fillable, Html, html } from './html.ts'
 import type { Language } from './languages.ts'

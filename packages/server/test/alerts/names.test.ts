@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { createMetrics } from '../../src/ops/metrics/metrics.ts'
-import { createSummedMetrics } from '../../src/ops/metrics/summed-metrics.ts'
+import { createMetrics } from '../../src/observability/metrics/metrics.ts'
+import { createSummedMetrics } from '../../src/observability/metrics/summed-metrics.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import { alerts, metricsIn, panels, promtoolTests, queries, records, watchPage } from './files.ts'
 

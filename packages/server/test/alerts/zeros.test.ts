@@ -1,8 +1,8 @@
 /** A counter that appears with its first event has no increase for this event. So every series that a rule reads exists from the start, at 0. */
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { createSummedMetrics } from '../../src/ops/metrics/summed-metrics.ts'
-import { launchForTest, newFolder, run } from '../cli/run.ts'
+import { createSummedMetrics } from '../../src/observability/metrics/summed-metrics.ts'
+import { launchForTest, newFolder, run } from '../app/run.ts'
 import { startCollector } from '../support/collector.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { commands } from '../../src/cli/commands.ts'
+import { commands } from '../../src/app/commands.ts'
 import { run } from './run.ts'
 
 const names = commands.map(({ name }) => name)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commands } from '../../src/cli/commands.ts'
+import { commands } from '../../src/app/commands.ts'
 import { knownNames } from '../../src/config/table.ts'
 import { operatingPages as page } from '../support/operations-page.ts'
 

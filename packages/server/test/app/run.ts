@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { main } from '../../src/cli/main.ts'
+import { main } from '../../src/app/main.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 
 export type Ran = { exit: number; out: string; err: string }

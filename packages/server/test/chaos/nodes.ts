@@ -5,7 +5,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Ran, run } from '../cli/run.ts'
+import { type Ran, run } from '../app/run.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts'
 

@@ -1,7 +1,7 @@
 /** Restarts without a failed request. docs/evidence/reliability.md says how to run and repeat them. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newFolder } from '../cli/run.ts'
+import { newFolder } from '../app/run.ts'
 import { createPostgresDatabase } from '../support/postgres.ts'
 import { PATIENCE_MS, seconds } from './prove.ts'
 import { restartInTurn } from './rolling-restart.ts'

@@ -1,6 +1,6 @@
 /** Restarts real nodes behind a balancer one after the other, while users send requests without a pause. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { launch, type Running } from '../cli/run.ts'
+import { launch, type Running } from '../app/run.ts'
 import { type Balancer, startBalancer } from '../support/balancer.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { loadPlacement } from '../../src/cli/compose/database.ts'
+import { loadPlacement } from '../../src/app/compose/database.ts'
 import { ChainWriter } from '../../src/domain/audit/chain.ts'
 import { newEntry } from '../../src/domain/audit/entry.ts'
 import { verifyStore } from '../../src/domain/audit/verify-store.ts'

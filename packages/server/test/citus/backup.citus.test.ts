@@ -1,6 +1,6 @@
 /** The commands of docs/operating/recover.md that dump and restore a database, on a Citus cluster and between Citus and plain PostgreSQL. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { newFolder, run } from '../cli/run.ts'
+import { newFolder, run } from '../app/run.ts'
 import { startApp } from '../support/app.ts'
 import { machineIn } from '../support/operations-page.ts'
 import { addressOf } from '../support/postgres.ts'

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { loadPlacement } from '../../src/cli/compose/database.ts'
+import { loadPlacement } from '../../src/app/compose/database.ts'
 import { ChainWriter } from '../../src/domain/audit/chain.ts'
 import { newEntry } from '../../src/domain/audit/entry.ts'
 import { endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'

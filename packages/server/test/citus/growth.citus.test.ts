@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
+import { run } from '../app/run.ts'
 import { prove } from '../chaos/prove.ts'
 import type { Fault, Scene } from '../chaos/run.ts'
-import { run } from '../cli/run.ts'
 import { NOW } from '../store/contract/subject.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'

@@ -1,8 +1,8 @@
 /** The settings of every machine of a cluster: one that acknowledges before it has stored loses acknowledged changes in a crash. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openPostgresStore as openOnOnePrimary } from '../../src/store/postgres/index.ts'
-import { runDoctor } from '../cli/doctor/installation.ts'
-import { run } from '../cli/run.ts'
+import { runDoctor } from '../app/doctor/installation.ts'
+import { run } from '../app/run.ts'
 import { NOW, someWallet } from '../store/contract/subject.ts'
 import { addressOf, type PostgresDatabase } from '../support/postgres.ts'
 import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'

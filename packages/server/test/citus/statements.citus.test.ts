@@ -1,6 +1,6 @@
 /** Each statement that `grantor migrate --statements` prints runs on Citus, from the coordinator and from a worker. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadPlacement } from '../../src/cli/compose/database.ts'
+import { loadPlacement } from '../../src/app/compose/database.ts'
 import { everyStatement } from '../../src/store/citus/every-statement.ts'
 import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
 import { NOW } from '../store/contract/subject.ts'

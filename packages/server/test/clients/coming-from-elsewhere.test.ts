@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
-import { newFolder } from '../cli/run.ts'
+import { newFolder } from '../app/run.ts'
 import { test as base } from '../support/fixtures.ts'
 import { blocksOf } from '../support/page-blocks.ts'
 import type { Grantor } from '../support/start.ts'

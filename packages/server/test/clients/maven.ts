@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { newFolder } from '../cli/run.ts'
+import { newFolder } from '../app/run.ts'
 
 const BOOT = '4.1.2'
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { run } from '../cli/run.ts'
+import { run } from '../app/run.ts'
 import { blocksOf } from '../support/page-blocks.ts'
 import type { Grantor } from '../support/start.ts'
 

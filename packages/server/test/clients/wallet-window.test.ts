@@ -9,11 +9,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { expect } from 'vitest'
+import { verifierAt } from '../protocol/wallet/ask-wallet.ts'
 import { chainTest as test } from '../support/fixtures.ts'
 import { metaMaskContracts } from '../support/metamask-account.ts'
 import { passkey } from '../support/passkey.ts'
 import { openWindow, press, signInWindow, startWalletWindow } from '../support/wallet-window.ts'
-import { verifierAt } from '../wallet/ask-wallet.ts'
 
 const SDK = '@coinbase/wallet-sdk@4.4.0'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hookSettings } from '../../src/cli/compose/service-settings.ts'
+import { hookSettings } from '../../src/app/compose/service-settings.ts'
 import { readSettings, secretsOf } from '../../src/config/settings.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 'a secret').toString('base64')}`

@@ -172,7 +172,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     '--for systemd': COMMANDS,
     '--dir ./grantor': COMMANDS,
     setpriv: COMMANDS,
-    'WRONG    proxies': notRun('output; packages/server/test/cli/doctor shows the words of each check'),
+    'WRONG    proxies': notRun('output; packages/server/test/app/doctor shows the words of each check'),
   },
   'operating/install.md': {
     'npm install --prefix': PACKED,

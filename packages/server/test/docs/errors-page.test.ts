@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { errorsPage } from '../../../../scripts/docs/errors-page.ts'
 import { resourceReasons } from '../../../resource/src/resource-reasons.ts'
-import { loginErrors, oauthErrors, pageReasons } from '../../src/oauth/reasons.ts'
+import { loginErrors, oauthErrors, pageReasons } from '../../src/protocol/oauth/reasons.ts'
 
 test('The generated page of errors has a heading for each error, and a row for each reason', () => {
   const page = errorsPage()

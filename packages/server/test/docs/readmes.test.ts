@@ -16,8 +16,8 @@ test.each([
   'packages/server/src/domain',
   'packages/server/src/store',
   'packages/server/src/pages',
-  'packages/server/src/ops',
-  'packages/server/src/cli',
+  'packages/server/src/observability',
+  'packages/server/src/app',
 ])('%s/README.md names each of its folders', (folder) => {
   const page = read(`${folder}/README.md`)
   const names = globSync(`${folder}/*/`, { cwd: ROOT }).map((path) => path.split('/').at(-1))

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { run } from '../cli/run.ts'
+import { run } from '../app/run.ts'
 import { launchBrowser, newPage } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'

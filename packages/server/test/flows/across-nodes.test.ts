@@ -1,10 +1,10 @@
 /** Changes on one node take effect on the other: two services as `grantor serve` composes them, on one database, in real time. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { composeAuthService } from '../../src/cli/compose/compose.ts'
+import { composeAuthService } from '../../src/app/compose/compose.ts'
 import { readSettings } from '../../src/config/settings.ts'
-import { createLogger } from '../../src/ops/log/logger.ts'
-import { newFolder, run } from '../cli/run.ts'
+import { createLogger } from '../../src/observability/log/logger.ts'
+import { newFolder, run } from '../app/run.ts'
 import { tokensOf } from '../support/app.ts'
 import { soon } from '../support/attempts.ts'
 import { freePorts } from '../support/free-ports.ts'

@@ -1,6 +1,6 @@
 /** Ordinary wallets on a service with RPCs: no request about them is sent to an RPC, and no RPC can sign in as them. */
 import { describe, expect } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { tokensOf } from '../support/app.ts'
 import type { HomeChain } from '../support/contract-login.ts'
 import { chainTest as test } from '../support/fixtures.ts'

@@ -1,6 +1,6 @@
 /** The owner of a contract wallet is replaced after a login: what the former owner allowed ends, and the new owner can sign in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { receiptsOf } from '../support/signed-app.ts'

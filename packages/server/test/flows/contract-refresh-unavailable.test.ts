@@ -1,6 +1,6 @@
 /** Refreshes of a contract wallet while no RPC responds: the last successful check counts for the grace period, then 503. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { isDoneWithin } from '../support/attempts.ts'
 import type { RpcFault } from '../support/chain-rpc.ts'
 import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'

@@ -1,6 +1,6 @@
 /** Faulty RPCs during the sign-in of a contract wallet never cause a login or the error "wrong signature", and lose nothing. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { isDoneWithin } from '../support/attempts.ts'
 import { UNHELPFUL } from '../support/chain-rpc.ts'
 import { type HomeChain, startOnChain } from '../support/contract-login.ts'

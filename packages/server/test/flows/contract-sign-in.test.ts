@@ -1,6 +1,6 @@
 /** Contract wallets sign in end to end, from the authorization request to a token whose `sub` is the contract's address. */
 import { describe, expect } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import type { HomeChain } from '../support/contract-login.ts'
 import { chainTest as base } from '../support/fixtures.ts'

@@ -1,7 +1,7 @@
 /** A person signs in on a device, in a real browser: from the code on the device to its tokens. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { developmentWallet } from '../login-server/start-login-server.ts'
+import { developmentWallet } from '../http/login/start-login-server.ts'
 import { tokensOf } from '../support/app.ts'
 import { launchBrowser, newPage } from '../support/browser.ts'
 import { authorizedDevice, createDeviceClient, type DeviceAuthorization, poll } from '../support/device.ts'

@@ -1,8 +1,8 @@
 /** The login page on a phone, in its browser and in the browser of a wallet app. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { OPEN_CHALLENGE } from '../login-server/auth-stand-in.ts'
-import { type LoginServer, startLoginServer } from '../login-server/start-login-server.ts'
+import { OPEN_CHALLENGE } from '../http/login/auth-stand-in.ts'
+import { type LoginServer, startLoginServer } from '../http/login/start-login-server.ts'
 import { newPage } from '../support/browser.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { developmentWallet } from '../login-server/start-login-server.ts'
+import { developmentWallet } from '../http/login/start-login-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { testWallet } from '../support/wallet.ts'

@@ -1,7 +1,7 @@
 /** The operator's look in a browser: what it changes, and what no look can change. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PLATFORM_LOGO, readLogo } from '../../src/look/logo.ts'
+import { PLATFORM_LOGO, readLogo } from '../../src/config/look/logo.ts'
 import { crossDevicePage } from '../../src/pages/device/device-page.ts'
 import { ENGLISH } from '../../src/pages/languages.ts'
 import { signByHandPage } from '../../src/pages/login/sign-by-hand-page.ts'

@@ -5,11 +5,11 @@ import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { receiptPage } from '../../../../scripts/build-receipt-page.ts'
-import { encodeRecap } from '../../src/wallet/recap.ts'
-import type { SignedReceipt } from '../../src/wallet/receipt.ts'
+import { encodeRecap } from '../../src/protocol/wallet/recap.ts'
+import type { SignedReceipt } from '../../src/protocol/wallet/receipt.ts'
+import { composeConsent, composeShort, exampleFields, thumbprint, userCode } from '../protocol/wallet/consent-example.ts'
 import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
 import { testWallet } from '../support/wallet.ts'
-import { composeConsent, composeShort, exampleFields, thumbprint, userCode } from '../wallet/consent-example.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'grantor-receipt-page-'))
 const address = pathToFileURL(receiptPage).href

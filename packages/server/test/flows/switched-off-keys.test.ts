@@ -1,6 +1,6 @@
 /** GRANTOR_KEY_CHECK: the home chain is called to check whether an account has switched its key off before a signature of the key is trusted. */
 import { expect } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { chainTest as base } from '../support/fixtures.ts'
 import { movingTo, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -23,7 +23,7 @@ test('An account that did not switch its key off signs in after one call to each
 })
 
 test('The key of an account that switched its key off signs in nowhere: 401, and nothing is stored', async ({ home }) => {
-  // What both RPCs return for an account with such code; packages/server/test/wallet/own-key.test.ts
+  // What both RPCs return for an account with such code; packages/server/test/protocol/wallet/own-key.test.ts
   home.setFaults('deny')
   await home.expectRefused(async () => (await home.prove(wallet)).answer, 401, 'not_proven')
   expect(home.grantor.events.at(-1)).toMatchObject({ event: 'refused', reason: 'key_switched_off' })

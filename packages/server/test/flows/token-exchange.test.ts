@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
+import { TOKEN_EXCHANGE } from '../../src/protocol/oauth/grant-types.ts'
 import { ACCESS_TOKEN_TYPE, API, type ExchangeApp, startExchangeApp } from '../support/exchange-app.ts'
 
 let app: ExchangeApp

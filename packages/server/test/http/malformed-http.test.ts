@@ -2,8 +2,8 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { type MalformedHttpOptions, malformedHttp } from '../../../src/ops/http/malformed-http.ts'
-import { parseAnswer, rawExchange } from '../../support/send.ts'
+import { type MalformedHttpOptions, malformedHttp } from '../../src/http/malformed-http.ts'
+import { parseAnswer, rawExchange } from '../support/send.ts'
 
 let server: Server
 afterEach(() => {

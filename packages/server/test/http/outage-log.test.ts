@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createOutageLog, messagesOf } from '../../../src/ops/http/outage-log.ts'
-import { createLogger } from '../../../src/ops/log/logger.ts'
-import { TestClock } from '../../support/start.ts'
-import { capturedLog } from '../log/captured-log.ts'
+import { createOutageLog, messagesOf } from '../../src/http/outage-log.ts'
+import { createLogger } from '../../src/observability/log/logger.ts'
+import { capturedLog } from '../observability/log/captured-log.ts'
+import { TestClock } from '../support/start.ts'
 
 function start() {
   const [log, clock] = [capturedLog(), new TestClock()]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createPollPace } from '../../../src/ops/http/poll-pace.ts'
-import { createInTurn } from '../../../src/ops/process/in-turn.ts'
+import { createInTurn } from '../../src/http/in-turn.ts'
+import { createPollPace } from '../../src/http/poll-pace.ts'
 
 test('A poll within the interval is too soon, and the next one counts from it', () => {
   let at = 1000

@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { addProbeRoute, PROBE_PATH, probedHeaders, probeFor } from '../../../src/ops/http/probe.ts'
+import { addProbeRoute, PROBE_PATH, probedHeaders, probeFor } from '../../src/http/probe.ts'
 
 const NOW = 1_800_000_000
 const [SECRET, ORIGIN] = ['between-the-servers-correct-horse', 'https://auth.example.com']

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { networkOf } from '../../../src/ops/http/network.ts'
-import { createRateLimit, ownLimitsOnly } from '../../../src/ops/http/rate-limit.ts'
-import { forAll } from '../../support/property.ts'
+import { createRateLimit, ownLimitsOnly } from '../../src/http/rate-limit.ts'
+import { networkOf } from '../../src/observability/log/network.ts'
+import { forAll } from '../support/property.ts'
 
 function limitAt(clock: { time: number }, more: { maxKeys?: number } = {}) {
   return createRateLimit({ perMinute: { failures: 3, sign_ins: 5 }, now: () => clock.time, ...more })

@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  createRateCounter,
-  createReportingRateLimit,
-  type KeyOver,
-  type LimitedKeys,
-} from '../../../src/ops/http/shared-rate-limit.ts'
+import { createRateCounter, createReportingRateLimit, type KeyOver, type LimitedKeys } from '../../src/http/shared-rate-limit.ts'
 
 type Name = 'failures' | 'sign_ins'
 

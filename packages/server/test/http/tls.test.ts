@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keepCertificate } from '../../../src/cli/compose/keep-certificate.ts'
-import { tlsOptions } from '../../../src/ops/http/tls.ts'
-import { RSA, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/certificates.ts'
+import { keepCertificate } from '../../src/app/compose/keep-certificate.ts'
+import { tlsOptions } from '../../src/http/tls.ts'
+import { RSA, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts'
 
 const EC = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
 const kinds = { ECDSA: EC, RSA }

@@ -2,8 +2,8 @@
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { expect, test } from 'vitest'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/certificates.ts'
-import { startGrantor } from '../../support/start.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts'
+import { startGrantor } from '../support/start.ts'
 
 test.each(['http', 'https'] as const)(
   'A server over %s closes although a connection was opened and never used',

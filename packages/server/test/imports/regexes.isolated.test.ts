@@ -57,14 +57,14 @@ const UNDECIDED: Record<string, string> = {
 /** Expressions of which the library finds in 1.5 to 30 seconds that their time is linear. It is not asked again until one changes. */
 const DECIDED: Record<string, string> = {
   '331044f5': 'packages/create-grantor-app/src/install.ts',
-  c7ca6d6c: 'packages/server/src/cli/doctor/machine.ts',
+  c7ca6d6c: 'packages/server/src/app/doctor/machine.ts',
   e500c5d4: 'packages/server/src/domain/audit/export.ts',
-  ef44d1d3: 'packages/server/src/look/logo.ts',
-  '2f096d8e': 'packages/server/src/ops/log/redaction.ts',
+  ef44d1d3: 'packages/server/src/config/look/logo.ts',
+  '2f096d8e': 'packages/server/src/observability/log/redaction.ts',
   '7e6d64e0': 'packages/server/src/store/citus/shard-statements.ts',
-  '2e5dd96d': 'packages/server/src/telemetry/open-tracing.ts',
-  '5b4aae78': 'packages/server/src/wallet/message-grammar.ts',
-  e2a60f7a: 'packages/server/src/wallet/read-consent.ts',
+  '2e5dd96d': 'packages/server/src/observability/traces/open-tracing.ts',
+  '5b4aae78': 'packages/server/src/protocol/wallet/message-grammar.ts',
+  e2a60f7a: 'packages/server/src/protocol/wallet/read-consent.ts',
 }
 const LISTED = { ...UNDECIDED, ...DECIDED }
 const textOf = ({ pattern, flags }: Expression) => `/${pattern}/${flags}`
@@ -73,9 +73,9 @@ const digestOf = (each: Expression) => createHash('sha256').update(textOf(each))
 /** The files that call `RegExp` when they are loaded. */
 const MAKERS: Record<string, () => Promise<unknown>> = {
   'packages/protocol/src/http-uri.ts': () => import('@grantor/protocol/http-uri'),
-  'packages/server/src/ops/log/redaction.ts': () => import('../../src/ops/log/redaction.ts'),
-  'packages/server/src/wallet/message-grammar.ts': () => import('../../src/wallet/message-grammar.ts'),
-  'packages/server/src/wallet/read-consent.ts': () => import('../../src/wallet/read-consent.ts'),
+  'packages/server/src/observability/log/redaction.ts': () => import('../../src/observability/log/redaction.ts'),
+  'packages/server/src/protocol/wallet/message-grammar.ts': () => import('../../src/protocol/wallet/message-grammar.ts'),
+  'packages/server/src/protocol/wallet/read-consent.ts': () => import('../../src/protocol/wallet/read-consent.ts'),
 }
 
 async function recordConstructed(): Promise<Expression[]> {

@@ -6,7 +6,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { BIN, launchForTest, newFolder, run } from '../cli/run.ts'
+import { BIN, launchForTest, newFolder, run } from '../app/run.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts'
 import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 

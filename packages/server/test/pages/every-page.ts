@@ -1,4 +1,3 @@
-import { OWN_DESCRIPTIONS } from '../../src/oauth/own-descriptions.ts'
 import { accountPage } from '../../src/pages/account/account-page.ts'
 import { endEverythingPage } from '../../src/pages/account/end-everything-page.ts'
 import { receiptPage } from '../../src/pages/account/receipt-page.ts'
@@ -11,6 +10,7 @@ import { signByHandPage } from '../../src/pages/login/sign-by-hand-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { noticePage, plainNoticePage } from '../../src/pages/notice-page.ts'
 import { type NoticeKind, notices } from '../../src/pages/notices.ts'
+import { OWN_DESCRIPTIONS } from '../../src/protocol/oauth/own-descriptions.ts'
 import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
 
 const PURPOSES = ['app', 'device', 'cross_device', 'account', 'end_everything'] as const

@@ -1,6 +1,6 @@
 /** The look of the operator in the pages. */
 import { expect, test } from 'vitest'
-import { PLATFORM_LOGO, readLogo } from '../../src/look/logo.ts'
+import { PLATFORM_LOGO, readLogo } from '../../src/config/look/logo.ts'
 import { hashSources, styles } from '../../src/pages/inline.ts'
 import { ENGLISH, languages, type Reader } from '../../src/pages/languages.ts'
 import { defineLook, fitInto } from '../../src/pages/look.ts'

@@ -1,8 +1,9 @@
 /** The data of pages, for tests of pages. If `text` is given, each text from outside is `text`. */
-import { OWN_DESCRIPTIONS } from '../../src/oauth/own-descriptions.ts'
+
 import type { AccountView } from '../../src/pages/account/account-page.ts'
 import type { ReceiptView } from '../../src/pages/account/receipt-page.ts'
 import type { LoginRequest } from '../../src/pages/login-request.ts'
+import { OWN_DESCRIPTIONS } from '../../src/protocol/oauth/own-descriptions.ts'
 
 /** 15 January 2027, 08:00 UTC. */
 export const NOW = 1_800_000_000

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { receiptPage } from '../../src/pages/account/receipt-page.ts'
 import { ENGLISH, languages } from '../../src/pages/languages.ts'
 import { translateSignedText } from '../../src/pages/signed-text.ts'
-import { composeAccountMessage, composeEndEverythingMessage } from '../../src/wallet/account-message.ts'
-import { composeShort, shortFields, userCode } from '../wallet/consent-example.ts'
+import { composeAccountMessage, composeEndEverythingMessage } from '../../src/protocol/wallet/account-message.ts'
+import { composeShort, shortFields, userCode } from '../protocol/wallet/consent-example.ts'
 import { receiptView } from './samples.ts'
 
 const { de, ar } = languages

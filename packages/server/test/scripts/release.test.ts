@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { changelogFaults, releaseFaults, withDate } from '../../../../scripts/release/checks.ts'
 import { provenanceOf, sha256Of, sumsOf } from '../../../../scripts/release/statement.ts'
 import { type Lock, shrinkwrapOf } from '../../../../scripts/shrinkwrap.ts'
-import { newFolder } from '../cli/run.ts'
+import { newFolder } from '../app/run.ts'
 import { repository } from './repository.ts'
 
 const CHECKOUT = join(import.meta.dirname, '../../../..')

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { places } from '../../../../scripts/release/places.ts'
-import { newFolder } from '../cli/run.ts'
+import { newFolder } from '../app/run.ts'
 
 const CHECKOUT = join(import.meta.dirname, '../../../..')
 

@@ -14,7 +14,7 @@ import {
   OSAKA,
   PRAGUE,
 } from '@nomicfoundation/edr'
-import { type Address, parseAddress } from '../../src/wallet/address.ts'
+import { type Address, parseAddress } from '../../src/protocol/wallet/address.ts'
 import { openRpc, type TestRpc } from './chain-rpc.ts'
 
 /** The first account of every local Ethereum chain; it pays for what tests deploy. */

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { Chain } from '../../src/config/chains.ts'
 import type { Grant } from '../../src/domain/model/records.ts'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { claimsOf, type Tokens, tokensOf } from './app.ts'
 import { startChain, type TestChain } from './chain.ts'
 import type { TestRpc } from './chain-rpc.ts'

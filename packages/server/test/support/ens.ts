@@ -1,7 +1,7 @@
 /** ENS on a local chain: a registry and a resolver that return what the test sets, assembled by hand. */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { hashName } from '../../src/wallet/ens-name.ts'
+import { hashName } from '../../src/protocol/wallet/ens-name.ts'
 import { startChain, type TestChain } from './chain.ts'
 import { FILE, started, test } from './fixtures.ts'
 

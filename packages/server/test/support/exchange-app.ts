@@ -1,5 +1,5 @@
 /** An app that calls an MCP server, which exchanges the tokens of the calls for tokens for an API behind it (RFC 8693). */
-import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
+import { TOKEN_EXCHANGE } from '../../src/protocol/oauth/grant-types.ts'
 import { type App, appOf } from './app.ts'
 import type { Answer } from './send.ts'
 import { type StartOptions, startGrantor, type TestClient } from './start.ts'

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import type { EndingsClaims } from '../../src/keys/endings-message.ts'
+import type { EndingsClaims } from '../../src/protocol/keys/endings-message.ts'
 import { revokedTokenRow } from '../../src/store/revoked-token.ts'
 import type { PostgresDatabase } from './postgres.ts'
 import { type Answer, send } from './send.ts'

@@ -12,7 +12,7 @@ import {
 } from '@metamask/delegation-abis/bytecode'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import type { TestChain } from './chain.ts'
 import type { Assertion, Passkey } from './passkey.ts'
 import type { TestWallet } from './wallet.ts'

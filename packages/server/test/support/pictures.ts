@@ -1,7 +1,7 @@
 /** Pictures: the first bytes of each format with a size, and real PNGs of any size for tests of logos. */
 import { deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
-import { encodePngChunk, PNG_SIGNATURE } from '../../src/look/png-chunk.ts'
+import { encodePngChunk, PNG_SIGNATURE } from '../../src/config/look/png-chunk.ts'
 
 export function png(width = 64, height = 64): Buffer {
   const bytes = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(48)])

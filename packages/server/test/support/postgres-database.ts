@@ -1,6 +1,6 @@
 /** A test database on a real PostgreSQL: its address, a connection for the test, and the store on it, which can be on Citus. */
 
-import { loadPlacement } from '../../src/cli/compose/database.ts'
+import { loadPlacement } from '../../src/app/compose/database.ts'
 import { databaseUrl } from '../../src/config/database-url.ts'
 import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
 import { migratePostgres as migrate, openPostgresStore as open, type PostgresAddress } from '../../src/store/postgres/index.ts'

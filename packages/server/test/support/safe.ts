@@ -9,7 +9,7 @@ import proxyFactory from '@safe-global/safe-smart-account/build/artifacts/contra
   type: 'json',
 }
 import singleton from '@safe-global/safe-smart-account/build/artifacts/contracts/Safe.sol/Safe.json' with { type: 'json' }
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import type { TestChain } from './chain.ts'
 import { abiCall, checksummed, digits, hashMessage, type Owner, word } from './wallet-contracts.ts'
 

@@ -3,7 +3,7 @@
  * `grantor serve`. For tests in which the clock of a node jumps.
  */
 import { readFileSync } from 'node:fs'
-import { main } from '../../src/cli/main.ts'
+import { main } from '../../src/app/main.ts'
 
 const file = process.env.TEST_CLOCK_OFFSET_FILE
 

@@ -2,7 +2,7 @@
 
 import type { ClientRegistration } from '../../src/domain/clients/register-client.ts'
 import type { Receipt } from '../../src/domain/model/records.ts'
-import type { Address } from '../../src/wallet/address.ts'
+import type { Address } from '../../src/protocol/wallet/address.ts'
 import { type App, appOf } from './app.ts'
 import type { Answer } from './send.ts'
 import { type Grantor, type StartOptions, startGrantor, type TestClient } from './start.ts'

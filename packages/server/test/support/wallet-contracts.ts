@@ -2,7 +2,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { type Address, parseAddress } from '../../src/wallet/address.ts'
+import { type Address, parseAddress } from '../../src/protocol/wallet/address.ts'
 
 export type Owner = {
   address: Address

@@ -1,12 +1,12 @@
-import { type Configuration, planConfiguration } from '../../operations/configuration/plan.ts'
-import { NO_STORED_SECRETS } from '../../operations/configuration/stored-secrets.ts'
+import { type Configuration, planConfiguration } from '../../operators/configuration/plan.ts'
+import { NO_STORED_SECRETS } from '../../operators/configuration/stored-secrets.ts'
+import { defineCommand, UsageError } from '../../operators/terminal/command.ts'
+import { planOptions, proposePlan, refuseContradictions } from '../../operators/terminal/configuration/propose-plan.ts'
+import { faultLines, readConfiguration } from '../../operators/terminal/configuration/read-configuration.ts'
+import { readFileText } from '../../operators/terminal/configuration/read-file.ts'
+import { readStoredSecretsFile } from '../../operators/terminal/configuration/stored-secrets-file.ts'
 import { withService } from '../compose/command-service.ts'
 import { dataOption } from '../compose/settings.ts'
-import { planOptions, proposePlan, refuseContradictions } from '../configuration/propose-plan.ts'
-import { faultLines, readConfiguration } from '../configuration/read-configuration.ts'
-import { readFileText } from '../configuration/read-file.ts'
-import { readStoredSecretsFile } from '../configuration/stored-secrets-file.ts'
-import { defineCommand, UsageError } from '../terminal/command.ts'
 
 export const apply = defineCommand({
   name: 'apply',

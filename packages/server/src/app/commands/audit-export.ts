@@ -1,8 +1,8 @@
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { exportedLine, linePages } from '../../domain/audit/export.ts'
+import { defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
-import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 /** Milliseconds between two reads with `--follow`. */
 const FOLLOW_EVERY = 1000

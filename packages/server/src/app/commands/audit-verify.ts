@@ -6,12 +6,12 @@ import { verifyStore } from '../../domain/audit/verify-store.ts'
 import { readKeyRing } from '../../domain/maintenance/keep-keys.ts'
 import type { AuditHead } from '../../domain/model/audit-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import { type FindKey, keysOfJwkSet } from '../../keys/audit-head.ts'
+import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
+import { formatCount, time } from '../../operators/terminal/print.ts'
+import { type FindKey, keysOfJwkSet } from '../../protocol/keys/audit-head.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
-import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { formatCount, time } from '../terminal/print.ts'
 
 export const auditVerify = defineCommand({
   name: 'audit verify',

@@ -1,9 +1,9 @@
-import { createClient, registeredRecord } from '../../operations/clients.ts'
+import { createClient, registeredRecord } from '../../operators/operations/clients.ts'
+import { defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
+import { oneOf, optionSpecs, readInput } from '../../operators/terminal/operations/options.ts'
+import { outputLines } from '../../operators/terminal/operations/print.ts'
+import { runOperation } from '../compose/operation-command.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
-import { runOperation } from '../operation-commands/command-of.ts'
-import { oneOf, optionSpecs, readInput } from '../operation-commands/options.ts'
-import { outputLines } from '../operation-commands/print.ts'
-import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 const { name, ...others } = optionSpecs(createClient)
 

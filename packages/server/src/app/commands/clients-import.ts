@@ -1,11 +1,11 @@
-import { type Plan, planConfiguration } from '../../operations/configuration/plan.ts'
+import { type Plan, planConfiguration } from '../../operators/configuration/plan.ts'
+import { defineCommand, UsageError } from '../../operators/terminal/command.ts'
+import { titleOf } from '../../operators/terminal/configuration/print-plan.ts'
+import { planOptions, proposePlan, refuseContradictions } from '../../operators/terminal/configuration/propose-plan.ts'
+import { faultLines, readClientMetadata } from '../../operators/terminal/configuration/read-configuration.ts'
+import { readFileText } from '../../operators/terminal/configuration/read-file.ts'
 import { withService } from '../compose/command-service.ts'
 import { dataOption } from '../compose/settings.ts'
-import { titleOf } from '../configuration/print-plan.ts'
-import { planOptions, proposePlan, refuseContradictions } from '../configuration/propose-plan.ts'
-import { faultLines, readClientMetadata } from '../configuration/read-configuration.ts'
-import { readFileText } from '../configuration/read-file.ts'
-import { defineCommand, UsageError } from '../terminal/command.ts'
 
 export const clientsImport = defineCommand({
   name: 'clients import',

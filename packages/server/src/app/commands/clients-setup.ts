@@ -1,8 +1,8 @@
-import { getSetupOfClient } from '../../operations/clients.ts'
-import { environmentText } from '../../operations/setup.ts'
+import { getSetupOfClient } from '../../operators/operations/clients.ts'
+import { environmentText } from '../../operators/operations/setup.ts'
+import { defineCommand, EXIT } from '../../operators/terminal/command.ts'
+import { runOperation } from '../compose/operation-command.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
-import { runOperation } from '../operation-commands/command-of.ts'
-import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const clientsSetup = defineCommand({
   name: 'clients setup',

@@ -1,9 +1,9 @@
 import { readSettings } from '../../config/settings.ts'
+import { defineCommand, EXIT } from '../../operators/terminal/command.ts'
 import { checks } from '../doctor/all-checks.ts'
 import type { Finding } from '../doctor/check.ts'
 import { findingLines, summaryLine } from '../doctor/print-findings.ts'
 import { runChecks } from '../doctor/run-checks.ts'
-import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const doctor = defineCommand({
   name: 'doctor',

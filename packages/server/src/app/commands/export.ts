@@ -1,10 +1,10 @@
-import { exportConfiguration, planSections, SECTION_NAMES } from '../../operations/configuration/plan.ts'
+import { exportConfiguration, planSections, SECTION_NAMES } from '../../operators/configuration/plan.ts'
+import { defineCommand, EXIT } from '../../operators/terminal/command.ts'
+import { createConfigurationText, type Format } from '../../operators/terminal/configuration/configuration-text.ts'
+import { createExportFiles } from '../../operators/terminal/configuration/export-files.ts'
+import { createStoredSecretsFile } from '../../operators/terminal/configuration/stored-secrets-file.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
-import { createConfigurationText, type Format } from '../configuration/configuration-text.ts'
-import { createExportFiles } from '../configuration/export-files.ts'
-import { createStoredSecretsFile } from '../configuration/stored-secrets-file.ts'
-import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const exportCommand = defineCommand({
   name: 'export',

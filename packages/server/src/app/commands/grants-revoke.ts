@@ -1,9 +1,9 @@
-import { endGrant, endGrantsOfWallet } from '../../operations/grants.ts'
+import { endGrant, endGrantsOfWallet } from '../../operators/operations/grants.ts'
+import { defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
+import { formatCount } from '../../operators/terminal/print.ts'
+import { walletFrom } from '../../operators/terminal/wallet-option.ts'
+import { runOperation } from '../compose/operation-command.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
-import { runOperation } from '../operation-commands/command-of.ts'
-import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { formatCount } from '../terminal/print.ts'
-import { walletFrom } from '../terminal/wallet-option.ts'
 
 export const grantsRevoke = defineCommand({
   name: 'grants revoke',

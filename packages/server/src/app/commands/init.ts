@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { isClientId } from '../../domain/model/client-id.ts'
-import { newSecret } from '../../keys/secret.ts'
-import { newStandardSecret, standardSecretText } from '../../keys/standard-webhook.ts'
-import { parseAddress } from '../../wallet/address.ts'
+import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
+import { newSecret } from '../../protocol/keys/secret.ts'
+import { newStandardSecret, standardSecretText } from '../../protocol/keys/standard-webhook.ts'
+import { parseAddress } from '../../protocol/wallet/address.ts'
 import { checklist } from '../init/checklist.ts'
 import {
   COMPOSE_DATABASE,
@@ -16,7 +17,6 @@ import {
   type Target,
 } from '../init/environment-file.ts'
 import { createFiles } from '../init/new-files.ts'
-import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 export const init = defineCommand({
   name: 'init',

@@ -1,8 +1,8 @@
-import { keys, listKeys, readNumberedKeys } from '../../operations/keys.ts'
+import { keys, listKeys, readNumberedKeys } from '../../operators/operations/keys.ts'
+import { defineCommand, EXIT } from '../../operators/terminal/command.ts'
+import { columnLines } from '../../operators/terminal/operations/print.ts'
 import { withService } from '../compose/command-service.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
-import { columnLines } from '../operation-commands/print.ts'
-import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const keysList = defineCommand({
   name: 'keys list',

@@ -1,12 +1,12 @@
 import { rewrapKeys } from '../../domain/maintenance/keep-keys.ts'
 import type { Store } from '../../domain/model/store.ts'
-import type { KeyWrap } from '../../keys/key-wrap.ts'
+import { CommandError, defineCommand, EXIT } from '../../operators/terminal/command.ts'
+import { formatCount } from '../../operators/terminal/print.ts'
+import type { KeyWrap } from '../../protocol/keys/key-wrap.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { keySettings } from '../compose/service-settings.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
-import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
-import { formatCount } from '../terminal/print.ts'
 
 export const keysRewrap = defineCommand({
   name: 'keys rewrap',

@@ -1,9 +1,9 @@
-import type { KeyKind } from '../../keys/key-ring.ts'
-import { KEY_KINDS, rotateKey, type ShownKey } from '../../operations/keys.ts'
+import { KEY_KINDS, rotateKey, type ShownKey } from '../../operators/operations/keys.ts'
+import { defineCommand, EXIT } from '../../operators/terminal/command.ts'
+import { time } from '../../operators/terminal/print.ts'
+import type { KeyKind } from '../../protocol/keys/key-ring.ts'
+import { runOperation } from '../compose/operation-command.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
-import { runOperation } from '../operation-commands/command-of.ts'
-import { defineCommand, EXIT } from '../terminal/command.ts'
-import { time } from '../terminal/print.ts'
 
 export const keysRotate = defineCommand({
   name: 'keys rotate',

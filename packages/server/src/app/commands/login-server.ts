@@ -1,13 +1,13 @@
-import { createDrain } from '../../ops/process/drain.ts'
-import { limitGarbage } from '../../ops/process/engine.ts'
-import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
+import { type CommandEnvironment, defineCommand } from '../../operators/terminal/command.ts'
 import { composeLoginServer } from '../compose/compose.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { tlsOf } from '../compose/tls.ts'
+import { createDrain } from '../process/drain.ts'
+import { limitGarbage } from '../process/engine.ts'
+import { catchStopSignals, shutDownOnSignals } from '../process/shutdown.ts'
 import { allListening } from '../serve/listen.ts'
 import { passedDescriptors, requireSocketForEach } from '../serve/passed-socket.ts'
 import { closingInOrder, loggerFor, metricsFor, openListener } from '../serve/running.ts'
-import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 
 export const loginServer = defineCommand({
   name: 'login-server',

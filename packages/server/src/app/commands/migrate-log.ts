@@ -13,10 +13,10 @@ import {
 } from '../../domain/maintenance/end-again.ts'
 import type { Restoration } from '../../domain/model/operator-store.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { type CommandEnvironment, CommandError, EXIT } from '../../operators/terminal/command.ts'
+import { formatCount, time } from '../../operators/terminal/print.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
 import { recordAct } from '../compose/record-act.ts'
-import { type CommandEnvironment, CommandError, EXIT } from '../terminal/command.ts'
-import { formatCount, time } from '../terminal/print.ts'
 import { askForConfirmation, type Confirming } from './migrate-restored.ts'
 
 export async function readLogFile(file: string): Promise<Log> {

@@ -6,9 +6,9 @@ import { type KeyKeeping, keyState } from '../../domain/maintenance/keep-keys.ts
 import { endRestored } from '../../domain/maintenance/restore.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { readOperators } from '../../domain/operators/operators.ts'
+import { type CommandEnvironment, EXIT } from '../../operators/terminal/command.ts'
+import { columns, formatCount, time } from '../../operators/terminal/print.ts'
 import { recordAct } from '../compose/record-act.ts'
-import { type CommandEnvironment, EXIT } from '../terminal/command.ts'
-import { columns, formatCount, time } from '../terminal/print.ts'
 
 /** `yes` confirms without a question. */
 export type Confirming = { yes: boolean; json: boolean }

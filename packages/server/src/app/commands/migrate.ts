@@ -1,5 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import { isTakenWhileServing } from '../../domain/model/schema-steps.ts'
+import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
+import { time } from '../../operators/terminal/print.ts'
 import {
   type DatabaseStatus,
   databaseName,
@@ -12,8 +14,6 @@ import {
 } from '../compose/database.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, openFailure, withStore } from '../compose/with-store.ts'
-import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { time } from '../terminal/print.ts'
 import { compareRestored, readLogFile } from './migrate-log.ts'
 import { type Confirming, putRight } from './migrate-restored.ts'
 

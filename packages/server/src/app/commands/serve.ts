@@ -1,11 +1,11 @@
 import type { Settings } from '../../config/settings.ts'
-import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
+import { type CommandEnvironment, defineCommand } from '../../operators/terminal/command.ts'
 import { settingsFor } from '../compose/settings.ts'
+import { catchStopSignals, shutDownOnSignals } from '../process/shutdown.ts'
 import { passedDescriptors, requireSocketForEach } from '../serve/passed-socket.ts'
 import { loggerFor, metricsFor, openAuthService } from '../serve/running.ts'
 import { runWorker, workerNumber } from '../serve/worker.ts'
 import { runWorkers, workersFrom } from '../serve/workers.ts'
-import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 
 export const serve = defineCommand({
   name: 'serve',

@@ -1,7 +1,7 @@
-import { settingRecord, settings as subject } from '../../operations/settings.ts'
+import { settingRecord, settings as subject } from '../../operators/operations/settings.ts'
+import { defineCommand, EXIT } from '../../operators/terminal/command.ts'
+import { columnLines } from '../../operators/terminal/operations/print.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
-import { columnLines } from '../operation-commands/print.ts'
-import { defineCommand, EXIT } from '../terminal/command.ts'
 
 const PROGRAMS = ['serve', 'login-server', 'start'] as const
 

@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
-import { createChainReader } from '../../chain/chain-reader.ts'
 import { isLoopbackHost } from '../../config/parsers.ts'
-import { verifyContractSignature } from '../../wallet/contract-signature.ts'
-import type { Consent } from '../../wallet/read-consent.ts'
-import { checkReceipt, type ReceiptVerdict } from '../../wallet/receipt.ts'
-import { describeVerdict, type ReceiptWords } from '../../wallet/receipt-words.ts'
+import { defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
+import { printFacts } from '../../operators/terminal/print.ts'
+import { createChainReader } from '../../outbound/chain/chain-reader.ts'
+import { verifyContractSignature } from '../../protocol/wallet/contract-signature.ts'
+import type { Consent } from '../../protocol/wallet/read-consent.ts'
+import { checkReceipt, type ReceiptVerdict } from '../../protocol/wallet/receipt.ts'
+import { describeVerdict, type ReceiptWords } from '../../protocol/wallet/receipt-words.ts'
 import { jsonOption } from '../compose/settings.ts'
-import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
-import { printFacts } from '../terminal/print.ts'
 
 export const verifyReceipt = defineCommand({
   name: 'verify-receipt',

@@ -1,15 +1,21 @@
 /** The public names of accounts: from the chains of the settings, if one of them is Ethereum. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { createChainReader } from '../../chain/chain-reader.ts'
-import type { CallWith } from '../../chain/json-rpc.ts'
-import { ENS_CHAIN, type NamedAddress, type PrimaryName, readAddressOf, readPrimaryName } from '../../chain/primary-name.ts'
 import type { Chain } from '../../config/chains.ts'
 import { createAccountNames } from '../../domain/account/account-names.ts'
 import type { AccountNames, FetchFromClient } from '../../domain/model/deps.ts'
-import type { Limited } from '../../http/service.ts'
-import type { RateLimit } from '../../ops/http/rate-limit.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Address } from '../../wallet/address.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import { createChainReader } from '../../outbound/chain/chain-reader.ts'
+import type { CallWith } from '../../outbound/chain/json-rpc.ts'
+import {
+  ENS_CHAIN,
+  type NamedAddress,
+  type PrimaryName,
+  readAddressOf,
+  readPrimaryName,
+} from '../../outbound/chain/primary-name.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 
 type ReadName = (wallet: Address) => Promise<PrimaryName>
 export type Names = { readName: ReadName; findName: (name: string) => Promise<NamedAddress> }

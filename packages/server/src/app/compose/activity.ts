@@ -1,9 +1,9 @@
 /** The part that counts sign-ins and active wallets. */
 import { ActivityCounter } from '../../domain/activity/activity-counter.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { messagesOf } from '../../ops/http/outage-log.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Part } from '../../ops/process/background.ts'
+import { messagesOf } from '../../http/outage-log.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import type { Part } from '../process/background.ts'
 
 type ActivityParts = { store: Pick<Store, 'activity'>; now: () => number; logger: Pick<Logger, 'warn'> }
 

@@ -3,7 +3,6 @@
  * of their own and run the background tasks themselves.
  */
 import type { ServerOptions } from 'node:https'
-import type { Admin } from '../../admin/admin.ts'
 import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
 import { allClients } from '../../domain/clients/all-clients.ts'
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
@@ -19,27 +18,27 @@ import type { Store } from '../../domain/model/store.ts'
 import { consoleClient } from '../../domain/operators/console-client.ts'
 import { endingsOf } from '../../domain/operators/jobs.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
-import { createAuthServer } from '../../http/server.ts'
-import type { Limited } from '../../http/service.ts'
-import { KeyRing } from '../../keys/key-ring.ts'
-import type { ServiceSetting } from '../../operations/service.ts'
-import { createOutageLog, type OutageLog } from '../../ops/http/outage-log.ts'
-import { createPollPace } from '../../ops/http/poll-pace.ts'
-import type { RateLimit } from '../../ops/http/rate-limit.ts'
-import { currentNetwork } from '../../ops/http/request-log.ts'
-import type { LoggedEvent } from '../../ops/log/audit-log.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import { createMachineWatch } from '../../ops/log/machine-watch.ts'
-import { createLiveState, type LiveState } from '../../ops/metrics/live-state.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { SignInRefusal } from '../../ops/metrics/refused-sign-ins.ts'
-import type { Tracing } from '../../ops/metrics/tracing.ts'
-import type { Background, Part } from '../../ops/process/background.ts'
-import { createDeliveries } from '../../ops/process/deliveries.ts'
+import { createAuthServer } from '../../http/auth/server.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import { createOutageLog, type OutageLog } from '../../http/outage-log.ts'
+import { createPollPace } from '../../http/poll-pace.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { LoggedEvent } from '../../observability/log/audit-log.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import { createMachineWatch } from '../../observability/log/machine-watch.ts'
+import { currentNetwork } from '../../observability/log/request-log.ts'
+import { createLiveState, type LiveState } from '../../observability/metrics/live-state.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { SignInRefusal } from '../../observability/metrics/refused-sign-ins.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import type { Admin } from '../../operators/api/admin.ts'
+import type { ServiceSetting } from '../../operators/operations/service.ts'
 import type { Look } from '../../pages/look.ts'
+import { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { parseAddress } from '../../protocol/wallet/address.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
-import { parseAddress } from '../../wallet/address.ts'
-import { version } from '../terminal/version.ts'
+import type { Background, Part } from '../process/background.ts'
+import { createDeliveries } from '../process/deliveries.ts'
 import { composeAccountNames, type Names } from './account-names.ts'
 import { composeActivity } from './activity.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
@@ -52,6 +51,7 @@ import { composeJobs } from './jobs.ts'
 import { ownResources } from './own-resources.ts'
 import { fetchCounts } from './rate-limits.ts'
 import { composeUpkeep } from './upkeep.ts'
+import { version } from './version.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -278,8 +278,8 @@ function countWallets({ refusedSignIns }: LiveState): { count(refused: Omit<Sign
 /** The admin server, which does not listen yet. Imported only if the admin API is on. */
 async function composeAdmin(admin: Admin) {
   const [{ createAdminServer }, { consoleRoutes }] = await Promise.all([
-    import('../../admin/server.ts'),
-    import('../../console/routes.ts'),
+    import('../../operators/api/server.ts'),
+    import('../../operators/console/routes.ts'),
   ])
   return { server: createAdminServer(admin, consoleRoutes) }
 }

@@ -1,9 +1,9 @@
 /** Starts the tasks of all parts of the auth service. */
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import { messagesOf, type OutageLog } from '../../ops/http/outage-log.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import { type Background, type Part, repeat, type Task } from '../../ops/process/background.ts'
+import { messagesOf, type OutageLog } from '../../http/outage-log.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import { type Background, type Part, repeat, type Task } from '../process/background.ts'
 
 type Reports = { storeOutage: OutageLog; logger: Logger; metrics: Metrics | undefined }
 

@@ -2,7 +2,7 @@
 import type { Settings } from '../../config/settings.ts'
 import { breaksProfiles, clientsAgainst } from '../../domain/clients/profile-signing.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { CommandError } from '../terminal/command.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 
 /**
  * If a client's profile excludes the signing algorithm, the client would be refused every request: report that now, in

@@ -3,10 +3,10 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts'
 import type { Lifetimes } from '../../domain/model/deps.ts'
 import type { SweptKind } from '../../domain/model/operator-store.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { Part } from '../../ops/process/background.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
+import type { Part } from '../process/background.ts'
 
 type CleaningParts = {
   store: Pick<OpenedStore, 'cleaning' | 'placement'>

@@ -4,9 +4,9 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { FetchFromClient } from '../../domain/model/deps.ts'
-import type { Tracing } from '../../ops/metrics/tracing.ts'
-import { createFetchFromClient, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
-import { createDnsLookup } from '../../outbound/resolve-name.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import { createFetchFromClient, type OutboundOptions } from '../../outbound/http/fetch-from-client.ts'
+import { createDnsLookup } from '../../outbound/http/resolve-name.ts'
 import { traceFetch } from './traced-calls.ts'
 
 export type ClientCalls = {

@@ -4,16 +4,16 @@
  */
 import type { Settings } from '../../config/settings.ts'
 import { auditEvents } from '../../domain/model/audit-events.ts'
-import type { Limited } from '../../http/service.ts'
-import type { DevelopmentWallet } from '../../login-server/server.ts'
-import type { RateLimit } from '../../ops/http/rate-limit.ts'
-import { createAuditLog } from '../../ops/log/audit-log.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { Tracing } from '../../ops/metrics/tracing.ts'
-import { createDrain } from '../../ops/process/drain.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import type { DevelopmentWallet } from '../../http/login/server.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import { createAuditLog } from '../../observability/log/audit-log.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
-import { CommandError } from '../terminal/command.ts'
+import { createDrain } from '../process/drain.ts'
 import { connectNames } from './account-names.ts'
 import type { composeOnStore } from './auth-service.ts'
 import { startBackground } from './background-tasks.ts'
@@ -107,7 +107,7 @@ async function loadTracedStore(
   { databaseUrl }: Settings<'serve' | 'start'>,
   tracing: Tracing,
 ): Promise<OpenedStore> {
-  const { traceStore } = await import('../../telemetry/traced-store.ts')
+  const { traceStore } = await import('../../observability/traces/traced-store.ts')
   return traceStore(store, tracing, databaseUrl.kind === 'sqlite' ? 'sqlite' : 'postgresql')
 }
 
@@ -137,7 +137,7 @@ export async function composeLoginServer(
     tls?: Tls | undefined
   },
 ) {
-  const { createLoginServer } = await import('../../login-server/server.ts')
+  const { createLoginServer } = await import('../../http/login/server.ts')
   const { authUrl, loginUrl, loginSecret, trustedProxies, walletWindow, authBackendUrl: backendUrl } = settings
   const walletConnect = readWalletConnect(settings)
   const own = { authUrl, loginUrl, loginSecret, trustedProxies, walletWindow, walletConnect, backendUrl, look: lookOf(settings) }

@@ -1,11 +1,12 @@
 /** Checks of contract wallets, on the home chain of the settings; null if no home chain is configured. */
-import { createChainReader } from '../../chain/chain-reader.ts'
-import { type ChainFault, checkChains } from '../../chain/check-chains.ts'
-import type { CallWith } from '../../chain/json-rpc.ts'
+
 import type { Chain } from '../../config/chains.ts'
 import type { ContractWallets } from '../../domain/model/deps.ts'
-import { type ChainReader, type ContractVerdict, verifyContractSignature } from '../../wallet/contract-signature.ts'
-import { checkOwnKey } from '../../wallet/own-key.ts'
+import { createChainReader } from '../../outbound/chain/chain-reader.ts'
+import { type ChainFault, checkChains } from '../../outbound/chain/check-chains.ts'
+import type { CallWith } from '../../outbound/chain/json-rpc.ts'
+import { type ChainReader, type ContractVerdict, verifyContractSignature } from '../../protocol/wallet/contract-signature.ts'
+import { checkOwnKey } from '../../protocol/wallet/own-key.ts'
 
 /** Concurrent checks of one network: a quarter of the calls that an RPC accepts at once. */
 const UNDER_WAY_AT_MOST = 8

@@ -1,10 +1,10 @@
 /** Counts the events of the audit log that are metrics. */
 import { type AuditEventName, auditEvents } from '../../domain/model/audit-events.ts'
 import { countedClient } from '../../domain/model/client-id.ts'
-import { currentNetwork } from '../../ops/http/request-log.ts'
-import type { LoggedEvent } from '../../ops/log/audit-log.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { RefusedSenders } from '../../ops/metrics/refused-senders.ts'
+import type { LoggedEvent } from '../../observability/log/audit-log.ts'
+import { currentNetwork } from '../../observability/log/request-log.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { RefusedSenders } from '../../observability/metrics/refused-senders.ts'
 
 type Event = LoggedEvent<AuditEventName>
 type CountEvent = (metrics: Metrics, event: Event & { reason: string }, client: string) => void

@@ -3,9 +3,9 @@ import { statSync } from 'node:fs'
 import type { Settings } from '../../config/settings.ts'
 import type { SchemaStep, TakenStep } from '../../domain/model/schema-steps.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
-import { CommandError } from '../terminal/command.ts'
-import { version } from '../terminal/version.ts'
+import { version } from './version.ts'
 
 type DatabaseUrl = Settings<'migrate'>['databaseUrl']
 type SchemaStepName = Pick<SchemaStep, 'number' | 'name'>

@@ -2,7 +2,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CommandError } from '../terminal/command.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 
 export type DevelopmentStore = {
   databasePath: string

@@ -2,9 +2,9 @@
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { EndingFeed, type FeedParts } from '../../domain/endings/feed.ts'
 import { FeedReaders } from '../../domain/endings/feed-readers.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { Part } from '../../ops/process/background.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { Part } from '../process/background.ts'
 
 type EndingsOptions = Omit<FeedParts, 'nextTurn' | 'note'> & {
   logger: Pick<Logger, 'warn' | 'info'>

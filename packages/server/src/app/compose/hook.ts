@@ -2,9 +2,9 @@
 import { createHook, HOOK_OUTCOMES, type HookParts } from '../../domain/hook/hook.ts'
 import { HOOK_OCCASIONS, type Hook, type Lifetimes, type ServiceSettings } from '../../domain/model/deps.ts'
 import { CONSOLE_CLIENT_ID } from '../../domain/operators/console-client.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { Tracing } from '../../ops/metrics/tracing.ts'
-import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import { createFetchFromClient } from '../../outbound/http/fetch-from-client.ts'
 import { traceFetch } from './traced-calls.ts'
 
 export type HookSettings = { url: string; secrets: readonly Uint8Array[]; timeoutMs: number }

@@ -4,7 +4,7 @@ import type { Deps } from '../../domain/model/deps.ts'
 import type { Job } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { conditionsOf, createJobWorker } from '../../domain/operators/jobs.ts'
-import type { Part } from '../../ops/process/background.ts'
+import type { Part } from '../process/background.ts'
 
 type JobParts = Pick<Deps, 'now' | 'announceEnded' | 'audit'> & { store: Store }
 

@@ -1,8 +1,8 @@
 /** The renewal of a certificate while its servers run. */
 import type { Server } from 'node:https'
 import type { Logger } from 'pino'
-import { type ServerCertificate, tlsOptions } from '../../ops/http/tls.ts'
-import { type Background, repeat } from '../../ops/process/background.ts'
+import { type ServerCertificate, tlsOptions } from '../../http/tls.ts'
+import { type Background, repeat } from '../process/background.ts'
 
 /** Seconds before its expiry at which a certificate that was not renewed causes a warning. */
 const SOON = 7 * 86_400

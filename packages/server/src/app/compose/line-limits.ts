@@ -3,8 +3,8 @@
  * fill the database, or the memory in which lines wait (docs/decisions/0013-bounds-of-wallets-and-clients.md).
  */
 import { type AuditEvent, auditEvents } from '../../domain/model/audit-events.ts'
-import type { Limited } from '../../http/service.ts'
-import type { RateLimit } from '../../ops/http/rate-limit.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
 
 /** Lines per minute. */
 export const LINE_LIMITS = {

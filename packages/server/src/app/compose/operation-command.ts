@@ -1,6 +1,7 @@
 /** The command of an operation: its help, its options, and what it does. */
-import { subjectOf } from '../../operations/all.ts'
-import type { Member, Members } from '../../operations/members/member.ts'
+
+import type { Member, Members } from '../../operators/members/member.ts'
+import { subjectOf } from '../../operators/operations/all.ts'
 import {
   type Call,
   type CommandOperation,
@@ -8,14 +9,21 @@ import {
   matcher,
   type Operation,
   perform,
-} from '../../operations/operation.ts'
-import { withService } from '../compose/command-service.ts'
-import { dataOption, jsonOption } from '../compose/settings.ts'
-import { type Command, type CommandEnvironment, CommandError, EXIT, type OptionSpecs, UsageError } from '../terminal/command.ts'
-import { limitFrom, listOptions, printList } from './list.ts'
-import { optionSpecs, readInput } from './options.ts'
-import { outputLines, outputRecord } from './print.ts'
-import { asLine, commandErrorOf } from './refusal-lines.ts'
+} from '../../operators/operations/operation.ts'
+import {
+  type Command,
+  type CommandEnvironment,
+  CommandError,
+  EXIT,
+  type OptionSpecs,
+  UsageError,
+} from '../../operators/terminal/command.ts'
+import { limitFrom, listOptions, printList } from '../../operators/terminal/operations/list.ts'
+import { optionSpecs, readInput } from '../../operators/terminal/operations/options.ts'
+import { outputLines, outputRecord } from '../../operators/terminal/operations/print.ts'
+import { asLine, commandErrorOf } from '../../operators/terminal/operations/refusal-lines.ts'
+import { withService } from './command-service.ts'
+import { dataOption, jsonOption } from './settings.ts'
 
 export function commandName({ subject, verb }: Pick<Operation, 'subject' | 'verb'>): string {
   return `${subject} ${verb}`

@@ -1,8 +1,8 @@
 /** The limits per minute of each limited event, from the settings. */
 import type { Settings } from '../../config/settings.ts'
 import type { FetchCounts } from '../../domain/clients/unregistered-budgets.ts'
-import type { Limited } from '../../http/service.ts'
-import { createRateLimit, ownLimitsOnly, type RateLimit } from '../../ops/http/rate-limit.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import { createRateLimit, ownLimitsOnly, type RateLimit } from '../../http/rate-limit.ts'
 import { LINE_LIMITS, LINES_PER_SIGN_IN } from './line-limits.ts'
 
 type LimitSettings = Settings<'serve' | 'start'>

@@ -3,8 +3,8 @@ import { userInfo } from 'node:os'
 import { appendEntries } from '../../domain/audit/chain.ts'
 import { entryOfEvent } from '../../domain/audit/entry.ts'
 import type { Store } from '../../domain/model/store.ts'
-import type { Act } from '../../operations/service.ts'
-import type { CommandEnvironment } from '../terminal/command.ts'
+import type { Act } from '../../operators/operations/service.ts'
+import type { CommandEnvironment } from '../../operators/terminal/command.ts'
 
 type ActEnvironment = Pick<CommandEnvironment, 'env' | 'printError'>
 type DatedAct = Act & { at: number }

@@ -1,8 +1,8 @@
 /** From the settings of a program to the settings of its parts. */
 import type { Settings } from '../../config/settings.ts'
 import type { Lifetimes, ServiceSettings } from '../../domain/model/deps.ts'
-import { createKeyWrap } from '../../keys/key-wrap.ts'
-import { readStandardSecret } from '../../keys/standard-webhook.ts'
+import { createKeyWrap } from '../../protocol/keys/key-wrap.ts'
+import { readStandardSecret } from '../../protocol/keys/standard-webhook.ts'
 import type { AuthServiceSettings } from './auth-service.ts'
 import type { HookSettings } from './hook.ts'
 

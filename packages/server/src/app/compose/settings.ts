@@ -1,6 +1,6 @@
 /** A command's settings, or all of their faults in one message. */
 import { type Program, readSettings, type Settings } from '../../config/settings.ts'
-import { type CommandEnvironment, CommandError, EXIT } from '../terminal/command.ts'
+import { type CommandEnvironment, CommandError, EXIT } from '../../operators/terminal/command.ts'
 import { developmentEnvironment } from './development-store.ts'
 
 const SERVER_HINT = ' grantor init writes those of a new installation. On your own machine grantor start needs none.'

@@ -2,10 +2,10 @@
 import type { Server, ServerOptions } from 'node:https'
 import { type CertificateFiles, readCertificate } from '../../config/certificate.ts'
 import type { Settings } from '../../config/settings.ts'
-import { type ServerCertificate, tlsOptions } from '../../ops/http/tls.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Background } from '../../ops/process/background.ts'
-import { CommandError } from '../terminal/command.ts'
+import { type ServerCertificate, tlsOptions } from '../../http/tls.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
+import type { Background } from '../process/background.ts'
 import { keepCertificate } from './keep-certificate.ts'
 
 export type Tls = {

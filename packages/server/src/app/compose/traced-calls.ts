@@ -1,7 +1,8 @@
 /** Spans for the calls to clients, to the hook and to chains, with the method or the host, and the failure. No span has a path, because a path may contain a secret. */
-import type { CallWith } from '../../chain/json-rpc.ts'
+
 import type { ClientAnswer } from '../../domain/model/deps.ts'
-import type { Tracing } from '../../ops/metrics/tracing.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import type { CallWith } from '../../outbound/chain/json-rpc.ts'
 
 /** Requests to clients have no `traceparent`. It would show another party which requests belong together. */
 export function traceFetch<Call extends { url: string }>(

@@ -1,9 +1,9 @@
 /** Traces, if the settings name a collector. Otherwise no code of OpenTelemetry is loaded. */
 import type { Settings } from '../../config/settings.ts'
-import type { Logger } from '../../ops/log/logger.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { Tracing } from '../../ops/metrics/tracing.ts'
-import { version } from '../terminal/version.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import { version } from './version.ts'
 
 type TraceSettings = Pick<
   Settings<'login-server'>,
@@ -20,7 +20,7 @@ export async function tracingFor(
   const url = collectorOf(settings)
   if (url === undefined) return undefined
   metrics?.expectSpans()
-  const { openTracing } = await import('../../telemetry/open-tracing.ts')
+  const { openTracing } = await import('../../observability/traces/open-tracing.ts')
   return openTracing({
     url,
     headers: headersOf(settings.otlpHeaders ?? ''),

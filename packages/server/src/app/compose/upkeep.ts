@@ -5,11 +5,11 @@ import { createUpkeep, type Remembered, type Upkeep } from '../../domain/mainten
 import type { Deps } from '../../domain/model/deps.ts'
 import type { KeyStore } from '../../domain/model/operator-store.ts'
 import type { Store } from '../../domain/model/store.ts'
-import type { KeyRecord, KeyRing } from '../../keys/key-ring.ts'
-import type { OutageLog } from '../../ops/http/outage-log.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import type { KeyTimes } from '../../ops/metrics/service-metrics.ts'
-import type { Part } from '../../ops/process/background.ts'
+import type { OutageLog } from '../../http/outage-log.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { KeyTimes } from '../../observability/metrics/service-metrics.ts'
+import type { KeyRecord, KeyRing } from '../../protocol/keys/key-ring.ts'
+import type { Part } from '../process/background.ts'
 
 type UpkeepParts = Remembered & {
   store: Store

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 /** The version of the latest or the next release: that of package.json, of the packages and of the OpenAPI document. */
 export function releaseVersion(): string {
-  // packages/server/src/cli/terminal is three folders deep in a checkout; dist/src/cli/terminal is four folders deep in a package.
+  // packages/server/src/operators/terminal is three folders deep in a checkout; dist/src/operators/terminal is four folders deep in a package.
   for (const path of ['../../../package.json', '../../../../package.json']) {
     const { name, version: number } = readManifest(path)
     if (name === 'grantor' && number !== undefined) return number

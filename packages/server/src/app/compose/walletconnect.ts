@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Settings } from '../../config/settings.ts'
-import type { WalletConnectOptions } from '../../login-server/server.ts'
-import { CommandError, EXIT } from '../terminal/command.ts'
-import { releaseVersion } from '../terminal/version.ts'
+import type { WalletConnectOptions } from '../../http/login/server.ts'
+import { CommandError, EXIT } from '../../operators/terminal/command.ts'
+import { releaseVersion } from './version.ts'
 
 const PACKAGE = '@grantor/walletconnect'
 

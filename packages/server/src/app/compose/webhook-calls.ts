@@ -1,8 +1,8 @@
 /** The calls to the receivers of webhooks, with clients of their own, so that slow receivers do not delay calls to the apps. */
 import { sendToWebhook, type WebhookCalls } from '../../domain/audit/webhooks.ts'
-import type { KeyWrap } from '../../keys/key-wrap.ts'
-import type { Service } from '../../operations/service.ts'
-import { createFetchFromClient, isCallable, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
+import type { Service } from '../../operators/operations/service.ts'
+import { createFetchFromClient, isCallable, type OutboundOptions } from '../../outbound/http/fetch-from-client.ts'
+import type { KeyWrap } from '../../protocol/keys/key-wrap.ts'
 
 export type ReceiverParts = {
   wrap: KeyWrap

@@ -4,8 +4,8 @@ import { type KeyKeeping, WrongKeyEncryptionKey } from '../../domain/maintenance
 import type { Store } from '../../domain/model/store.ts'
 import { createStoreClock, type StoreClock } from '../../domain/model/store-clock.ts'
 import { SchemaMismatch, StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { type CommandEnvironment, CommandError } from '../../operators/terminal/command.ts'
 import type { OpenedStore } from '../../store/cluster-health.ts'
-import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
 import { openDatabase } from './database.ts'
 import { keySettings } from './service-settings.ts'
 

@@ -5,8 +5,8 @@ import { type ClientRegistration, registerClient } from '../../domain/clients/re
 import { wordsOf } from '../../domain/model/fault.ts'
 import { CLIENT_KINDS, type Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { hashSecret } from '../../keys/secret.ts'
-import type { Logger } from '../../ops/log/logger.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import { hashSecret } from '../../protocol/keys/secret.ts'
 import type { DevelopmentStore } from '../compose/development-store.ts'
 
 export type DemoAddresses = {

@@ -2,8 +2,8 @@
  * A wallet for developers without one: the public test accounts of Hardhat and Anvil. Their private keys are public, so
  * any caller of a service that offers them can use every account. The wallet therefore exists on loopback only.
  */
-import { isDevelopmentHost } from '../../login-server/development-host.ts'
-import type { DevelopmentWallet } from '../../login-server/server.ts'
+import { isDevelopmentHost } from '../../http/login/development-host.ts'
+import type { DevelopmentWallet } from '../../http/login/server.ts'
 import { personalSign, TEST_ACCOUNTS } from './test-accounts.ts'
 
 /** Throws unless both servers have host names that always mean this machine. */

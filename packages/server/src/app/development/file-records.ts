@@ -1,12 +1,12 @@
 /** The clients and resources of a file of `grantor apply` in a store for development, with ids and secrets that are the same at every start. */
 import type { ClientAuthMethod } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { hashSecret } from '../../keys/secret.ts'
-import { type Configuration, planConfiguration } from '../../operations/configuration/plan.ts'
-import type { Service } from '../../operations/service.ts'
+import { type Configuration, planConfiguration } from '../../operators/configuration/plan.ts'
+import type { Service } from '../../operators/operations/service.ts'
+import { UsageError } from '../../operators/terminal/command.ts'
+import { faultLines } from '../../operators/terminal/configuration/read-configuration.ts'
+import { hashSecret } from '../../protocol/keys/secret.ts'
 import { localActor } from '../compose/command-service.ts'
-import { faultLines } from '../configuration/read-configuration.ts'
-import { UsageError } from '../terminal/command.ts'
 
 export type FileClient = {
   readonly name: string

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { CommandError } from '../terminal/command.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 
 /**
  * Lets one `grantor start` at a time use a data folder: a second one would register its own addresses for the demo apps of the first.

@@ -1,7 +1,7 @@
 /** One HTTP request of a check: no redirects, a bounded answer, a deadline. */
 import { type IncomingHttpHeaders, request as plainRequest } from 'node:http'
 import { request as tlsRequest } from 'node:https'
-import { shorten } from '../terminal/print.ts'
+import { shorten } from '../../operators/terminal/print.ts'
 
 /** In characters. The OpenAPI document of the admin API, the longest answer that a check reads, has 100,000. */
 const BODY_AT_MOST = 500_000

@@ -1,6 +1,6 @@
 /** The types of a check and of its findings. */
 import type { Settings } from '../../config/settings.ts'
-import type { ProbeAnswer } from '../../ops/http/probe.ts'
+import type { ProbeAnswer } from '../../http/probe.ts'
 import type { Answered } from './call.ts'
 
 /** `unchecked`: the check was not possible, for example because the server is away. */

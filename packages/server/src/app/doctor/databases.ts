@@ -1,4 +1,6 @@
 /** The database: reachable, of the right schema, and set up so that no acknowledged change is lost. */
+
+import { CommandError } from '../../operators/terminal/command.ts'
 import {
   countWaitingAuditLines,
   databaseName,
@@ -9,7 +11,6 @@ import {
   inspectServers,
 } from '../compose/database.ts'
 import { isSchemaMismatch, openFailure } from '../compose/with-store.ts'
-import { CommandError } from '../terminal/command.ts'
 import { printable } from './call.ts'
 import { type CheckResult, ok, type Site, unchecked, warning, wrong } from './check.ts'
 import { checkDatabaseClock } from './clocks.ts'

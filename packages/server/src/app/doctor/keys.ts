@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs'
 import { knownNames } from '../../config/table.ts'
 import { keyHealth } from '../../domain/maintenance/keep-keys.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
+import { time } from '../../operators/terminal/print.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
-import { CommandError } from '../terminal/command.ts'
-import { time } from '../terminal/print.ts'
 import { type CheckResult, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
 /** Seconds. A node checks every minute whether a key must be replaced. If a key is a day late, no node does so. */

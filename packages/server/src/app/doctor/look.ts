@@ -1,6 +1,7 @@
 /** What users see of the platform. The settings themselves are checked with all others. */
+
+import { accentColors, contrastOf, SURFACES } from '../../config/look/accent.ts'
 import { readLogoFile } from '../../config/look.ts'
-import { accentColors, contrastOf, SURFACES } from '../../look/accent.ts'
 import { call, printable, reasonOf } from './call.ts'
 import { type CheckResult, ok, type Site, unchecked, wrong } from './check.ts'
 

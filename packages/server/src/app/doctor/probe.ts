@@ -1,5 +1,5 @@
-/** Sends the probe of `packages/server/src/ops/http/probe.ts` through the public URL of a server. */
-import { LONG_ANSWER, PROBE_PATH, type ProbeAnswer, probedHeaders, probeFor } from '../../ops/http/probe.ts'
+/** Sends the probe of `packages/server/src/http/probe.ts` through the public URL of a server. */
+import { LONG_ANSWER, PROBE_PATH, type ProbeAnswer, probedHeaders, probeFor } from '../../http/probe.ts'
 import { call, jsonOfCall, reasonOf } from './call.ts'
 import type { Probable, Probed, Site } from './check.ts'
 

@@ -1,6 +1,6 @@
 /** What the proxies in front of the servers do with headers and with the address of the client. */
 import { BlockList, isIP } from 'node:net'
-import { LONG_HEADER, PROBED_ANSWER } from '../../ops/http/probe.ts'
+import { LONG_HEADER, PROBED_ANSWER } from '../../http/probe.ts'
 import { printable } from './call.ts'
 import { type CheckResult, ok, type Probable, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
 import { FORGED_ADDRESS } from './probe.ts'

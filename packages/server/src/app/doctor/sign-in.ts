@@ -1,7 +1,7 @@
 /** The ways to sign in that the settings add: each of them involves another device or another party. */
 import { readSettings } from '../../config/settings.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 import { readWalletConnect } from '../compose/walletconnect.ts'
-import { CommandError } from '../terminal/command.ts'
 import { type CheckResult, ok, type Site, wrong } from './check.ts'
 
 export async function checkSignIn({ settings, env }: Site): Promise<CheckResult[]> {

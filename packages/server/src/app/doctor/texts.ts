@@ -1,9 +1,9 @@
 /** Whether the wallets of all users can sign the texts of the registered clients. */
 
 import { longestText, SIGNED_BY_EVERY_WALLET } from '../../domain/resources/longest-text.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 import { textFactsOf } from '../compose/command-service.ts'
 import { withStore } from '../compose/with-store.ts'
-import { CommandError } from '../terminal/command.ts'
 import { type CheckResult, ok, type Site, unchecked, warning } from './check.ts'
 
 /** Clients that are read at a time. */

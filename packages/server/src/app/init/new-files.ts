@@ -1,7 +1,7 @@
 /** Creates files that only their owner can read. If one of the files exists, no file is written. */
 import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CommandError } from '../terminal/command.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 
 export function createFiles(folder: string, files: Readonly<Record<string, string>>): void {
   const created: string[] = []

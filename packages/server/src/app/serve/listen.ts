@@ -1,7 +1,7 @@
 /** Opens a listener, or explains in one line why that is not possible. */
 import type { Server } from 'node:http'
 import type { ListenAddress } from '../../config/parsers.ts'
-import { CommandError } from '../terminal/command.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 
 /** The common part of fastify servers and plain servers, once `promisifyServer` has wrapped the latter. */
 export type Listener = { listen(address: ListenAddress): Promise<unknown> }

@@ -1,7 +1,7 @@
 /** Listening sockets that systemd opens and passes to the service (sd_listen_fds(3)). They stay open while the service restarts. */
 import { type AddressInfo, Socket } from 'node:net'
 import type { ListenAddress } from '../../config/parsers.ts'
-import { type CommandEnvironment, CommandError, EXIT } from '../terminal/command.ts'
+import { type CommandEnvironment, CommandError, EXIT } from '../../operators/terminal/command.ts'
 import type { Listener } from './listen.ts'
 
 /** The first descriptor that systemd passes. */

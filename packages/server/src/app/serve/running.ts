@@ -1,14 +1,14 @@
 /** The common parts of the long-running programs: their log, their metrics, and the order of their shutdown. */
 import type { ListenAddress } from '../../config/parsers.ts'
 import { type Settings, secretsOf } from '../../config/settings.ts'
-import type { Limited } from '../../http/service.ts'
-import type { RateLimit } from '../../ops/http/rate-limit.ts'
-import { createLogger, type Logger } from '../../ops/log/logger.ts'
-import type { Metrics } from '../../ops/metrics/metrics.ts'
-import { limitGarbage } from '../../ops/process/engine.ts'
-import { type Closable, closeServers } from '../../ops/process/shutdown.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import { createLogger, type Logger } from '../../observability/log/logger.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
 import { composeAuthService } from '../compose/compose.ts'
 import { tlsOf } from '../compose/tls.ts'
+import { limitGarbage } from '../process/engine.ts'
+import { type Closable, closeServers } from '../process/shutdown.ts'
 import { allListening, type Listener, listen, promisifyServer } from './listen.ts'
 import { listenOnPassed } from './passed-socket.ts'
 
@@ -23,8 +23,8 @@ export function loggerFor(settings: Settings, destination?: { write(line: string
 export async function metricsFor(address: ListenAddress | undefined, setting = 'GRANTOR_METRICS_LISTEN') {
   if (!address) return undefined
   const [{ createMetrics }, { createMetricsServer }] = await Promise.all([
-    import('../../ops/metrics/metrics.ts'),
-    import('../../ops/http/metrics-server.ts'),
+    import('../../observability/metrics/metrics.ts'),
+    import('../../http/metrics-server.ts'),
   ])
   const metrics = createMetrics()
   const server = promisifyServer(createMetricsServer(metrics))

@@ -1,7 +1,7 @@
 /** Keeps N worker processes running: starts them, replaces workers that end, and stops all of them. */
 import cluster, { type Worker } from 'node:cluster'
-import type { Logger } from '../../ops/log/logger.ts'
-import { CommandError } from '../terminal/command.ts'
+import type { Logger } from '../../observability/log/logger.ts'
+import { CommandError } from '../../operators/terminal/command.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER, WORKER_SOCKET } from './worker-messages.ts'
 
 export type CrewOptions = {

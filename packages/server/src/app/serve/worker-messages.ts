@@ -1,7 +1,7 @@
 /** The messages between the primary of `serve --workers N` and its workers. */
-import type { Limited } from '../../http/service.ts'
-import type { KeyOver, LimitedKeys } from '../../ops/http/shared-rate-limit.ts'
-import type { MetricsSnapshot } from '../../ops/metrics/summed-metrics.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import type { KeyOver, LimitedKeys } from '../../http/shared-rate-limit.ts'
+import type { MetricsSnapshot } from '../../observability/metrics/summed-metrics.ts'
 
 export type ToPrimary =
   | { kind: 'ready' }

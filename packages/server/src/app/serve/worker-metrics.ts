@@ -1,7 +1,7 @@
 /** `/metrics` of the primary of `serve --workers N`: the sums over its workers, measured for each scrape. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../../config/settings.ts'
-import type { MetricsSnapshot } from '../../ops/metrics/summed-metrics.ts'
+import type { MetricsSnapshot } from '../../observability/metrics/summed-metrics.ts'
 import { listen, promisifyServer } from './listen.ts'
 import type { WorkerCrew } from './worker-crew.ts'
 
@@ -12,8 +12,8 @@ const MEASURE_TIMEOUT_MS = 1000
 export async function workerMetricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>, crew: () => WorkerCrew) {
   if (!address) return undefined
   const [{ createMetricsServer }, { createSummedMetrics }] = await Promise.all([
-    import('../../ops/http/metrics-server.ts'),
-    import('../../ops/metrics/summed-metrics.ts'),
+    import('../../http/metrics-server.ts'),
+    import('../../observability/metrics/summed-metrics.ts'),
   ])
   const summed = createSummedMetrics(() => crew().working().length)
   const waiting = new Map<number, () => void>()

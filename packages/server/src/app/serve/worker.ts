@@ -4,11 +4,11 @@
  */
 import cluster from 'node:cluster'
 import type { Settings } from '../../config/settings.ts'
-import type { Limited } from '../../http/service.ts'
-import { createReportingRateLimit, type LimitedKeys } from '../../ops/http/shared-rate-limit.ts'
-import { catchStopSignals, shutDownOnSignals } from '../../ops/process/shutdown.ts'
+import type { Limited } from '../../http/auth/service.ts'
+import { createReportingRateLimit, type LimitedKeys } from '../../http/shared-rate-limit.ts'
+import { type CommandEnvironment, CommandError } from '../../operators/terminal/command.ts'
 import { limitsInForce } from '../compose/rate-limits.ts'
-import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
+import { catchStopSignals, shutDownOnSignals } from '../process/shutdown.ts'
 import { loggerFor, openAuthService } from './running.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER, WORKER_SOCKET } from './worker-messages.ts'
 
@@ -23,7 +23,7 @@ export async function runWorker(number: number, settings: Settings<'serve'>, env
   const primary = connectPrimary()
   try {
     const logger = loggerFor(settings).child({ worker: number })
-    const metrics = settings.metricsListen ? (await import('../../ops/metrics/metrics.ts')).createMetrics() : undefined
+    const metrics = settings.metricsListen ? (await import('../../observability/metrics/metrics.ts')).createMetrics() : undefined
     const limits = limitsInForce(
       settings,
       primary.createLimit(() => environment.now()),

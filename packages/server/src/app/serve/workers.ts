@@ -3,10 +3,10 @@
  * complete auth service on the same store. The primary opens no store.
  */
 import type { Settings } from '../../config/settings.ts'
-import { createRateCounter } from '../../ops/http/shared-rate-limit.ts'
-import { catchStopSignals, closeServers, GRACE_SECONDS, shutDownOnSignals } from '../../ops/process/shutdown.ts'
+import { createRateCounter } from '../../http/shared-rate-limit.ts'
+import { type CommandEnvironment, UsageError } from '../../operators/terminal/command.ts'
 import { limitsOf } from '../compose/rate-limits.ts'
-import { type CommandEnvironment, UsageError } from '../terminal/command.ts'
+import { catchStopSignals, closeServers, GRACE_SECONDS, shutDownOnSignals } from '../process/shutdown.ts'
 import { allListening } from './listen.ts'
 import { loggerFor } from './running.ts'
 import { WorkerCrew } from './worker-crew.ts'

@@ -1,4 +1,4 @@
-import { hasInvisible, mixesAlphabets, visibleText } from '../oauth/visible-text.ts'
+import { hasInvisible, mixesAlphabets, visibleText } from '../../protocol/oauth/visible-text.ts'
 
 const CHARACTERS_AT_MOST = 40
 

@@ -6,7 +6,7 @@
  *
  * A name has no effect: sessions, grants and `sub` belong to the address (ERC-4361).
  */
-import type { Address } from '../../wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { AccountName, AccountNames, NameAnswer, SignedInAccount } from '../model/deps.ts'
 import { AnswerCache, type CachedAnswer } from './answer-cache.ts'
 import { Avatars, type AvatarsOptions } from './avatars.ts'

@@ -1,8 +1,8 @@
 /** The account page of a wallet: the connected apps with their receipts, the sessions, and how to end them. */
-import { sealedFormat } from '../../keys/sealed.ts'
-import { clientPlace } from '../../oauth/client-id-url.ts'
-import type { ClientPlace } from '../../oauth/redirect-uri.ts'
-import type { Address } from '../../wallet/address.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
+import type { ClientPlace } from '../../protocol/oauth/redirect-uri.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import { loginPageUrl } from '../authorization/authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
 import { ENDING, endAllowed, endSession, nameEnding } from '../consent/end-grants.ts'

@@ -4,7 +4,7 @@
  * An owner can name any address, and can write anything there. So only https is called, through `FetchFromClient`, which checks the address and
  * limits size and time; only pictures are kept, by their first bytes; and each host has a budget of fetches.
  */
-import { pictureTypeOf } from '../../look/picture-type.ts'
+import { pictureTypeOf } from '../../config/look/picture-type.ts'
 import type { AccountPicture, FetchFromClient } from '../model/deps.ts'
 import { AnswerCache, type CachedAnswer } from './answer-cache.ts'
 

@@ -3,7 +3,7 @@
  * logout URI and had a valid grant from that session when the session ended.
  */
 import { randomUUID } from 'node:crypto'
-import { signJwt } from '../../keys/signed-jwt.ts'
+import { signJwt } from '../../protocol/keys/signed-jwt.ts'
 import type { UnawaitedEvent } from '../model/audit-events.ts'
 import type { Deps, EndedSessions } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

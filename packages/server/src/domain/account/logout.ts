@@ -4,11 +4,11 @@
  * Any page can send a browser to this endpoint. So the session ends at once only if the app sends an ID token of this session. Otherwise
  * the user must confirm.
  */
-import { sealedFormat } from '../../keys/sealed.ts'
-import type { Form } from '../../oauth/form.ts'
-import { takeParameters } from '../../oauth/parameters.ts'
-import type { PageReason } from '../../oauth/reasons.ts'
-import { appendToRedirectUri, type ClientPlace, redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import type { Form } from '../../protocol/oauth/form.ts'
+import { takeParameters } from '../../protocol/oauth/parameters.ts'
+import type { PageReason } from '../../protocol/oauth/reasons.ts'
+import { appendToRedirectUri, type ClientPlace, redirectUriPlace } from '../../protocol/oauth/redirect-uri.ts'
 import { endSession } from '../consent/end-grants.ts'
 import { confirmEnded, findSession } from '../consent/session.ts'
 import type { RequestingApp } from '../model/authorization-request.ts'

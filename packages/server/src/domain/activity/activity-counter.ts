@@ -4,7 +4,7 @@
  * last call.
  */
 
-import { writeTime } from '../../wallet/message-lines.ts'
+import { writeTime } from '../../protocol/wallet/message-lines.ts'
 import type { ActivityEntry, ActivityPeriod, ActivityStore } from '../model/activity-store.ts'
 import { addValue, emptySketch, mergedSketch, type Sketch } from './distinct-sketch.ts'
 

@@ -1,6 +1,6 @@
 /** What is recorded in the audit trail, before the line has a number and a hash. */
 import { randomUUID } from 'node:crypto'
-import { type Address, shortenAddress } from '../../wallet/address.ts'
+import { type Address, shortenAddress } from '../../protocol/wallet/address.ts'
 import { type AuditEvent, type AuditEventName, auditEvents } from '../model/audit-events.ts'
 import type { UnplacedLine } from '../model/audit-store.ts'
 import { textIdOf } from '../model/text-id.ts'

@@ -4,7 +4,7 @@
  * Before each signature, the node checks the chain from the last head that it has in memory. So a running node finds a change of older lines
  * within the hour, even if an attacker computed all hashes again: the node does not sign a chain that contradicts this head.
  */
-import { type AuditHeadClaims, type FindKey, openAuditHead } from '../../keys/audit-head.ts'
+import { type AuditHeadClaims, type FindKey, openAuditHead } from '../../protocol/keys/audit-head.ts'
 import type { AuditHead, AuditLine, AuditStore } from '../model/audit-store.ts'
 import type { CleaningStore } from '../model/operator-store.ts'
 import { newEntry, type WriteEntry } from './entry.ts'

@@ -4,8 +4,8 @@
  * An attacker who can change the tables can also compute the hashes again. So the chain is also compared with the signed heads in it, and with
  * heads that an operator noted elsewhere.
  */
-import { type FindKey, openAuditHead } from '../../keys/audit-head.ts'
-import { shortenAddress } from '../../wallet/address.ts'
+import { type FindKey, openAuditHead } from '../../protocol/keys/audit-head.ts'
+import { shortenAddress } from '../../protocol/wallet/address.ts'
 import { hashOfLine } from '../model/audit-chain.ts'
 import { type AuditHead, type AuditLine, NO_LINE } from '../model/audit-store.ts'
 import { shortenIfWallet } from './entry.ts'

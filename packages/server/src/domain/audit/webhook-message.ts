@@ -1,7 +1,7 @@
 /** The messages to webhooks, as Standard Webhooks defines them (standardwebhooks.com, version 1.0.0). */
 import { randomUUID } from 'node:crypto'
-import { signStandardWebhook } from '../../keys/standard-webhook.ts'
-import { writeTime } from '../../wallet/message-lines.ts'
+import { signStandardWebhook } from '../../protocol/keys/standard-webhook.ts'
+import { writeTime } from '../../protocol/wallet/message-lines.ts'
 import type { AuditLine } from '../model/audit-store.ts'
 import { fieldsOf } from './verify.ts'
 

@@ -1,8 +1,8 @@
 /** The response to an authorization request, in the requested response mode (JARM §2.2: a JWT is signed). */
-import { signJwt } from '../../keys/signed-jwt.ts'
-import { encodeFormValue } from '../../oauth/form.ts'
-import { appendToRedirectUri } from '../../oauth/redirect-uri.ts'
-import { isFormPost, isSignedMode } from '../../oauth/response-mode.ts'
+import { signJwt } from '../../protocol/keys/signed-jwt.ts'
+import { encodeFormValue } from '../../protocol/oauth/form.ts'
+import { appendToRedirectUri } from '../../protocol/oauth/redirect-uri.ts'
+import { isFormPost, isSignedMode } from '../../protocol/oauth/response-mode.ts'
 import type { ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import { signingKeyOf } from '../tokens/signing-key.ts'

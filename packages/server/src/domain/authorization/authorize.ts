@@ -5,7 +5,7 @@
  * open redirector (RFC 9700 §2.1, §4.11.2). After that, errors are sent to the redirect URI. An unauthenticated request writes nothing.
  */
 
-import type { Form } from '../../oauth/form.ts'
+import type { Form } from '../../protocol/oauth/form.ts'
 import {
   accessDenied,
   accountSelectionRequired,
@@ -15,8 +15,8 @@ import {
   loginRequired,
   OAuthError,
   tooManyCodes,
-} from '../../oauth/oauth-error.ts'
-import type { Reason } from '../../oauth/reasons.ts'
+} from '../../protocol/oauth/oauth-error.ts'
+import type { Reason } from '../../protocol/oauth/reasons.ts'
 import { findCoveringReceipt, isForAnotherPort } from '../consent/receipt.ts'
 import { findSession, meetsConsentRule, meetsRequest, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'

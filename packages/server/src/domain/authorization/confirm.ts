@@ -2,7 +2,7 @@
  * A confirmation page with a button. Under the consent rule `session` an app requests the confirmation (`prompt=consent`). Under `signed`
  * the signed consent names another loopback port (`isForAnotherPort`).
  */
-import { sealedFormat } from '../../keys/sealed.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import { findCoveringReceipt } from '../consent/receipt.ts'
 import { findSession, meetsRequest, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'

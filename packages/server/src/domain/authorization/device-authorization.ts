@@ -5,10 +5,10 @@
  * the sealed request is stored under the user code: one row for each request, which expires with the request. As with pushed requests,
  * the requests of clients that do not authenticate are limited by network (`http/push-limit.ts`).
  */
-import { DEVICE_CODE_GRANT } from '../../oauth/grant-types.ts'
-import { invalidDpopProof, invalidRequest, invalidTarget, unauthorizedClient } from '../../oauth/oauth-error.ts'
-import type { Parameters } from '../../oauth/parameters.ts'
-import { newUserCode, readUserCode, showUserCode } from '../../oauth/user-code.ts'
+import { DEVICE_CODE_GRANT } from '../../protocol/oauth/grant-types.ts'
+import { invalidDpopProof, invalidRequest, invalidTarget, unauthorizedClient } from '../../protocol/oauth/oauth-error.ts'
+import type { Parameters } from '../../protocol/oauth/parameters.ts'
+import { newUserCode, readUserCode, showUserCode } from '../../protocol/oauth/user-code.ts'
 import { requireSigningOfProfile } from '../clients/profile-signing.ts'
 import type { Deps } from '../model/deps.ts'
 import type { DevicePlace, DeviceRequest } from '../model/device-request.ts'

@@ -1,10 +1,10 @@
 /** The parameters that OpenID Connect adds to an authorization request (Core §3.1.2.1). */
 
 import { isSubset } from '@grantor/protocol/scope'
-import { encodeFormValue } from '../../oauth/form.ts'
-import { invalidRequest, registrationNotSupported } from '../../oauth/oauth-error.ts'
-import type { Parameters } from '../../oauth/parameters.ts'
-import { parseAddress } from '../../wallet/address.ts'
+import { encodeFormValue } from '../../protocol/oauth/form.ts'
+import { invalidRequest, registrationNotSupported } from '../../protocol/oauth/oauth-error.ts'
+import type { Parameters } from '../../protocol/oauth/parameters.ts'
+import { parseAddress } from '../../protocol/wallet/address.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

@@ -7,10 +7,10 @@
  * race, one gets a code.
  */
 import { randomBytes } from 'node:crypto'
-import { sealedFormat } from '../../keys/sealed.ts'
-import { type Form, parseForm, serializeForm } from '../../oauth/form.ts'
-import { invalidDpopProof, invalidRequest, OAuthError } from '../../oauth/oauth-error.ts'
-import { requestUriOf } from '../../oauth/request-uri.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import { type Form, parseForm, serializeForm } from '../../protocol/oauth/form.ts'
+import { invalidDpopProof, invalidRequest, OAuthError } from '../../protocol/oauth/oauth-error.ts'
+import { requestUriOf } from '../../protocol/oauth/request-uri.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

@@ -1,8 +1,8 @@
 /** The redirects that answer an authorization request: with a code, or with an error (RFC 6749 §4.1.2, §4.1.2.1). */
 import { randomUUID } from 'node:crypto'
-import { clientPlace } from '../../oauth/client-id-url.ts'
-import { accessDenied, type OAuthError } from '../../oauth/oauth-error.ts'
-import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
+import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
+import { accessDenied, type OAuthError } from '../../protocol/oauth/oauth-error.ts'
+import { redirectUriMatches } from '../../protocol/oauth/redirect-uri.ts'
 import type { AuthorizationRequest, RequestingApp, ResponseTarget } from '../model/authorization-request.ts'
 import { codeLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'

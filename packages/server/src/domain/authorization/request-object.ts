@@ -1,7 +1,7 @@
 /** Request objects (RFC 9101): the client signs the authorization request as a JWT, so that the browser cannot change the request. */
 import { readClientJwt } from '@grantor/protocol/client-jwt'
-import { encodeFormValue, type Form, type FormValue } from '../../oauth/form.ts'
-import { invalidRequestObject, requestNotSupported } from '../../oauth/oauth-error.ts'
+import { encodeFormValue, type Form, type FormValue } from '../../protocol/oauth/form.ts'
+import { invalidRequestObject, requestNotSupported } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { REQUEST_OBJECT_PARAMETERS, REQUEST_PARAMETERS } from './request-parameters.ts'

@@ -2,11 +2,11 @@
  * The parameters of an authorization request as received: from the query, a request object or a pushed request. The same code reads
  * all three, so the same rules apply to each (RFC 9126 §4).
  */
-import type { Form } from '../../oauth/form.ts'
-import { invalidRequest } from '../../oauth/oauth-error.ts'
-import { type TakenParameters, takeParameters } from '../../oauth/parameters.ts'
-import type { ParameterName } from '../../oauth/reasons.ts'
-import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
+import type { Form } from '../../protocol/oauth/form.ts'
+import { invalidRequest } from '../../protocol/oauth/oauth-error.ts'
+import { type TakenParameters, takeParameters } from '../../protocol/oauth/parameters.ts'
+import type { ParameterName } from '../../protocol/oauth/reasons.ts'
+import { redirectUriMatches } from '../../protocol/oauth/redirect-uri.ts'
 import type { AuthorizationRequest, ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

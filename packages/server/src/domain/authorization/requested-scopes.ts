@@ -6,11 +6,17 @@
  */
 
 import { parseScope } from '@grantor/protocol/scope'
-import { invalidRequest, invalidScope, invalidTarget, type OAuthError, scopeOfNoResource } from '../../oauth/oauth-error.ts'
-import type { Parameters } from '../../oauth/parameters.ts'
-import { requireScopes } from '../../oauth/require-scopes.ts'
-import { isResourceUri } from '../../oauth/resource-uri.ts'
-import { isStandardScope } from '../../oauth/standard-scopes.ts'
+import {
+  invalidRequest,
+  invalidScope,
+  invalidTarget,
+  type OAuthError,
+  scopeOfNoResource,
+} from '../../protocol/oauth/oauth-error.ts'
+import type { Parameters } from '../../protocol/oauth/parameters.ts'
+import { requireScopes } from '../../protocol/oauth/require-scopes.ts'
+import { isResourceUri } from '../../protocol/oauth/resource-uri.ts'
+import { isStandardScope } from '../../protocol/oauth/standard-scopes.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { clientKindOf } from '../model/client-kind.ts'

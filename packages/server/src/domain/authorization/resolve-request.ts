@@ -1,6 +1,6 @@
 /** Finds the parameters of an authorization request: in the query, in a request object (RFC 9101), or in a pushed request (RFC 9126). */
-import { invalidRequest, requestUriNotSupported } from '../../oauth/oauth-error.ts'
-import { parseRequestUri } from '../../oauth/request-uri.ts'
+import { invalidRequest, requestUriNotSupported } from '../../protocol/oauth/oauth-error.ts'
+import { parseRequestUri } from '../../protocol/oauth/request-uri.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { findPushed, type PushedFault } from './pushed-request.ts'

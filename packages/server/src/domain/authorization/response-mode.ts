@@ -1,7 +1,7 @@
 /** Chooses the response mode of an authorization response. */
-import { invalidRequest, type OAuthError } from '../../oauth/oauth-error.ts'
-import { formOrigin } from '../../oauth/redirect-uri.ts'
-import { isFormPost, parseResponseMode, RESPONSE_MODES, type ResponseMode } from '../../oauth/response-mode.ts'
+import { invalidRequest, type OAuthError } from '../../protocol/oauth/oauth-error.ts'
+import { formOrigin } from '../../protocol/oauth/redirect-uri.ts'
+import { isFormPost, parseResponseMode, RESPONSE_MODES, type ResponseMode } from '../../protocol/oauth/response-mode.ts'
 import type { Client } from '../model/records.ts'
 
 /** `refusal`: why the requested mode cannot be used. The error is sent in `mode`. */

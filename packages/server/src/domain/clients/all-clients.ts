@@ -1,6 +1,6 @@
 /** All clients: those in the store, those whose id is the URL of a metadata document, and those that registered themselves. */
-import type { KeyRing } from '../../keys/key-ring.ts'
-import { looksLikeClientIdUrl, looksLikeDynamicClientId } from '../../oauth/client-id-url.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { looksLikeClientIdUrl, looksLikeDynamicClientId } from '../../protocol/oauth/client-id-url.ts'
 import type { Changed } from '../model/changes.ts'
 import type { Clients, UnknownReason } from '../model/clients.ts'
 import type { Client } from '../model/records.ts'

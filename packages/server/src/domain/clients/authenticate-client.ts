@@ -3,10 +3,10 @@
  * registered for one method and can use no other. Credentials in the query are never read (RFC 6749 §2.3.1).
  */
 
-import { secretMatches } from '../../keys/secret.ts'
-import type { BasicCredentials } from '../../oauth/basic-credentials.ts'
-import { looksLikeClientIdUrl } from '../../oauth/client-id-url.ts'
-import { invalidClient, invalidRequest, OAuthError, wrongAuthMethod } from '../../oauth/oauth-error.ts'
+import { secretMatches } from '../../protocol/keys/secret.ts'
+import type { BasicCredentials } from '../../protocol/oauth/basic-credentials.ts'
+import { looksLikeClientIdUrl } from '../../protocol/oauth/client-id-url.ts'
+import { invalidClient, invalidRequest, OAuthError, wrongAuthMethod } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { assertionIssuer, CLIENT_ASSERTION_TYPE, proveAssertion, readAssertion } from './client-assertion.ts'

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type ClaimedJwt, readClientJwt } from '@grantor/protocol/client-jwt'
-import { invalidClient } from '../../oauth/oauth-error.ts'
+import { invalidClient } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
 import type { Client } from '../model/records.ts'

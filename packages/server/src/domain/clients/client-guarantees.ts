@@ -3,7 +3,7 @@
  * §2, OpenID Connect Dynamic Client Registration §2, RFC 9449 §5.2, RFC 9126 §6, RFC 9101 §10.5). To ignore such a member would break or
  * weaken the client, so a value that the service does not offer is a fault.
  */
-import { SIGNING_ALGORITHMS } from '../../keys/signing-key.ts'
+import { SIGNING_ALGORITHMS } from '../../protocol/keys/signing-key.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client } from '../model/records.ts'
 

@@ -7,7 +7,7 @@
  */
 import type { ClaimedJwt } from '@grantor/protocol/client-jwt'
 import { type KeyRules, type OpenJwkSet, openJwkSet } from '@grantor/protocol/public-jwk'
-import { isUnregistered } from '../../oauth/client-id-url.ts'
+import { isUnregistered } from '../../protocol/oauth/client-id-url.ts'
 import type { ClientKeyCheck, KeyVerdict } from '../model/clients.ts'
 import type { FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

@@ -1,5 +1,5 @@
 /** The logo of a registered client: the bytes are checked by `readLogo` before. */
-import type { Logo } from '../../look/logo.ts'
+import type { Logo } from '../../config/look/logo.ts'
 import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 

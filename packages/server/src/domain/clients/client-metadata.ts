@@ -3,12 +3,12 @@
  * and the party need not be honest. A document with any fault is refused as a whole.
  */
 import { jwkSetFaults } from '@grantor/protocol/public-jwk'
-import { DEVICE_CODE_GRANT, type GrantType } from '../../oauth/grant-types.ts'
-import { parseJson } from '../../oauth/parse-json.ts'
-import type { ReasonOf } from '../../oauth/reasons.ts'
-import { redirectUriFault, type SchemeRule } from '../../oauth/redirect-uri.ts'
-import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
-import { isSignableUri } from '../../wallet/message-grammar.ts'
+import { DEVICE_CODE_GRANT, type GrantType } from '../../protocol/oauth/grant-types.ts'
+import { parseJson } from '../../protocol/oauth/parse-json.ts'
+import type { ReasonOf } from '../../protocol/oauth/reasons.ts'
+import { redirectUriFault, type SchemeRule } from '../../protocol/oauth/redirect-uri.ts'
+import { STANDARD_SCOPES } from '../../protocol/oauth/standard-scopes.ts'
+import { isSignableUri } from '../../protocol/wallet/message-grammar.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client } from '../model/records.ts'
 import type { OpenResources } from '../model/resources.ts'

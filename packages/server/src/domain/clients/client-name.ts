@@ -2,7 +2,7 @@
  * The name that a client gives itself. The login page and the signed text show the name beside the host that the client proved, so a name
  * must not read as another host.
  */
-import { hasInvisible, mixesAlphabets, visibleText } from '../../oauth/visible-text.ts'
+import { hasInvisible, mixesAlphabets, visibleText } from '../../protocol/oauth/visible-text.ts'
 
 const NAME_AT_MOST = 80
 

@@ -2,11 +2,11 @@
  * Dynamic client registration (RFC 7591) without a row: the client id is the sealed registration itself. An open endpoint therefore
  * writes nothing, every node accepts the client, and the client ends when the sealing key is retired.
  */
-import type { KeyRing } from '../../keys/key-ring.ts'
-import { sealedFormat } from '../../keys/sealed.ts'
-import type { GrantType } from '../../oauth/grant-types.ts'
-import { invalidClientMetadata, invalidRedirectUri } from '../../oauth/oauth-error.ts'
-import type { ParsedJson } from '../../oauth/parse-json.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import type { GrantType } from '../../protocol/oauth/grant-types.ts'
+import { invalidClientMetadata, invalidRedirectUri } from '../../protocol/oauth/oauth-error.ts'
+import type { ParsedJson } from '../../protocol/oauth/parse-json.ts'
 import type { Client } from '../model/records.ts'
 import type { OpenResources } from '../model/resources.ts'
 import { type Guarantees, statedGuarantees, USUAL_GUARANTEES, unusualGuarantees } from './client-guarantees.ts'

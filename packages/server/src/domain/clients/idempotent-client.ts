@@ -2,9 +2,9 @@
  * Idempotent registration without a row for each key: the client id and the secret are derived from the idempotency key. A repeated
  * request finds its own client, and can send the same secret again.
  */
-import type { KeyRing } from '../../keys/key-ring.ts'
-import { macOf } from '../../keys/mac.ts'
-import { hashSecret } from '../../keys/secret.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { macOf } from '../../protocol/keys/mac.ts'
+import { hashSecret } from '../../protocol/keys/secret.ts'
 import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 import { createClient } from './manage-clients.ts'

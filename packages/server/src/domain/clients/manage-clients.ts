@@ -1,5 +1,5 @@
 /** What operators do with registered clients, for the commands and the admin API. */
-import { hashSecret, newSecret } from '../../keys/secret.ts'
+import { hashSecret, newSecret } from '../../protocol/keys/secret.ts'
 import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 import { type ClientFault, clientFaults } from './client-faults.ts'

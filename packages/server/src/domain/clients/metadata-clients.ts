@@ -5,9 +5,9 @@
  * failed fetch is not repeated for ten seconds, and each network and each host has a budget of fetches (`unregistered-budgets.ts`).
  */
 import { createHash } from 'node:crypto'
-import { isClientIdUrl } from '../../oauth/client-id-url.ts'
-import { OAuthError, tooManyClientCalls } from '../../oauth/oauth-error.ts'
-import type { ReasonOf } from '../../oauth/reasons.ts'
+import { isClientIdUrl } from '../../protocol/oauth/client-id-url.ts'
+import { OAuthError, tooManyClientCalls } from '../../protocol/oauth/oauth-error.ts'
+import type { ReasonOf } from '../../protocol/oauth/reasons.ts'
 import type { UnknownReason } from '../model/clients.ts'
 import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

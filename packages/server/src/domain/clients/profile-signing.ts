@@ -5,9 +5,9 @@
  * signs. They get an error before anything is used, so no client loses a grant.
  */
 
-import type { KeyRecord } from '../../keys/key-ring.ts'
-import type { SigningAlgorithm } from '../../keys/signing-key.ts'
-import { signingUnavailable } from '../../oauth/oauth-error.ts'
+import type { KeyRecord } from '../../protocol/keys/key-ring.ts'
+import type { SigningAlgorithm } from '../../protocol/keys/signing-key.ts'
+import { signingUnavailable } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import type { ClientFault } from './client-faults.ts'

@@ -7,8 +7,8 @@
  */
 import { type ClaimedJwt, clientJwtHolds } from '@grantor/protocol/client-jwt'
 import { type KeyRules, type OpenJwkSet, openJwkSet } from '@grantor/protocol/public-jwk'
-import { clientKeysUnavailable, OAuthError, tooManyClientCalls } from '../../oauth/oauth-error.ts'
-import { parseJson } from '../../oauth/parse-json.ts'
+import { clientKeysUnavailable, OAuthError, tooManyClientCalls } from '../../protocol/oauth/oauth-error.ts'
+import { parseJson } from '../../protocol/oauth/parse-json.ts'
 import type { KeyVerdict } from '../model/clients.ts'
 import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
 import type { CountedFetch } from './unregistered-budgets.ts'

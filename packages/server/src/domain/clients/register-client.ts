@@ -1,7 +1,7 @@
 /** Registers a client (RFC 6749 §2, with the metadata of RFC 7591 §2), and rotates client secrets. */
 import { randomUUID } from 'node:crypto'
-import { hashSecret, newSecret } from '../../keys/secret.ts'
-import { type GrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
+import { hashSecret, newSecret } from '../../protocol/keys/secret.ts'
+import { type GrantType, TOKEN_EXCHANGE } from '../../protocol/oauth/grant-types.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client, ClientAuthMethod } from '../model/records.ts'
 import { type ClientFault, clientFaults } from './client-faults.ts'

@@ -1,5 +1,5 @@
 /** The scopes of a request that count (RFC 6749 §3.3: the server may "fully or partially ignore the scope requested by the client"). */
-import { isOptionalScope, isStandardScope, STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
+import { isOptionalScope, isStandardScope, STANDARD_SCOPES } from '../../protocol/oauth/standard-scopes.ts'
 import { clientKindOf } from '../model/client-kind.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

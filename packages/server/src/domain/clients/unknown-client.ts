@@ -1,5 +1,5 @@
 /** The refusal of a client that was not found. */
-import { clientUnavailable, invalidClient, type OAuthError } from '../../oauth/oauth-error.ts'
+import { clientUnavailable, invalidClient, type OAuthError } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 
 /**

@@ -2,8 +2,8 @@
  * The budgets of clients that no operator registered. Any caller can bring any number of such clients, so a limit for each client would be
  * no limit: the network of the caller counts. Fetches also count for the host that they go to, because the client chose that host.
  */
-import { isUnregistered } from '../../oauth/client-id-url.ts'
-import { hostFetchedTooOften, tooManyClientFetches, tooManyUses } from '../../oauth/oauth-error.ts'
+import { isUnregistered } from '../../protocol/oauth/client-id-url.ts'
+import { hostFetchedTooOften, tooManyClientFetches, tooManyUses } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 
 type BudgetVerdict = { allowed: true } | { allowed: false; retryAfter: number }

@@ -2,7 +2,7 @@
  * Checks again whether the signature of a contract wallet is valid (ERC-4361). The owners of the contract can change, and a former owner
  * must not keep tokens. If the chain does not respond, the last successful check counts for a grace period. After that the status is 503.
  */
-import { walletUnavailable } from '../../oauth/oauth-error.ts'
+import { walletUnavailable } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Grant, Receipt, Session } from '../model/records.ts'
 import { endSessions } from './end-grants.ts'

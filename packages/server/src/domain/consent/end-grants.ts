@@ -9,8 +9,8 @@
  * pages, and on PostgreSQL a synchronous standby may not have them.
  */
 import { randomUUID } from 'node:crypto'
-import { sealedFormat } from '../../keys/sealed.ts'
-import type { Address } from '../../wallet/address.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { Deps, RelyingClient } from '../model/deps.ts'
 import { pagesOf, selected, sumOf } from '../model/pages.ts'
 import type { EndReason, Grant, Job, Receipt, Session } from '../model/records.ts'

@@ -1,6 +1,6 @@
 /** Ends the grants that match a filter, and counts them before. */
 import { randomUUID } from 'node:crypto'
-import type { Address } from '../../wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import { PAGE } from '../model/pages.ts'
 import type { EndReason, Grant } from '../model/records.ts'
 import type { Store } from '../model/store.ts'

@@ -1,5 +1,5 @@
 /** Lists of grants for operators, page by page. */
-import type { Address } from '../../wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { GrantLists } from '../model/operator-store.ts'
 import type { Order } from '../model/pages.ts'
 import type { Grant } from '../model/records.ts'

@@ -1,10 +1,10 @@
 /** Receipts: the texts that wallets signed, stored sealed. */
 
 import { isSubset } from '@grantor/protocol/scope'
-import type { KeyRing } from '../../keys/key-ring.ts'
-import { sealedFormat } from '../../keys/sealed.ts'
-import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
-import { readConsent } from '../../wallet/read-consent.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import { redirectUriMatches } from '../../protocol/oauth/redirect-uri.ts'
+import { readConsent } from '../../protocol/wallet/read-consent.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'

@@ -1,6 +1,6 @@
 /** The messages of the feed (docs/reference/feed.md). */
-import { type EndingsClaims, type EntriesByTime, signEndings } from '../../keys/endings-message.ts'
-import type { KeyRing } from '../../keys/key-ring.ts'
+import { type EndingsClaims, type EntriesByTime, signEndings } from '../../protocol/keys/endings-message.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
 import type { Block, Entries, EntryPosition } from './entries.ts'
 
 /** The two kinds of entries. `clients`: a token of the client must be introspected. */

@@ -6,7 +6,7 @@
  * at which a read of the store begins, and no read skips an ending that was committed before (`EndingStore`).
  */
 import { createHash, hash, randomBytes } from 'node:crypto'
-import type { KeyRing } from '../../keys/key-ring.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
 import type { Changed } from '../model/changes.ts'
 import type { ServiceSettings } from '../model/deps.ts'
 import { type Ending, type EndingPlace, hashOfClient } from '../model/ending-store.ts'

@@ -2,11 +2,11 @@
  * The check of the hook's answer. Only an answer that is complete and without contradiction counts. Everything else is a failure: the hook may
  * be broken, and a guess could give access to a wallet that must not have it.
  */
-import { parseJson } from '../../oauth/parse-json.ts'
-import { oauthErrors, type ReasonOf } from '../../oauth/reasons.ts'
-import { isRequiredScope } from '../../oauth/standard-scopes.ts'
+import { parseJson } from '../../protocol/oauth/parse-json.ts'
+import { oauthErrors, type ReasonOf } from '../../protocol/oauth/reasons.ts'
+import { isRequiredScope } from '../../protocol/oauth/standard-scopes.ts'
 
-/** The response to one call; `why` names a failure of the call (`packages/server/src/outbound`). */
+/** The response to one call; `why` names a failure of the call (`packages/server/src/outbound/http`). */
 export type HookResponse =
   | { kind: 'answered'; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
   | { kind: 'unavailable'; why: string }

@@ -3,9 +3,9 @@
  * request with 503. A question is sent once and never repeated: the client repeats its own request.
  */
 import { randomUUID } from 'node:crypto'
-import { type StandardMessage, signStandardWebhook } from '../../keys/standard-webhook.ts'
-import { hookUnavailable } from '../../oauth/oauth-error.ts'
-import { shortenAddress } from '../../wallet/address.ts'
+import { type StandardMessage, signStandardWebhook } from '../../protocol/keys/standard-webhook.ts'
+import { hookUnavailable } from '../../protocol/oauth/oauth-error.ts'
+import { shortenAddress } from '../../protocol/wallet/address.ts'
 import type { Deps, Hook, HookOccasion, HookPermission, HookQuestion } from '../model/deps.ts'
 import { HOOK_FAILURES, type HookAnswer, type HookFailure, type HookResponse, readAnswer } from './answer.ts'
 import { Circuit } from './circuit.ts'

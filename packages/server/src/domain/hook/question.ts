@@ -1,5 +1,5 @@
 /** The body of the request to the hook. docs/operating/hook.md describes the members. */
-import { writeTime } from '../../wallet/message-lines.ts'
+import { writeTime } from '../../protocol/wallet/message-lines.ts'
 import type { HookQuestion } from '../model/deps.ts'
 
 export function questionText({ occasion, client, account, scopes, resources, grant }: HookQuestion, issuer: string, at: number) {

@@ -3,9 +3,9 @@
  * insert of the session makes a challenge work once: if several requests race, exactly one starts the session.
  */
 import { randomUUID } from 'node:crypto'
-import { clientPlace } from '../../oauth/client-id-url.ts'
-import { loginRequired } from '../../oauth/oauth-error.ts'
-import type { Address } from '../../wallet/address.ts'
+import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
+import { loginRequired } from '../../protocol/oauth/oauth-error.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { Destination } from '../authorization/authorization-response.ts'
 import {
   type Challenge,

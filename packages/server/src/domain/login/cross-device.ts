@@ -5,7 +5,7 @@
  * them. Its proof is stored for the browser, in one row under the nonce of the challenge: the first proof stays. The browser then
  * completes its own login, with its own cookie. The other device gets no session and no code. Nothing is stored before the proof.
  */
-import { sealedFormat } from '../../keys/sealed.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import { loginPageUrl } from '../authorization/authorize.ts'
 import {
   type Challenge,

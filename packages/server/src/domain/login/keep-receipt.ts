@@ -1,5 +1,5 @@
 /** Stores what a wallet signed, and ends earlier grants with scopes that the user has just declined. */
-import type { Address } from '../../wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import { type Challenge, requestIdOf } from '../authorization/challenge.ts'
 import { endDeclined } from '../consent/end-grants.ts'
 import { sealSignedMessage } from '../consent/receipt.ts'

@@ -1,4 +1,4 @@
-import { type LoginErrorCode, type LoginReasonOf, loginErrors } from '../../oauth/reasons.ts'
+import { type LoginErrorCode, type LoginReasonOf, loginErrors } from '../../protocol/oauth/reasons.ts'
 
 /** An error code with one of its reasons. */
 type Arguments = { [Code in LoginErrorCode]: [error: Code, reason: LoginReasonOf<Code>] }[LoginErrorCode]

@@ -1,6 +1,6 @@
 /** The login verifier: the sealed result of a sign-in, which the browser carries from the login server to `/login/complete`. */
-import { sealedFormat } from '../../keys/sealed.ts'
-import type { Address } from '../../wallet/address.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { LoginMethod, WalletKind } from '../model/records.ts'
 
 /** The sealed contents of `login_verifier`, for `/login/complete`. */

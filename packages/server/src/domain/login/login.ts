@@ -4,11 +4,11 @@
  * Nothing is stored before the wallet is proved. A proof stores the signed text as a receipt. If several proofs of one challenge by one
  * wallet race, exactly one succeeds.
  */
-import { clientPlace } from '../../oauth/client-id-url.ts'
-import { isRequiredScope, NAME_SCOPE } from '../../oauth/standard-scopes.ts'
-import type { UiLocale } from '../../oauth/ui-locales.ts'
-import { showUserCode } from '../../oauth/user-code.ts'
-import type { Address } from '../../wallet/address.ts'
+import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
+import { isRequiredScope, NAME_SCOPE } from '../../protocol/oauth/standard-scopes.ts'
+import type { UiLocale } from '../../protocol/oauth/ui-locales.ts'
+import { showUserCode } from '../../protocol/oauth/user-code.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import {
   type Challenge,
   challengeExpiresAt,

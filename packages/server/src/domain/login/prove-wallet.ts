@@ -5,9 +5,9 @@
  * A contract is accepted only on the home chain, which the text must name (ERC-4361), and only if the address has never signed with its key: that
  * key still works, whatever code the address points to today (EIP-7702).
  */
-import { walletUnavailable } from '../../oauth/oauth-error.ts'
-import type { Address } from '../../wallet/address.ts'
-import { verifyPlainSignature } from '../../wallet/signature.ts'
+import { walletUnavailable } from '../../protocol/oauth/oauth-error.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
+import { verifyPlainSignature } from '../../protocol/wallet/signature.ts'
 import type { ContractWallets, Deps } from '../model/deps.ts'
 import type { WalletKind } from '../model/records.ts'
 import type { WalletState } from '../model/request-store.ts'

@@ -4,11 +4,11 @@
  * (RFC 6749 §10.2).
  */
 import { isSubset, parseScope } from '@grantor/protocol/scope'
-import { isRequiredScope } from '../../oauth/standard-scopes.ts'
-import { showUserCode } from '../../oauth/user-code.ts'
-import { composeAccountMessage, composeEndEverythingMessage } from '../../wallet/account-message.ts'
-import { type Address, parseAddress } from '../../wallet/address.ts'
-import { composeConsentText } from '../../wallet/consent-text.ts'
+import { isRequiredScope } from '../../protocol/oauth/standard-scopes.ts'
+import { showUserCode } from '../../protocol/oauth/user-code.ts'
+import { composeAccountMessage, composeEndEverythingMessage } from '../../protocol/wallet/account-message.ts'
+import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
+import { composeConsentText } from '../../protocol/wallet/consent-text.ts'
 import {
   type Challenge,
   type ConsentPurpose,

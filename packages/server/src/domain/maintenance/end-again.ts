@@ -5,7 +5,7 @@
  * another machine than the row, and a line that could not be stored at once is stored later.
  */
 import { randomUUID } from 'node:crypto'
-import { type Address, shortenAddress } from '../../wallet/address.ts'
+import { type Address, shortenAddress } from '../../protocol/wallet/address.ts'
 import type { WaitingBatch, WaitingBatchStore } from '../model/audit-store.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
 import { PAGE, pagesOf, selected } from '../model/pages.ts'

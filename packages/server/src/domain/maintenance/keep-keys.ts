@@ -5,10 +5,17 @@
  * new store are an exception: they are stored before any node listens. A key opens texts and tokens until the last one has expired.
  */
 import { randomBytes } from 'node:crypto'
-import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, KeyRing, type OpenKey, SIGNING_KINDS } from '../../keys/key-ring.ts'
-import type { KeyWrap } from '../../keys/key-wrap.ts'
-import { openSecretKey } from '../../keys/secret-key.ts'
-import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../keys/signing-key.ts'
+import {
+  ANNOUNCED_FOR,
+  type KeyKind,
+  type KeyRecord,
+  KeyRing,
+  type OpenKey,
+  SIGNING_KINDS,
+} from '../../protocol/keys/key-ring.ts'
+import type { KeyWrap } from '../../protocol/keys/key-wrap.ts'
+import { openSecretKey } from '../../protocol/keys/secret-key.ts'
+import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../protocol/keys/signing-key.ts'
 import { CHALLENGE_LIFETIME, type Lifetimes } from '../model/deps.ts'
 import type { KeyStore } from '../model/operator-store.ts'
 

@@ -1,5 +1,5 @@
 /** The periodic work of a node: reloading changed clients, resources and keys within a second, and rotating and retiring keys. */
-import type { KeyRing } from '../../keys/key-ring.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
 import type { Changed } from '../model/changes.ts'
 import { type Store } from '../model/store.ts'
 import { StoreUnavailable } from '../model/store-errors.ts'

@@ -5,9 +5,9 @@
  * Recorded are sign-ins, consents, endings, and acts of operators. Requests for tokens are not, because metrics count them. Events that a caller
  * can cause without a proof of a wallet or a client are not recorded either: such a caller could fill the database.
  */
-import type { KeyKind } from '../../keys/key-ring.ts'
-import type { Reason } from '../../oauth/reasons.ts'
-import type { Address } from '../../wallet/address.ts'
+import type { KeyKind } from '../../protocol/keys/key-ring.ts'
+import type { Reason } from '../../protocol/oauth/reasons.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { EndReason, LoginMethod } from './records.ts'
 import type { RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
 

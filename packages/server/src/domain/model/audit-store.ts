@@ -2,7 +2,7 @@
  * The audit trail in the store: numbered lines, each with a hash over its text and the hash of the line before. `domain/audit` decides
  * what is a line. The store decides which of several simultaneous appends comes first, and computes numbers and hashes.
  */
-import type { Address } from '../../wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 
 /** The last line of the chain; `seq` is 0 and `hash` is `NO_LINE` before the first line. */
 export type AuditHead = { seq: number; hash: string }

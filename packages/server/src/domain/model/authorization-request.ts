@@ -2,10 +2,10 @@
  * A checked authorization request (RFC 6749 §4.1.1): where to send the response, and what the code would grant. Challenges and
  * confirmations contain the request, so the service does not store requests.
  */
-import type { ClientPlace } from '../../oauth/redirect-uri.ts'
-import type { ResponseMode } from '../../oauth/response-mode.ts'
-import type { UiLocale } from '../../oauth/ui-locales.ts'
-import type { Address } from '../../wallet/address.ts'
+import type { ClientPlace } from '../../protocol/oauth/redirect-uri.ts'
+import type { ResponseMode } from '../../protocol/oauth/response-mode.ts'
+import type { UiLocale } from '../../protocol/oauth/ui-locales.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { ScopesByResource } from './records.ts'
 
 export type AuthorizationRequest = {

@@ -1,4 +1,4 @@
-import { looksLikeClientIdUrl, looksLikeDynamicClientId } from '../../oauth/client-id-url.ts'
+import { looksLikeClientIdUrl, looksLikeDynamicClientId } from '../../protocol/oauth/client-id-url.ts'
 import type { Client, ClientKind } from './records.ts'
 
 /** The kind of a client, from the form of its id. */

@@ -3,7 +3,7 @@
  * metadata document. The folder `clients` implements both.
  */
 import type { ClaimedJwt } from '@grantor/protocol/client-jwt'
-import type { ReasonOf } from '../../oauth/reasons.ts'
+import type { ReasonOf } from '../../protocol/oauth/reasons.ts'
 import type { Changed } from './changes.ts'
 import type { Client } from './records.ts'
 

@@ -1,8 +1,8 @@
 /** The dependencies of the domain: store, keys, settings, clock, audit log and outbound calls. */
-import type { KeyRing } from '../../keys/key-ring.ts'
-import type { OAuthError } from '../../oauth/oauth-error.ts'
-import type { Address } from '../../wallet/address.ts'
-import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import type { OAuthError } from '../../protocol/oauth/oauth-error.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
+import type { ContractClaim, ContractVerdict } from '../../protocol/wallet/contract-signature.ts'
 import type { Audit } from './audit-events.ts'
 import type { ClientKeyCheck, Clients } from './clients.ts'
 import type { Client, Grant, Job, Receipt, Session } from './records.ts'

@@ -1,6 +1,6 @@
 /** The endings: what makes access tokens invalid before their `exp`. */
 import { createHash } from 'node:crypto'
-import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
+import { hasTokensWithoutUser } from '../../protocol/oauth/grant-types.ts'
 import type { Client } from './records.ts'
 
 /**

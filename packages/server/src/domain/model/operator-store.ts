@@ -2,8 +2,8 @@
  * What the operator's commands and the background tasks need of a store, besides `request-store.ts`. The same rules apply: each method
  * is one atomic change that is safe to retry, or throws `StoreUnavailable`.
  */
-import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
-import type { Address } from '../../wallet/address.ts'
+import type { KeyKind, KeyRecord } from '../../protocol/keys/key-ring.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { ActivityStore } from './activity-store.ts'
 import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'

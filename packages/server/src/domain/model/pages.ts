@@ -1,5 +1,5 @@
 /** Long lists are read and changed page by page, so that no request waits until another wallet's long list is done. */
-import type { Address } from '../../wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { Grant, Receipt, Session } from './records.ts'
 
 // In each of these types, `after` is the last row of the previous page.

@@ -1,9 +1,9 @@
 /** The stored records: clients, grants, sessions and receipts. */
 import type { JwkSet } from '@grantor/protocol/public-jwk'
-import type { SigningAlgorithm } from '../../keys/signing-key.ts'
-import type { GrantType } from '../../oauth/grant-types.ts'
-import type { ResponseMode } from '../../oauth/response-mode.ts'
-import type { Address } from '../../wallet/address.ts'
+import type { SigningAlgorithm } from '../../protocol/keys/signing-key.ts'
+import type { GrantType } from '../../protocol/oauth/grant-types.ts'
+import type { ResponseMode } from '../../protocol/oauth/response-mode.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
 

@@ -3,7 +3,7 @@
  * durable. A method returns the outcome as a value, and throws `StoreUnavailable` if the store cannot be read or written; the caller
  * must never treat that error as an outcome.
  */
-import type { Address } from '../../wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import type { EndingStore } from './ending-store.ts'
 import type { RestorationStore } from './operator-store.ts'
 import type { ReceiptPage, SessionPage, UnendedPage } from './pages.ts'

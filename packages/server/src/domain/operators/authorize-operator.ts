@@ -6,9 +6,9 @@
  * role have it.
  */
 
-import { openLiveAccessToken } from '../../keys/access-token.ts'
-import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
-import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
+import { openLiveAccessToken } from '../../protocol/keys/access-token.ts'
+import type { AccessTokenClaims } from '../../protocol/keys/access-token-claims.ts'
+import { insufficientScope, invalidToken } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { ListStore } from '../model/operator-store.ts'
 import type { Operator } from '../model/records.ts'

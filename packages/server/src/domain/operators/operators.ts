@@ -2,7 +2,7 @@
  * The list of operators. The list always contains an owner, unless the list is empty: the first operator is an owner, and the last owner
  * cannot be removed. The list is one record of the store, so the rule also holds if several changes race.
  */
-import { type Address, parseAddress } from '../../wallet/address.ts'
+import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
 import { isClientId } from '../model/client-id.ts'
 import type { ListStore } from '../model/operator-store.ts'
 import type { Operator, OperatorRole } from '../model/records.ts'

@@ -1,9 +1,9 @@
 /** Checks a resource before it is registered or changed. Each fault names a member of the resource, and is one line. */
 
 import { isScopeName } from '@grantor/protocol/scope'
-import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
-import { isStandardScope } from '../../oauth/standard-scopes.ts'
-import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
+import { isSignableResourceUri } from '../../protocol/oauth/resource-uri.ts'
+import { isStandardScope } from '../../protocol/oauth/standard-scopes.ts'
+import { hasInvisible, visibleText } from '../../protocol/oauth/visible-text.ts'
 import type { Fault } from '../model/fault.ts'
 import type { Resource } from '../model/records.ts'
 

@@ -2,7 +2,7 @@
  * Which client may request which resource, and which scopes a token for a resource can have (RFC 8707 §2.2, RFC 9700 §2.3). These functions
  * only read memory, so they also run at each refresh.
  */
-import { isStandardScope } from '../../oauth/standard-scopes.ts'
+import { isStandardScope } from '../../protocol/oauth/standard-scopes.ts'
 import { clientKindOf } from '../model/client-kind.ts'
 import type { Deps, ServiceSettings } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

@@ -1,6 +1,6 @@
 /** The claims about the account that the scopes of a token add to the ID token and to the userinfo response (OpenID Connect Core §5.4). */
-import { claimsOfScopes, NAME_SCOPE } from '../../oauth/standard-scopes.ts'
-import { shortenAddress } from '../../wallet/address.ts'
+import { claimsOfScopes, NAME_SCOPE } from '../../protocol/oauth/standard-scopes.ts'
+import { shortenAddress } from '../../protocol/wallet/address.ts'
 import type { Deps, SignedInAccount } from '../model/deps.ts'
 import { makePictureUrl } from './picture-link.ts'
 

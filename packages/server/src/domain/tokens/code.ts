@@ -2,9 +2,9 @@
  * Authorization codes (RFC 6749 §1.3.1). A code is sealed: issuing a code writes nothing, and only the service can read the code
  * challenge in it (RFC 7636 §4.4, §7.2). A code expires after a short time (OpenID Connect Core §16.9).
  */
-import type { KeyRing } from '../../keys/key-ring.ts'
-import { sealedFormat } from '../../keys/sealed.ts'
-import type { Address } from '../../wallet/address.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import { newGrantId } from '../model/grant-id.ts'
 import type { ScopesByResource, WalletKind } from '../model/records.ts'
 

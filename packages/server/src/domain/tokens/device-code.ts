@@ -6,7 +6,7 @@
  * authorization code. Only the service reads it.
  */
 import { createHash } from 'node:crypto'
-import { sealedFormat } from '../../keys/sealed.ts'
+import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import type { Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Code } from './code.ts'

@@ -5,7 +5,7 @@
  * like an authorization code: at most once, on any number of nodes, and a second use ends the grant.
  */
 import { randomUUID } from 'node:crypto'
-import { DEVICE_CODE_GRANT } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT } from '../../protocol/oauth/grant-types.ts'
 import {
   accessDenied,
   authorizationPending,
@@ -13,7 +13,7 @@ import {
   invalidGrant,
   slowDown,
   unauthorizedClient,
-} from '../../oauth/oauth-error.ts'
+} from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Client } from '../model/records.ts'

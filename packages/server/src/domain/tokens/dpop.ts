@@ -6,10 +6,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type DpopProof as CheckedProof, checkDpopProof } from '@grantor/protocol/dpop-proof'
-import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
-import { dpopNonceEndsAt, makeDpopNonce } from '../../keys/dpop-nonce.ts'
-import type { TokenScheme } from '../../oauth/bearer-token.ts'
-import { invalidDpopProof, invalidGrant, invalidToken, wantsDpopNonce } from '../../oauth/oauth-error.ts'
+import type { AccessTokenClaims } from '../../protocol/keys/access-token-claims.ts'
+import { dpopNonceEndsAt, makeDpopNonce } from '../../protocol/keys/dpop-nonce.ts'
+import type { TokenScheme } from '../../protocol/oauth/bearer-token.ts'
+import { invalidDpopProof, invalidGrant, invalidToken, wantsDpopNonce } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 

@@ -5,8 +5,14 @@
  * fails, the code stays usable. The exception is a wrong code verifier, which spends the code.
  */
 import { randomUUID } from 'node:crypto'
-import { challengeOf, isCodeVerifier } from '../../oauth/code-challenge.ts'
-import { invalidGrant, invalidRequest, invalidTarget, type OAuthError, unauthorizedClient } from '../../oauth/oauth-error.ts'
+import { challengeOf, isCodeVerifier } from '../../protocol/oauth/code-challenge.ts'
+import {
+  invalidGrant,
+  invalidRequest,
+  invalidTarget,
+  type OAuthError,
+  unauthorizedClient,
+} from '../../protocol/oauth/oauth-error.ts'
 import { checkReceipts, restsOnContract } from '../consent/check-receipt.ts'
 import { refreshIdleLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'

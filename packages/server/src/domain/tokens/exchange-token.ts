@@ -7,9 +7,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { parseScope } from '@grantor/protocol/scope'
-import { openLiveAccessToken, signAccessToken } from '../../keys/access-token.ts'
-import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
-import { TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
+import { openLiveAccessToken, signAccessToken } from '../../protocol/keys/access-token.ts'
+import type { AccessTokenClaims } from '../../protocol/keys/access-token-claims.ts'
+import { TOKEN_EXCHANGE } from '../../protocol/oauth/grant-types.ts'
 import {
   invalidDpopProof,
   invalidRequest,
@@ -17,9 +17,9 @@ import {
   invalidTarget,
   type OAuthError,
   unauthorizedClient,
-} from '../../oauth/oauth-error.ts'
-import type { ReasonOf } from '../../oauth/reasons.ts'
-import { requireScopes } from '../../oauth/require-scopes.ts'
+} from '../../protocol/oauth/oauth-error.ts'
+import type { ReasonOf } from '../../protocol/oauth/reasons.ts'
+import { requireScopes } from '../../protocol/oauth/require-scopes.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

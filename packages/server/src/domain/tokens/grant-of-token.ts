@@ -4,7 +4,7 @@
  * An exchanged token (RFC 8693) is never valid longer than the tokens that it was exchanged from: it becomes inactive when one of them is
  * revoked, and when a client of the chain is disabled.
  */
-import type { AccessTokenClaims, ActorClaim } from '../../keys/access-token-claims.ts'
+import type { AccessTokenClaims, ActorClaim } from '../../protocol/keys/access-token-claims.ts'
 import type { Deps } from '../model/deps.ts'
 import { isOver } from '../model/ended-grants.ts'
 import type { Grant } from '../model/records.ts'

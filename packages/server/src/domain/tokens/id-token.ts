@@ -1,8 +1,8 @@
 /** The ID token: the claims about the sign-in (OpenID Connect Core §2). A client can send the token back as `id_token_hint`. */
 import { createHash } from 'node:crypto'
-import { accessTokenHash, openIdToken, signIdToken } from '../../keys/id-token.ts'
-import type { SigningKey } from '../../keys/signing-key.ts'
-import { type Address, parseAddress } from '../../wallet/address.ts'
+import { accessTokenHash, openIdToken, signIdToken } from '../../protocol/keys/id-token.ts'
+import type { SigningKey } from '../../protocol/keys/signing-key.ts'
+import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Grant } from '../model/records.ts'
 import { readAccountClaims } from './account-claims.ts'

@@ -5,9 +5,9 @@
  * on every node from that moment on.
  */
 
-import { openLiveAccessToken } from '../../keys/access-token.ts'
-import type { AccessTokenClaims, ActorClaim } from '../../keys/access-token-claims.ts'
-import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
+import { openLiveAccessToken } from '../../protocol/keys/access-token.ts'
+import type { AccessTokenClaims, ActorClaim } from '../../protocol/keys/access-token-claims.ts'
+import { hasTokensWithoutUser } from '../../protocol/oauth/grant-types.ts'
 import type { Deps } from '../model/deps.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
 import type { Client } from '../model/records.ts'

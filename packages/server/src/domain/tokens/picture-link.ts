@@ -5,8 +5,8 @@
  * The picture of a name is on another server. Only a URL with the MAC causes calls: anyone could otherwise make this service look up any
  * address. The URL stays the same until the key is rotated, and then still leads to the computed picture.
  */
-import { macMatches, macOf } from '../../keys/mac.ts'
-import { type Address, parseAddress } from '../../wallet/address.ts'
+import { macMatches, macOf } from '../../protocol/keys/mac.ts'
+import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
 import type { Deps, SignedInAccount } from '../model/deps.ts'
 
 export function makePictureUrl({ settings, keys, accountNames }: Deps, account: SignedInAccount): string {

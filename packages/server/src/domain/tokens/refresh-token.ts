@@ -5,8 +5,8 @@
  * same token. The MAC of a forged token fails before any query (RFC 6749 §10.4, RFC 7009 §5, RFC 9700 §4.14.2).
  */
 
-import type { KeyRing } from '../../keys/key-ring.ts'
-import { macMatches, macOf } from '../../keys/mac.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { macMatches, macOf } from '../../protocol/keys/mac.ts'
 
 export type RefreshToken = { grantId: string; generation: number }
 

@@ -13,8 +13,8 @@ import {
   invalidTarget,
   type OAuthError,
   unauthorizedClient,
-} from '../../oauth/oauth-error.ts'
-import { requireScopes } from '../../oauth/require-scopes.ts'
+} from '../../protocol/oauth/oauth-error.ts'
+import { requireScopes } from '../../protocol/oauth/require-scopes.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import { checkReceipts } from '../consent/check-receipt.ts'
 import { refreshIdleLifetime } from '../model/client-lifetimes.ts'

@@ -8,9 +8,9 @@
  * number: a client that repeats the revocation of one token must not fill the database.
  */
 import { randomUUID } from 'node:crypto'
-import { openAccessToken } from '../../keys/access-token.ts'
-import type { AccessTokenClaims } from '../../keys/access-token-claims.ts'
-import { invalidGrant } from '../../oauth/oauth-error.ts'
+import { openAccessToken } from '../../protocol/keys/access-token.ts'
+import type { AccessTokenClaims } from '../../protocol/keys/access-token-claims.ts'
+import { invalidGrant } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
 import type { Client } from '../model/records.ts'

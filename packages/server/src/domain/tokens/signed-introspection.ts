@@ -3,8 +3,8 @@
  * the authorization server responded.
  */
 
-import { signJwt } from '../../keys/signed-jwt.ts'
-import type { SigningKey } from '../../keys/signing-key.ts'
+import { signJwt } from '../../protocol/keys/signed-jwt.ts'
+import type { SigningKey } from '../../protocol/keys/signing-key.ts'
 import { requireSigningOfProfile } from '../clients/profile-signing.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'

@@ -1,5 +1,5 @@
-import { SIGNING_ALGORITHMS, type SigningAlgorithm, type SigningKey } from '../../keys/signing-key.ts'
-import { signingUnavailable } from '../../oauth/oauth-error.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm, type SigningKey } from '../../protocol/keys/signing-key.ts'
+import { signingUnavailable } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 
 /**

@@ -1,8 +1,8 @@
 /** The response of the token endpoint (RFC 6749 §5.1, OpenID Connect Core §3.1.3.3). */
 import { randomUUID } from 'node:crypto'
-import { signAccessToken } from '../../keys/access-token.ts'
-import type { SigningKey } from '../../keys/signing-key.ts'
-import { invalidGrant, invalidScope } from '../../oauth/oauth-error.ts'
+import { signAccessToken } from '../../protocol/keys/access-token.ts'
+import type { SigningKey } from '../../protocol/keys/signing-key.ts'
+import { invalidGrant, invalidScope } from '../../protocol/oauth/oauth-error.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'

@@ -3,8 +3,8 @@
  *
  * The audience of the token is not checked: the userinfo endpoint belongs to the service and requires only scope `openid`.
  */
-import { openLiveAccessToken } from '../../keys/access-token.ts'
-import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
+import { openLiveAccessToken } from '../../protocol/keys/access-token.ts'
+import { insufficientScope, invalidToken } from '../../protocol/oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import { readAccountClaims } from './account-claims.ts'
 import { type PresentedAccessToken, readProofOfToken, spendProof } from './dpop.ts'

@@ -5,13 +5,13 @@ import {
   authenticateClient,
   claimedClientId,
   type PresentedCredentials,
-} from '../domain/clients/authenticate-client.ts'
-import type { Client } from '../domain/model/records.ts'
-import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
-import { isUnregistered } from '../oauth/client-id-url.ts'
-import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
-import { networkOf } from '../ops/http/network.ts'
-import { noteClient } from '../ops/http/request-log.ts'
+} from '../../domain/clients/authenticate-client.ts'
+import type { Client } from '../../domain/model/records.ts'
+import { networkOf } from '../../observability/log/network.ts'
+import { noteClient } from '../../observability/log/request-log.ts'
+import { type BasicCredentials, parseBasicCredentials } from '../../protocol/oauth/basic-credentials.ts'
+import { isUnregistered } from '../../protocol/oauth/client-id-url.ts'
+import { OAuthError, tooManyFailures } from '../../protocol/oauth/oauth-error.ts'
 import type { HttpService } from './service.ts'
 
 export const CREDENTIAL_PARAMETERS = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const

@@ -1,8 +1,8 @@
 /** The limits that an operator registered for one client (`token_limit`, `introspection_limit`, `revocation_limit`). */
 import type { FastifyRequest } from 'fastify'
-import type { Client } from '../domain/model/records.ts'
-import { tooManyOfClient } from '../oauth/oauth-error.ts'
-import { networkOf } from '../ops/http/network.ts'
+import type { Client } from '../../domain/model/records.ts'
+import { networkOf } from '../../observability/log/network.ts'
+import { tooManyOfClient } from '../../protocol/oauth/oauth-error.ts'
 import type { HttpService, OwnLimited } from './service.ts'
 
 const MEMBERS = {

@@ -1,8 +1,8 @@
 /** The `DPoP` field of a request, and the nonce for the next proof (RFC 9449 §4.1, §8). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { currentNonce, type PresentedProof } from '../domain/tokens/dpop.ts'
-import { headerFields } from '../ops/http/header-fields.ts'
-import { networkOf } from '../ops/http/network.ts'
+import { currentNonce, type PresentedProof } from '../../domain/tokens/dpop.ts'
+import { networkOf } from '../../observability/log/network.ts'
+import { headerFields } from '../header-fields.ts'
 import type { HttpService } from './service.ts'
 
 /** Every `DPoP` field: Node would join several into one. `path` is the endpoint's path, not the request's target. */

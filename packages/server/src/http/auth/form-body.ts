@@ -1,9 +1,9 @@
 /** Form bodies (RFC 6749 appendix B), read as bytes: the only bodies that the endpoints accept. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Form, parseForm } from '../oauth/form.ts'
-import { invalidRequest, type OAuthError } from '../oauth/oauth-error.ts'
-import { type ParameterFault, type Parameters, takeParameters } from '../oauth/parameters.ts'
-import type { ParameterName } from '../oauth/reasons.ts'
+import { type Form, parseForm } from '../../protocol/oauth/form.ts'
+import { invalidRequest, type OAuthError } from '../../protocol/oauth/oauth-error.ts'
+import { type ParameterFault, type Parameters, takeParameters } from '../../protocol/oauth/parameters.ts'
+import type { ParameterName } from '../../protocol/oauth/reasons.ts'
 
 /** Bytes; a larger body is refused with 413 before it is read. */
 export const FORM_AT_MOST = 16 * 1024

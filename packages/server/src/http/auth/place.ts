@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { DevicePlace } from '../domain/model/device-request.ts'
-import { networkPrefix } from '../ops/http/network.ts'
+import type { DevicePlace } from '../../domain/model/device-request.ts'
+import { networkPrefix } from '../../observability/log/network.ts'
 import { browserNameOf } from './browser-name.ts'
 
 /** The name of the first product of `User-Agent` (RFC 9110 §10.1.5). */

@@ -1,9 +1,9 @@
 /** The limit for requests that clients send ahead of the user, each of which writes a row: pushed requests and those of devices. */
 import type { FastifyRequest } from 'fastify'
-import type { Client } from '../domain/model/records.ts'
-import { isUnregistered } from '../oauth/client-id-url.ts'
-import { tooManyPushed } from '../oauth/oauth-error.ts'
-import { networkOf } from '../ops/http/network.ts'
+import type { Client } from '../../domain/model/records.ts'
+import { networkOf } from '../../observability/log/network.ts'
+import { isUnregistered } from '../../protocol/oauth/client-id-url.ts'
+import { tooManyPushed } from '../../protocol/oauth/oauth-error.ts'
 import type { HttpService } from './service.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
-import { type Form, serializeForm } from '../oauth/form.ts'
-import { readerOf } from '../pages/languages.ts'
-import { noticePage } from '../pages/notice-page.ts'
+import { readerOf } from '../../pages/languages.ts'
+import { noticePage } from '../../pages/notice-page.ts'
+import { type Form, serializeForm } from '../../protocol/oauth/form.ts'
 
 /**
  * 302, never 307 (OpenID Connect Core §16.22), with an empty body and without any part of the request (RFC 9700 §2.1).

@@ -1,5 +1,5 @@
-import type { Reader } from '../pages/languages.ts'
-import { type Notice, noticePage, plainNoticePage } from '../pages/notice-page.ts'
+import type { Reader } from '../../pages/languages.ts'
+import { type Notice, noticePage, plainNoticePage } from '../../pages/notice-page.ts'
 import type { HttpService } from './service.ts'
 
 /**

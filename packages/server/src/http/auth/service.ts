@@ -1,15 +1,15 @@
 /** The dependencies of the routes. */
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
-import type { EndingFeed } from '../domain/endings/feed.ts'
-import type { FeedReaders } from '../domain/endings/feed-readers.ts'
-import type { Deps } from '../domain/model/deps.ts'
-import type { OutageLog } from '../ops/http/outage-log.ts'
-import type { RateLimit } from '../ops/http/rate-limit.ts'
-import type { Metrics } from '../ops/metrics/metrics.ts'
-import type { SignInRefusal } from '../ops/metrics/refused-sign-ins.ts'
-import type { Tracing } from '../ops/metrics/tracing.ts'
-import type { Look } from '../pages/look.ts'
+import type { EndingFeed } from '../../domain/endings/feed.ts'
+import type { FeedReaders } from '../../domain/endings/feed-readers.ts'
+import type { Deps } from '../../domain/model/deps.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { SignInRefusal } from '../../observability/metrics/refused-sign-ins.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import type { Look } from '../../pages/look.ts'
+import type { OutageLog } from '../outage-log.ts'
+import type { RateLimit } from '../rate-limit.ts'
 
 /**
  * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; authorization requests that are answered with the page of a

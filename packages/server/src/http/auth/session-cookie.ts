@@ -1,9 +1,9 @@
 /** The two cookies of the auth service: the session, and the browser key that binds logins to this browser. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Browser } from '../domain/authorization/authorize.ts'
-import { type Cookie, readCookie, setCookie } from '../ops/http/cookies.ts'
-import { networkOf } from '../ops/http/network.ts'
-import type { RateVerdict } from '../ops/http/rate-limit.ts'
+import type { Browser } from '../../domain/authorization/authorize.ts'
+import { networkOf } from '../../observability/log/network.ts'
+import { type Cookie, readCookie, setCookie } from '../cookies.ts'
+import type { RateVerdict } from '../rate-limit.ts'
 import { placeOf } from './place.ts'
 import type { HttpService } from './service.ts'
 

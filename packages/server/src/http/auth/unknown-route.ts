@@ -1,9 +1,9 @@
 /** Requests without a route: a registered path with another method is 405 with `Allow` (RFC 9110 §15.5.6), any other path 404. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { recordRouteMethods } from '../ops/http/route-methods.ts'
-import { readerOf } from '../pages/languages.ts'
-import { noticePage } from '../pages/notice-page.ts'
-import { pageHeaders } from '../pages/page-headers.ts'
+import { readerOf } from '../../pages/languages.ts'
+import { noticePage } from '../../pages/notice-page.ts'
+import { pageHeaders } from '../../pages/page-headers.ts'
+import { recordRouteMethods } from '../route-methods.ts'
 import { JSON_HEADERS } from './error-reply.ts'
 
 export function refuseUnknownRoutes(server: FastifyInstance): void {

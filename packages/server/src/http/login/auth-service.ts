@@ -1,9 +1,9 @@
-import { encodeFormValue } from '../oauth/form.ts'
-import { isUiLocale } from '../oauth/ui-locales.ts'
-import type { OutageLog } from '../ops/http/outage-log.ts'
-import type { Tracing } from '../ops/metrics/tracing.ts'
-import type { CrossDevice, LoginPurpose, LoginRequest } from '../pages/login-request.ts'
-import type { NamedUri, Scope } from '../pages/parts.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import type { CrossDevice, LoginPurpose, LoginRequest } from '../../pages/login-request.ts'
+import type { NamedUri, Scope } from '../../pages/parts.ts'
+import { encodeFormValue } from '../../protocol/oauth/form.ts'
+import { isUiLocale } from '../../protocol/oauth/ui-locales.ts'
+import type { OutageLog } from '../outage-log.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Form, parseForm, queryOf } from '../oauth/form.ts'
+import { type Form, parseForm, queryOf } from '../../protocol/oauth/form.ts'
 import { invalidRequest, tooLarge, unsupportedType } from './refusal.ts'
 
 /**

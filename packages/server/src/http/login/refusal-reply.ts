@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { parseForm, queryOf } from '../oauth/form.ts'
-import { readerOf } from '../pages/languages.ts'
-import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
-import { type PolicyAdditions, pageHeaders } from '../pages/page-headers.ts'
+import { readerOf } from '../../pages/languages.ts'
+import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
+import { type PolicyAdditions, pageHeaders } from '../../pages/page-headers.ts'
+import { parseForm, queryOf } from '../../protocol/oauth/form.ts'
 import type { Posted } from './posted.ts'
 import { invalidRequest, notFound, Refusal, tooLarge, unsupportedType } from './refusal.ts'
 

@@ -4,8 +4,8 @@
  * is traced.
  */
 
-import { currentNetwork, currentRequestId, currentTraceId } from '../http/request-log.ts'
 import type { Logger } from './logger.ts'
+import { currentNetwork, currentRequestId, currentTraceId } from './request-log.ts'
 
 /** `Name`: the names of the events. The caller has their table. */
 export type LoggedEvent<Name extends string = string> = { event: Name; [member: string]: string | undefined }

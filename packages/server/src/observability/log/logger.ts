@@ -1,7 +1,7 @@
 /** The service's log: one JSON line per event (pino). Every line is redacted before it leaves the process. */
 import { type Logger, destination as openDestination, pino } from 'pino'
-import type { LogStream } from '../http/request-log.ts'
 import { redactor } from './redaction.ts'
+import type { LogStream } from './request-log.ts'
 
 export type { Logger } from 'pino'
 

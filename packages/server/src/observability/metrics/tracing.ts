@@ -1,5 +1,5 @@
 /**
- * Traces, as the servers and the composition use them. `packages/server/src/telemetry` implements this type with OpenTelemetry. If no collector is
+ * Traces, as the servers and the composition use them. `packages/server/src/observability/traces` implements this type with OpenTelemetry. If no collector is
  * configured, there is no tracing: callers then do without it.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -15,7 +15,7 @@ import {
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { SpanFacts, SpanNote, Tracing } from '../ops/metrics/tracing.ts'
+import type { SpanFacts, SpanNote, Tracing } from '../metrics/tracing.ts'
 import { createBoundedExport, type ExportOptions } from './bounded-export.ts'
 
 export type TracingOptions = ExportOptions & {

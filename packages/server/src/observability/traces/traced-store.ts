@@ -1,5 +1,5 @@
 /** A store whose calls have spans, with the name of the method and without its arguments. */
-import type { Tracing } from '../ops/metrics/tracing.ts'
+import type { Tracing } from '../metrics/tracing.ts'
 
 type Method = (...given: unknown[]) => unknown
 

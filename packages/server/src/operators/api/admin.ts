@@ -1,17 +1,17 @@
 /** What the admin server needs. */
 import type { ServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
-import type { EndingFeed } from '../domain/endings/feed.ts'
-import type { FeedReaders } from '../domain/endings/feed-readers.ts'
-import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
-import type { Deps } from '../domain/model/deps.ts'
-import type { Store } from '../domain/model/store.ts'
+import type { EndingFeed } from '../../domain/endings/feed.ts'
+import type { FeedReaders } from '../../domain/endings/feed-readers.ts'
+import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
+import type { Deps } from '../../domain/model/deps.ts'
+import type { Store } from '../../domain/model/store.ts'
+import type { OutageLog } from '../../http/outage-log.ts'
+import type { LiveState } from '../../observability/metrics/live-state.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { Tracing } from '../../observability/metrics/tracing.ts'
+import type { Look } from '../../pages/look.ts'
 import type { Service, ServiceSetting } from '../operations/service.ts'
-import type { OutageLog } from '../ops/http/outage-log.ts'
-import type { LiveState } from '../ops/metrics/live-state.ts'
-import type { Metrics } from '../ops/metrics/metrics.ts'
-import type { Tracing } from '../ops/metrics/tracing.ts'
-import type { Look } from '../pages/look.ts'
 
 export type Admin = {
   /** the dependencies of the auth service in the same process */

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, made from the operations. scripts/docs/openapi-page.ts makes a page from it. */
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
-import { adminScopes } from '../domain/operators/roles.ts'
+import { adminScopes } from '../../domain/operators/roles.ts'
 import { subjects } from '../operations/all.ts'
 import type { Admin } from './admin.ts'
 import { problemSchema } from './answers.ts'

@@ -4,14 +4,14 @@
  * `type` is "about:blank", because `code` already identifies the kind of problem (§4.2.1).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Fault, wordsOf as sentencesOf } from '../domain/model/fault.ts'
-import { StoreUnavailable } from '../domain/model/store-errors.ts'
-import { OAuthError } from '../oauth/oauth-error.ts'
+import { type Fault, wordsOf as sentencesOf } from '../../domain/model/fault.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { MalformedHost, type MalformedHttpOptions } from '../../http/malformed-http.ts'
+import { STATUS_CODES } from '../../http/node-http.ts'
+import { messagesOf } from '../../http/outage-log.ts'
+import { networkOfCaller } from '../../observability/log/request-log.ts'
+import { OAuthError } from '../../protocol/oauth/oauth-error.ts'
 import { Refusal, type RefusalCode } from '../operations/refusal.ts'
-import { MalformedHost, type MalformedHttpOptions } from '../ops/http/malformed-http.ts'
-import { STATUS_CODES } from '../ops/http/node-http.ts'
-import { messagesOf } from '../ops/http/outage-log.ts'
-import { networkOfCaller } from '../ops/http/request-log.ts'
 import type { Admin } from './admin.ts'
 
 type ProblemRow = {

@@ -1,13 +1,14 @@
 /** The route of an operation: its path, its validation, its access check, its answers and its entry of the OpenAPI document. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Authorized, authorizeOperator } from '../domain/operators/authorize-operator.ts'
-import { currentNonce } from '../domain/tokens/dpop.ts'
-import { presentedToken } from '../oauth/bearer-token.ts'
-import { OAuthError } from '../oauth/oauth-error.ts'
+import { type Authorized, authorizeOperator } from '../../domain/operators/authorize-operator.ts'
+import { currentNonce } from '../../domain/tokens/dpop.ts'
+import { headerFields } from '../../http/header-fields.ts'
+import { presentedToken } from '../../protocol/oauth/bearer-token.ts'
+import { OAuthError } from '../../protocol/oauth/oauth-error.ts'
+import type { Members } from '../members/member.ts'
 import { subjectOf } from '../operations/all.ts'
 import { cursorsOf, placesIn } from '../operations/cursor.ts'
 import { type JsonSchema, Type } from '../operations/json-schema.ts'
-import type { Members } from '../operations/members/member.ts'
 import {
   type Call,
   etagOf,
@@ -20,7 +21,6 @@ import {
 } from '../operations/operation.ts'
 import { inputSchema, USUAL_LIMIT } from '../operations/schemas.ts'
 import type { ServerService } from '../operations/service.ts'
-import { headerFields } from '../ops/http/header-fields.ts'
 import type { Admin } from './admin.ts'
 import { answersOf } from './answers.ts'
 import { Problem } from './problem.ts'

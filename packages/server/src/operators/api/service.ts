@@ -1,7 +1,7 @@
 /** The service of the operations in a server. */
-import { endAllowed, endSession } from '../domain/consent/end-grants.ts'
-import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
-import { addJob } from '../domain/operators/jobs.ts'
+import { endAllowed, endSession } from '../../domain/consent/end-grants.ts'
+import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
+import { addJob } from '../../domain/operators/jobs.ts'
 import type { ServerService } from '../operations/service.ts'
 import type { Admin } from './admin.ts'
 

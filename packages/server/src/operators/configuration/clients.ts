@@ -3,6 +3,7 @@
  * means the only client with its name, or a new client.
  */
 import { randomUUID } from 'node:crypto'
+import { CLIENT_LOGO, type Logo, logoUri, readLogoUri } from '../../config/look/logo.ts'
 import { clientFaults } from '../../domain/clients/client-faults.ts'
 import { signingFaults } from '../../domain/clients/profile-signing.ts'
 import { type ClientRegistration, hasSecret, newClient, rotateClientSecret } from '../../domain/clients/register-client.ts'
@@ -10,11 +11,10 @@ import { isClientId } from '../../domain/model/client-id.ts'
 import { PAGE, pagesOf } from '../../domain/model/pages.ts'
 import type { Client, ClientSecret } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { CLIENT_LOGO, type Logo, logoUri, readLogoUri } from '../../look/logo.ts'
-import { createClient, deleteClient, removeClientLogo, setClientLogo, updateClient } from '../clients.ts'
 import { clientMembers } from '../members/client-members.ts'
 import { byKey, type Members } from '../members/member.ts'
-import { warningsOf } from '../service.ts'
+import { createClient, deleteClient, removeClientLogo, setClientLogo, updateClient } from '../operations/clients.ts'
+import { warningsOf } from '../operations/service.ts'
 import {
   ChangedMeanwhile,
   type Claim,

@@ -2,7 +2,7 @@
 import type { Operator, OperatorRole } from '../../domain/model/records.ts'
 import { OPERATORS_AT_MOST, operatorIdOf, readOperators, walletOrClientOf } from '../../domain/operators/operators.ts'
 import { operatorMembers } from '../members/operator-members.ts'
-import { removeOperator, setOperator } from '../operators.ts'
+import { removeOperator, setOperator } from '../operations/operators.ts'
 import { type Claim, type PlanEntry, sectionOf } from './section.ts'
 
 export const operatorSection = sectionOf<Operator>({

@@ -3,7 +3,7 @@ import { RESOURCES_AT_MOST } from '../../domain/model/operator-store.ts'
 import type { Resource } from '../../domain/model/records.ts'
 import { byKey } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
-import { createResource, deleteResource, faultsOf, resourceOf, updateResource } from '../resources.ts'
+import { createResource, deleteResource, faultsOf, resourceOf, updateResource } from '../operations/resources.ts'
 import { type Claim, type PlanEntry, sectionOf } from './section.ts'
 
 export const resourceSection = sectionOf<Resource>({

@@ -3,7 +3,7 @@
 import type { ActName } from '../../domain/model/audit-events.ts'
 import { type Fault, wordsOf } from '../../domain/model/fault.ts'
 import type { Store } from '../../domain/model/store.ts'
-import type { KeyRecord } from '../../keys/key-ring.ts'
+import type { KeyRecord } from '../../protocol/keys/key-ring.ts'
 import {
   changedNames,
   changesBetween,
@@ -14,9 +14,9 @@ import {
   type RecordMembers,
   withoutPresets,
 } from '../members/member.ts'
-import { type Call, type CommandOperation, type Origin, performUnrecorded } from '../operation.ts'
-import { Refusal } from '../refusal.ts'
-import type { Act, Actor, Service } from '../service.ts'
+import { type Call, type CommandOperation, type Origin, performUnrecorded } from '../operations/operation.ts'
+import { Refusal } from '../operations/refusal.ts'
+import type { Act, Actor, Service } from '../operations/service.ts'
 import type { StoredSecret, StoredSecrets } from './stored-secrets.ts'
 
 /** The entry in the store is not the one that the plan was made for. Nothing of this entry was changed. */

@@ -6,8 +6,8 @@
 import { isClientId } from '../../domain/model/client-id.ts'
 import type { Client, ClientSecret } from '../../domain/model/records.ts'
 import type { Webhook } from '../../domain/model/webhook-store.ts'
-import { isSecretHash } from '../../keys/secret.ts'
-import { parseJson } from '../../oauth/parse-json.ts'
+import { isSecretHash } from '../../protocol/keys/secret.ts'
+import { parseJson } from '../../protocol/oauth/parse-json.ts'
 
 export type StoredSecrets = {
   /** by client id, the newest first */

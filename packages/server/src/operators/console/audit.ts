@@ -1,13 +1,13 @@
 /** The page of the audit trail. */
 
-import { recordedEvents } from '../domain/model/audit-events.ts'
-import type { Fault } from '../domain/model/fault.ts'
-import { endReasons } from '../domain/model/records.ts'
-import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
-import { readOperators } from '../domain/operators/operators.ts'
+import { recordedEvents } from '../../domain/model/audit-events.ts'
+import type { Fault } from '../../domain/model/fault.ts'
+import { endReasons } from '../../domain/model/records.ts'
+import { CONSOLE_CLIENT_ID } from '../../domain/operators/console-client.ts'
+import { readOperators } from '../../domain/operators/operators.ts'
+import { type Html, html } from '../../pages/html.ts'
 import { type AuditLineRecord, searchAudit } from '../operations/audit.ts'
 import { Refusal } from '../operations/refusal.ts'
-import { type Html, html } from '../pages/html.ts'
 import { exact, type Fact, facts, link, moment, nextLink, pathTo, titleRow } from './parts.ts'
 import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
 

@@ -4,12 +4,12 @@
  * until the operator has signed in again.
  */
 import type { FastifyRequest } from 'fastify'
-import { Problem, type ProblemCode } from '../admin/problem.ts'
-import type { Fault } from '../domain/model/fault.ts'
-import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
-import { addDraft, deleteDrafts, latestDraft, readDraft } from '../domain/operators/drafts.ts'
-import { readOperators } from '../domain/operators/operators.ts'
-import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
+import type { Fault } from '../../domain/model/fault.ts'
+import { CONSOLE_CLIENT_ID } from '../../domain/operators/console-client.ts'
+import { addDraft, deleteDrafts, latestDraft, readDraft } from '../../domain/operators/drafts.ts'
+import { readOperators } from '../../domain/operators/operators.ts'
+import { type SealedFormat, sealedFormat } from '../../protocol/keys/sealed.ts'
+import { Problem, type ProblemCode } from '../api/problem.ts'
 import { entriesOf, type FieldEntries, type FormFields, fieldsOfEntries, requireForm } from './form.ts'
 import { type Console, pathOf, queryOf, type Visit } from './visit.ts'
 

@@ -4,10 +4,10 @@
  * change are all refused.
  */
 import type { FastifyRequest } from 'fastify'
-import type { Admin } from '../admin/admin.ts'
-import { Problem } from '../admin/problem.ts'
-import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
-import { type Form, parseForm } from '../oauth/form.ts'
+import { type SealedFormat, sealedFormat } from '../../protocol/keys/sealed.ts'
+import { type Form, parseForm } from '../../protocol/oauth/form.ts'
+import type { Admin } from '../api/admin.ts'
+import { Problem } from '../api/problem.ts'
 
 type FormOf = { grantId: string; path: string }
 const TOKEN: SealedFormat<FormOf> = sealedFormat('consoleForm')

@@ -1,12 +1,13 @@
 /** The pages of the grants and of the sessions of all wallets. */
+
+import { type Html, html } from '../../pages/html.ts'
+import { shortAddress } from '../../pages/words.ts'
+import type { Member } from '../members/member.ts'
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import { endMatchingGrants, type GrantRecord, listGrants, walletOf } from '../operations/grants.ts'
-import type { Member } from '../operations/members/member.ts'
 import { listSessions, type SessionRecord } from '../operations/sessions.ts'
 import { grantsText } from '../operations/totals.ts'
 import { formatCount } from '../operations/words.ts'
-import { type Html, html } from '../pages/html.ts'
-import { shortAddress } from '../pages/words.ts'
 import { addChange } from './change.ts'
 import { countWordsOf, type ListView, listPage, viewOfList } from './list-view.ts'
 import { buttonLink, type Column, link, nameOr, pathTo, table, tag } from './parts.ts'

@@ -1,9 +1,10 @@
 /** The pages of long work that operators and users started. */
+
+import { type Html, html } from '../../pages/html.ts'
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import { countMatchingGrants, walletOf } from '../operations/grants.ts'
 import { getJob, type JobRecord, listJobs } from '../operations/jobs.ts'
 import { formatCount, number } from '../operations/words.ts'
-import { type Html, html } from '../pages/html.ts'
 import { buttonLink, exact, facts, link, moment, nameOr, pathTo, table, tag, titleRow } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, type Visit } from './visit.ts'

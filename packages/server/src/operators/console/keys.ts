@@ -1,6 +1,7 @@
 /** The page of the keys. */
+
+import { type Html, html } from '../../pages/html.ts'
 import { isNeeded, KIND_WORDS, listKeys, retireKey, rotateKey, type ShownKey } from '../operations/keys.ts'
-import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
 import { buttonLink, doneMessage, moment, pathTo, section, table, tag, titleRow } from './parts.ts'
 import { day, fromNow } from './times.ts'

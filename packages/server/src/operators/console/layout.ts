@@ -1,7 +1,7 @@
 /** The layout of every page of the console. */
-import { type Fillable, type Html, html } from '../pages/html.ts'
-import { ICON, scriptElement, styleElement } from '../pages/inline.ts'
-import { shortAddress } from '../pages/words.ts'
+import { type Fillable, type Html, html } from '../../pages/html.ts'
+import { ICON, scriptElement, styleElement } from '../../pages/inline.ts'
+import { shortAddress } from '../../pages/words.ts'
 
 /** What every page of the console shows: who is signed in, and where. */
 export type Frame = {

@@ -1,8 +1,9 @@
 /** What the pages of lists share: the form that searches and filters, the count, sorted columns, and links to the pages beside this one. */
-import type { Member } from '../operations/members/member.ts'
+
+import { type Html, html } from '../../pages/html.ts'
+import type { Member } from '../members/member.ts'
 import type { Operation, Total } from '../operations/operation.ts'
 import { number } from '../operations/words.ts'
-import { type Html, html } from '../pages/html.ts'
 import type { ConsolePage } from './layout.ts'
 import { type Column, doneMessage, titleRow } from './parts.ts'
 import { queryOf, type Visit, type VisitCall } from './visit.ts'

@@ -1,9 +1,9 @@
 /** The look of the pages that users see, in both schemes. Settings decide it, so this page changes nothing. */
-import { type Html, html } from '../pages/html.ts'
-import { ENGLISH } from '../pages/languages.ts'
-import { masthead, slip } from '../pages/layout.ts'
-import { GRANTOR_LOOK, type Look } from '../pages/look.ts'
-import { appName } from '../pages/parts.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { ENGLISH } from '../../pages/languages.ts'
+import { masthead, slip } from '../../pages/layout.ts'
+import { GRANTOR_LOOK, type Look } from '../../pages/look.ts'
+import { appName } from '../../pages/parts.ts'
 import { facts, section, titleRow } from './parts.ts'
 import { addPage, type Console } from './visit.ts'
 

@@ -2,7 +2,7 @@
  * Forms with a file (RFC 7578), as a browser sends them. Only as much is read as the forms of the console need: texts, and pictures, which
  * become data URIs. The length of the body is limited before.
  */
-import type { Form, FormValue } from '../oauth/form.ts'
+import type { Form, FormValue } from '../../protocol/oauth/form.ts'
 
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 const PARTS_AT_MOST = 100

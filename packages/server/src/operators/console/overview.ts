@@ -1,11 +1,11 @@
 /** The first page: what this process and the store do now. */
 import { hostname } from 'node:os'
-import type { Admin } from '../admin/admin.ts'
+import { type Html, html } from '../../pages/html.ts'
+import type { Admin } from '../api/admin.ts'
 import { listKeys } from '../operations/keys.ts'
 import { requireScope } from '../operations/service.ts'
 import { aboutText, getTotals, grantsText, type TotalsRecord } from '../operations/totals.ts'
 import { formatCount, number } from '../operations/words.ts'
-import { type Html, html } from '../pages/html.ts'
 import { jobsTable, readJobViews } from './jobs.ts'
 import { facts, link, pathTo, section, table, tag, titleRow } from './parts.ts'
 import { bars, plot } from './plot.ts'

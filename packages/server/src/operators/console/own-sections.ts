@@ -1,10 +1,11 @@
 /** What the pages of clients and of webhooks have besides the properties of the record. */
+
+import { type Html, html } from '../../pages/html.ts'
+import type { Members } from '../members/member.ts'
 import { getSetupOfClient } from '../operations/clients.ts'
 import { deliveries, listDeliveries } from '../operations/deliveries.ts'
-import type { Members } from '../operations/members/member.ts'
 import { environmentText, type Setup } from '../operations/setup.ts'
 import type { SubjectName } from '../operations/subject-name.ts'
-import { type Html, html } from '../pages/html.ts'
 import { type Column, link, section, shownCell, table, withCopyButton } from './parts.ts'
 import { queryOf, type Visit } from './visit.ts'
 

@@ -1,9 +1,10 @@
 /** Pieces that the pages of the console share. */
-import { visibleText } from '../oauth/visible-text.ts'
-import type { Shown } from '../operations/members/member.ts'
+
+import { type Fillable, type Html, html } from '../../pages/html.ts'
+import { displayName } from '../../pages/words.ts'
+import { visibleText } from '../../protocol/oauth/visible-text.ts'
+import type { Shown } from '../members/member.ts'
 import { number } from '../operations/words.ts'
-import { type Fillable, type Html, html } from '../pages/html.ts'
-import { displayName } from '../pages/words.ts'
 import { fromNow } from './times.ts'
 
 const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })

@@ -1,5 +1,5 @@
 /** Plots, drawn on the server as SVG. The text beside a plot has its numbers, so the drawing is not the only form. */
-import { type Html, html } from '../pages/html.ts'
+import { type Html, html } from '../../pages/html.ts'
 
 export type PlotLine = { name: string; values: (number | null)[] }
 

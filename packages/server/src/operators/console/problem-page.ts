@@ -1,6 +1,7 @@
 /** The page of a refusal: what was refused, why, and what to do. */
-import type { Problem } from '../admin/problem.ts'
-import { html } from '../pages/html.ts'
+
+import { html } from '../../pages/html.ts'
+import type { Problem } from '../api/problem.ts'
 import type { ConsolePage } from './layout.ts'
 
 const TITLES: Readonly<Record<string, string>> = {

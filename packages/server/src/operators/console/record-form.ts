@@ -1,10 +1,10 @@
 /** Forms for the members of an operation. */
-import { type Fault, wordsOf } from '../domain/model/fault.ts'
-import { type Member, type Members, textOf } from '../operations/members/member.ts'
+import { type Fault, wordsOf } from '../../domain/model/fault.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type Member, type Members, textOf } from '../members/member.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceSetting } from '../operations/service.ts'
 import { utc } from '../operations/words.ts'
-import { type Html, html } from '../pages/html.ts'
 import type { FormFields } from './form.ts'
 
 /** The members that a form of the operation has. */

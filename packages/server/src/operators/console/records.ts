@@ -1,8 +1,9 @@
 /** The generic pages: for each kind of records its list, the page of each record, and the pages of its operations. */
-import { isClientId } from '../domain/model/client-id.ts'
+import { isClientId } from '../../domain/model/client-id.ts'
+import { type Html, html } from '../../pages/html.ts'
+import type { Members, Shown } from '../members/member.ts'
 import { subjects } from '../operations/all.ts'
 import { searchAudit } from '../operations/audit.ts'
-import type { Members, Shown } from '../operations/members/member.ts'
 import {
   isDangerous,
   type Listed,
@@ -14,7 +15,6 @@ import {
   type Subject,
 } from '../operations/operation.ts'
 import { capitalise } from '../operations/words.ts'
-import { type Html, html } from '../pages/html.ts'
 import { addChange } from './change.ts'
 import { countWordsOf, type ListView, listPage, sortOf, viewOfList } from './list-view.ts'
 import { ownSections } from './own-sections.ts'

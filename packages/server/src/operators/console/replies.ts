@@ -1,6 +1,6 @@
 /** Responses of the console. */
 import type { FastifyReply } from 'fastify'
-import { pageHeaders } from '../pages/page-headers.ts'
+import { pageHeaders } from '../../pages/page-headers.ts'
 
 export function sendPage(reply: FastifyReply, page: string): FastifyReply {
   return reply.headers(pageHeaders(reply)).send(page)

@@ -3,14 +3,14 @@
  * are read for each page, so an ended grant or a removed operator has no access from the next request on. The cookie contains no token.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Admin } from '../admin/admin.ts'
-import { isOver } from '../domain/model/ended-grants.ts'
-import type { Grant } from '../domain/model/records.ts'
-import { CONSOLE_CLIENT_ID } from '../domain/operators/console-client.ts'
-import { readOperators } from '../domain/operators/operators.ts'
-import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
+import { isOver } from '../../domain/model/ended-grants.ts'
+import type { Grant } from '../../domain/model/records.ts'
+import { CONSOLE_CLIENT_ID } from '../../domain/operators/console-client.ts'
+import { readOperators } from '../../domain/operators/operators.ts'
+import { type Cookie, readCookie, setCookie } from '../../http/cookies.ts'
+import { type SealedFormat, sealedFormat } from '../../protocol/keys/sealed.ts'
+import type { Admin } from '../api/admin.ts'
 import type { Actor } from '../operations/service.ts'
-import { type Cookie, readCookie, setCookie } from '../ops/http/cookies.ts'
 
 /** Seconds. */
 const IDLE_AT_MOST = 3600

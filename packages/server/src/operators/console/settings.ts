@@ -1,6 +1,7 @@
 /** The page of the settings in force. */
+
+import { type Html, html } from '../../pages/html.ts'
 import { listSettings, type SettingRecord, valueWithUnit } from '../operations/settings.ts'
-import { type Html, html } from '../pages/html.ts'
 import { buttonLink, exact, section, table, tag, titleRow } from './parts.ts'
 import { addPage, type Console } from './visit.ts'
 

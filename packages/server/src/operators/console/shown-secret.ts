@@ -4,13 +4,13 @@
  */
 
 import type { FastifyReply } from 'fastify'
-import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
+import { setCookie } from '../../http/cookies.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type SealedFormat, sealedFormat } from '../../protocol/keys/sealed.ts'
+import type { Members } from '../members/member.ts'
 import { subjectOf, subjects } from '../operations/all.ts'
-import type { Members } from '../operations/members/member.ts'
 import { nameOf, type Operation, recordIn, type Subject } from '../operations/operation.ts'
 import type { SubjectName } from '../operations/subject-name.ts'
-import { setCookie } from '../ops/http/cookies.ts'
-import { type Html, html } from '../pages/html.ts'
 import { buttonLink, clock, exact, facts, moment, nameOr, pathTo, withCopyButton } from './parts.ts'
 import { redirectTo } from './replies.ts'
 import { consoleCookie, openCookie } from './session.ts'

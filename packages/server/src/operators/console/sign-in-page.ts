@@ -1,6 +1,6 @@
 /** The page for a visitor who is not signed in. */
-import { html } from '../pages/html.ts'
-import { shortAddress } from '../pages/words.ts'
+import { html } from '../../pages/html.ts'
+import { shortAddress } from '../../pages/words.ts'
 import { consolePage } from './layout.ts'
 
 export type SignInView = {

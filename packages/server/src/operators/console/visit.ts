@@ -1,12 +1,12 @@
 /** One request of a signed-in operator, and the pages that such requests get. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Admin } from '../admin/admin.ts'
-import { Problem } from '../admin/problem.ts'
-import type { AdminScope } from '../domain/operators/roles.ts'
+import type { AdminScope } from '../../domain/operators/roles.ts'
+import type { Admin } from '../api/admin.ts'
+import { Problem } from '../api/problem.ts'
+import type { Members } from '../members/member.ts'
 import { subjectOf } from '../operations/all.ts'
 import { checkInput } from '../operations/check-input.ts'
 import { cursorsOf, placesIn } from '../operations/cursor.ts'
-import type { Members } from '../operations/members/member.ts'
 import {
   type Call,
   isDangerous,

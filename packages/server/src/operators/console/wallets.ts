@@ -1,5 +1,10 @@
 /** The pages of a wallet and of a grant: what a wallet allowed, and where it is signed in. */
-import { describeScopes } from '../domain/resources/describe-scopes.ts'
+import { describeScopes } from '../../domain/resources/describe-scopes.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { ENGLISH } from '../../pages/languages.ts'
+import { type Scope, scopeWords } from '../../pages/parts.ts'
+import { shortAddress } from '../../pages/words.ts'
+import { parseAddress } from '../../protocol/wallet/address.ts'
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import {
   endGrant,
@@ -14,11 +19,6 @@ import { Refusal } from '../operations/refusal.ts'
 import { endSession, listSessions } from '../operations/sessions.ts'
 import { type FoundWallet, findWallets, getWallet, type WalletDetails } from '../operations/wallets.ts'
 import { formatCount, number } from '../operations/words.ts'
-import { type Html, html } from '../pages/html.ts'
-import { ENGLISH } from '../pages/languages.ts'
-import { type Scope, scopeWords } from '../pages/parts.ts'
-import { shortAddress } from '../pages/words.ts'
-import { parseAddress } from '../wallet/address.ts'
 import { addChange } from './change.ts'
 import { grantState, sessionsTable } from './grants.ts'
 import type { Crumb } from './layout.ts'

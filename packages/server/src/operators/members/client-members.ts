@@ -1,9 +1,9 @@
 /** The members of a client. The names are those of RFC 7591 §2 if it has one. A new property of `Client` is one entry here. */
 import { CLIENT_DEFAULTS } from '../../domain/model/client-record.ts'
 import type { Client } from '../../domain/model/records.ts'
-import { SIGNING_ALGORITHMS } from '../../keys/signing-key.ts'
-import { GRANT_TYPES, grantTypes } from '../../oauth/grant-types.ts'
-import { RESPONSE_MODES } from '../../oauth/response-mode.ts'
+import { SIGNING_ALGORITHMS } from '../../protocol/keys/signing-key.ts'
+import { GRANT_TYPES, grantTypes } from '../../protocol/oauth/grant-types.ts'
+import { RESPONSE_MODES } from '../../protocol/oauth/response-mode.ts'
 import { flag, integer, type RecordMember, type RecordMembers, type Shown, text, texts } from './member.ts'
 
 const lines = (value: unknown): Shown => ((value as string[]).length > 0 ? { lines: value as string[] } : null)

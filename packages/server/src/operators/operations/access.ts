@@ -1,9 +1,9 @@
 /** Who may do what, beyond the scope of an operation. */
-import type { ClientRegistration } from '../domain/clients/register-client.ts'
-import type { Operator } from '../domain/model/records.ts'
-import { readOperators } from '../domain/operators/operators.ts'
-import { roleAllows } from '../domain/operators/roles.ts'
-import { insufficientScope } from '../oauth/oauth-error.ts'
+import type { ClientRegistration } from '../../domain/clients/register-client.ts'
+import type { Operator } from '../../domain/model/records.ts'
+import { readOperators } from '../../domain/operators/operators.ts'
+import { roleAllows } from '../../domain/operators/roles.ts'
+import { insufficientScope } from '../../protocol/oauth/oauth-error.ts'
 import { Refusal } from './refusal.ts'
 import type { Actor, Service } from './service.ts'
 

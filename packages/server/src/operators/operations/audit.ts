@@ -1,9 +1,9 @@
 /** Searches the audit trail. */
-import { searchAudit as search } from '../domain/audit/search.ts'
-import type { AuditLine } from '../domain/model/audit-store.ts'
+import { searchAudit as search } from '../../domain/audit/search.ts'
+import type { AuditLine } from '../../domain/model/audit-store.ts'
+import type { Member, Option } from '../members/member.ts'
 import { WALLET, walletOf } from './grants.ts'
 import { Type } from './json-schema.ts'
-import type { Member, Option } from './members/member.ts'
 import { column, columns, type RecordKind, readPage, type Subject } from './operation.ts'
 import { nameSchema, time } from './schemas.ts'
 import { operationsOn } from './standard.ts'

@@ -1,7 +1,7 @@
 /** Checks what a caller gave against the members of an operation. */
-import type { Fault } from '../domain/model/fault.ts'
+import type { Fault } from '../../domain/model/fault.ts'
+import type { Members } from '../members/member.ts'
 import { findSchemaFaults, type JsonSchema } from './json-schema.ts'
-import type { Members } from './members/member.ts'
 import type { Operation } from './operation.ts'
 import { invalid } from './refusal.ts'
 import { inputSchema } from './schemas.ts'

@@ -1,14 +1,28 @@
 /** The registered clients. */
-import { setClientLogo as storeLogo } from '../domain/clients/client-logo.ts'
-import { CLIENTS_IN_TABLE, type ClientRow, readClientTable } from '../domain/clients/client-table.ts'
-import { createClientOnce } from '../domain/clients/idempotent-client.ts'
-import { rotateSecret, updateClient as storeChanges, createClient as storeClient } from '../domain/clients/manage-clients.ts'
-import { type ClientRegistration, hasSecret, registerClient } from '../domain/clients/register-client.ts'
-import { searchClients } from '../domain/clients/search-clients.ts'
-import type { ActName } from '../domain/model/audit-events.ts'
-import type { Client, ClientAuthMethod } from '../domain/model/records.ts'
-import type { NewJob } from '../domain/operators/jobs.ts'
-import { CLIENT_LOGO, type Logo, readLogoUri } from '../look/logo.ts'
+
+import { CLIENT_LOGO, type Logo, readLogoUri } from '../../config/look/logo.ts'
+import { setClientLogo as storeLogo } from '../../domain/clients/client-logo.ts'
+import { CLIENTS_IN_TABLE, type ClientRow, readClientTable } from '../../domain/clients/client-table.ts'
+import { createClientOnce } from '../../domain/clients/idempotent-client.ts'
+import { rotateSecret, updateClient as storeChanges, createClient as storeClient } from '../../domain/clients/manage-clients.ts'
+import { type ClientRegistration, hasSecret, registerClient } from '../../domain/clients/register-client.ts'
+import { searchClients } from '../../domain/clients/search-clients.ts'
+import type { ActName } from '../../domain/model/audit-events.ts'
+import type { Client, ClientAuthMethod } from '../../domain/model/records.ts'
+import type { NewJob } from '../../domain/operators/jobs.ts'
+import { clientMembers } from '../members/client-members.ts'
+import {
+  byKey,
+  changedNames,
+  differences,
+  givenAtChange,
+  givenAtCreation,
+  type MemberChange,
+  type Members,
+  membersOf,
+  namedFaults,
+  type Shown,
+} from '../members/member.ts'
 import { requireOwnerFor, requireOwnerIfOperator } from './access.ts'
 import { jobRecord, jobs } from './jobs.ts'
 import { Type } from './json-schema.ts'
@@ -21,19 +35,6 @@ import {
   type Sorted,
   type SortPlace,
 } from './lists.ts'
-import { clientMembers } from './members/client-members.ts'
-import {
-  byKey,
-  changedNames,
-  differences,
-  givenAtChange,
-  givenAtCreation,
-  type MemberChange,
-  type Members,
-  membersOf,
-  namedFaults,
-  type Shown,
-} from './members/member.ts'
 import {
   type Call,
   displaysOf,
@@ -202,7 +203,7 @@ export const createClient = create<Members, CreatedClient>({
     created: 'The client was registered.',
   },
   output: createdSchema,
-  // The command also prints the secret for a shell: packages/server/src/cli/commands/clients-create.ts.
+  // The command also prints the secret for a shell: packages/server/src/app/commands/clients-create.ts.
   command: null,
   page: {
     link: 'Register a client',
@@ -264,7 +265,7 @@ export const getSetupOfClient = get<Setup>({
     note: Type.Union([Type.String(), Type.Null()], { description: 'What the code needs and the client lacks, or null.' }),
     snippets: Type.Array(Type.Object({ library: Type.String(), language: Type.String(), code: Type.String() })),
   }),
-  // The command prints files and no record: packages/server/src/cli/commands/clients-setup.ts.
+  // The command prints files and no record: packages/server/src/app/commands/clients-setup.ts.
   command: null,
   async run({ service, id }) {
     const client = await readClient(service, id)

@@ -1,6 +1,6 @@
 /** A cursor is the sealed place of the last item of a page. */
-import type { KeyRing } from '../keys/key-ring.ts'
-import { type SealedFormat, sealedFormat } from '../keys/sealed.ts'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import { type SealedFormat, sealedFormat } from '../../protocol/keys/sealed.ts'
 import type { Listed, Operation } from './operation.ts'
 import { invalid } from './refusal.ts'
 

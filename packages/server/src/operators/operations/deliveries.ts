@@ -1,5 +1,5 @@
 /** The delivery log of a webhook: the last attempts, with the response to each. */
-import { ATTEMPTS_AT_MOST, type Attempt, type LoggedAttempt } from '../domain/model/webhook-store.ts'
+import { ATTEMPTS_AT_MOST, type Attempt, type LoggedAttempt } from '../../domain/model/webhook-store.ts'
 import { Type } from './json-schema.ts'
 import { type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { notFound } from './refusal.ts'

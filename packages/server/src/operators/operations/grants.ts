@@ -1,16 +1,16 @@
 /** Grants of users: reads and ends them. */
-import { endOneGrant } from '../domain/consent/end-grants.ts'
-import { countMatching } from '../domain/consent/end-matching.ts'
-import { type PagePlace, readGrantPage } from '../domain/consent/list-grants.ts'
-import { openReceipt } from '../domain/consent/receipt.ts'
-import type { Order } from '../domain/model/pages.ts'
-import type { Grant, Receipt } from '../domain/model/records.ts'
-import { conditionsOf, matchingOf } from '../domain/operators/jobs.ts'
-import { type Address, parseAddress, shortenAddress } from '../wallet/address.ts'
+import { endOneGrant } from '../../domain/consent/end-grants.ts'
+import { countMatching } from '../../domain/consent/end-matching.ts'
+import { type PagePlace, readGrantPage } from '../../domain/consent/list-grants.ts'
+import { openReceipt } from '../../domain/consent/receipt.ts'
+import type { Order } from '../../domain/model/pages.ts'
+import type { Grant, Receipt } from '../../domain/model/records.ts'
+import { conditionsOf, matchingOf } from '../../domain/operators/jobs.ts'
+import { type Address, parseAddress, shortenAddress } from '../../protocol/wallet/address.ts'
+import type { Member, Members } from '../members/member.ts'
 import { COUNTED_AT_MOST } from './clients.ts'
 import { type JobRecord, jobRecord, jobs } from './jobs.ts'
 import { Type } from './json-schema.ts'
-import type { Member, Members } from './members/member.ts'
 import { type Call, column, columns, type RecordKind, type Subject } from './operation.ts'
 import { conflict, invalid, notFound } from './refusal.ts'
 import { fieldsOf, nameSchema, refTo, textOrNull, time, timeOrNull, walletSchema } from './schemas.ts'
@@ -163,7 +163,7 @@ export const endGrant = remove<Members, 'ended' | 'ended_before'>({
   summary: 'Ends a grant.',
   description: 'The tokens of the grant are inactive from then on. Repeating the request changes nothing.',
   answers: { done: 'The grant has ended.' },
-  // The command `grants revoke` ends one grant or those of a wallet: packages/server/src/cli/commands/grants-revoke.ts.
+  // The command `grants revoke` ends one grant or those of a wallet: packages/server/src/app/commands/grants-revoke.ts.
   command: null,
   page: { link: 'End', done: 'The grant has ended.' },
   async question({ service, id }) {

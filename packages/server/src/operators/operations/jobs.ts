@@ -1,8 +1,8 @@
 /** Long work that operators and users started. */
-import type { Job } from '../domain/model/records.ts'
-import { readJob, readJobs } from '../domain/operators/jobs.ts'
+import type { Job } from '../../domain/model/records.ts'
+import { readJob, readJobs } from '../../domain/operators/jobs.ts'
+import type { Members } from '../members/member.ts'
 import { Type } from './json-schema.ts'
-import type { Members } from './members/member.ts'
 import type { RecordKind, Subject } from './operation.ts'
 import { fieldsOf, nameSchema, textOrNull, time, timeOrNull, uuid } from './schemas.ts'
 import { operationsOn } from './standard.ts'

@@ -5,10 +5,10 @@ import {
   opensUntil,
   retireKey as retire,
   rotateKey as rotate,
-} from '../domain/maintenance/keep-keys.ts'
-import type { KeyKind, KeyRecord as StoredKey } from '../keys/key-ring.ts'
+} from '../../domain/maintenance/keep-keys.ts'
+import type { KeyKind, KeyRecord as StoredKey } from '../../protocol/keys/key-ring.ts'
+import type { Members } from '../members/member.ts'
 import { Type } from './json-schema.ts'
-import type { Members } from './members/member.ts'
 import { column, columns, type RecordKind, type Subject } from './operation.ts'
 import { conflict, notFound } from './refusal.ts'
 import { fieldsOf, nameSchema, refTo, time, timeOrNull } from './schemas.ts'
@@ -67,7 +67,7 @@ export type ShownKey = Awaited<ReturnType<typeof readKeys>>[number]
 
 export const listKeys = list<Members, ShownKey>({
   summary: 'Lists the keys with their states.',
-  // The command also shows the numbers: packages/server/src/cli/commands/keys-list.ts.
+  // The command also shows the numbers: packages/server/src/app/commands/keys-list.ts.
   command: null,
   run: async ({ service }) => ({ output: { items: await readKeys(service) } }),
 })
@@ -87,7 +87,7 @@ export const rotateKey = create<{ kind: KeyKind }, ShownKey>({
   refusals: ['conflict'],
   answers: { created: 'The new key.' },
   output: refTo(keyKind.schemas[0]),
-  // The command rotates several kinds: packages/server/src/cli/commands/keys-rotate.ts.
+  // The command rotates several kinds: packages/server/src/app/commands/keys-rotate.ts.
   command: null,
   page: { link: 'Rotate', done: 'The key was made. It takes over in a minute.' },
   question: async ({ input: { kind } }) => ({

@@ -1,5 +1,5 @@
 /** Lists that are sorted, searched and read in both directions. */
-import { type Member, type Members, textOf } from './members/member.ts'
+import { type Member, type Members, textOf } from '../members/member.ts'
 import type { PageRequest, Total } from './operation.ts'
 
 export type Arrangement = { search?: string; sort?: string; order?: 'ascending' | 'descending' }

@@ -4,10 +4,10 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Client } from '../domain/model/records.ts'
-import type { AdminScope } from '../domain/operators/roles.ts'
+import type { Client } from '../../domain/model/records.ts'
+import type { AdminScope } from '../../domain/operators/roles.ts'
+import { type Member, type Members, type RecordMember, type Shown, textOf } from '../members/member.ts'
 import type { JsonSchema } from './json-schema.ts'
-import { type Member, type Members, type RecordMember, type Shown, textOf } from './members/member.ts'
 import { Refusal } from './refusal.ts'
 import { type Act, type Actor, requireScope, type ServerService, type Service } from './service.ts'
 import type { SubjectName } from './subject-name.ts'

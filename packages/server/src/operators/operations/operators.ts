@@ -1,5 +1,5 @@
 /** The list of operators. Only owners change the list. */
-import { OPERATOR_ROLES, type Operator, type OperatorRole } from '../domain/model/records.ts'
+import { OPERATOR_ROLES, type Operator, type OperatorRole } from '../../domain/model/records.ts'
 import {
   OPERATORS_AT_MOST,
   type OperatorRefusal,
@@ -8,12 +8,12 @@ import {
   removeOperator as removeFromList,
   setOperator as setInList,
   walletOrClientOf,
-} from '../domain/operators/operators.ts'
+} from '../../domain/operators/operators.ts'
+import { type Members, membersOf } from '../members/member.ts'
+import { operatorMembers, ROLE_WORDS } from '../members/operator-members.ts'
 import { requireStillOwner } from './access.ts'
 import { Type } from './json-schema.ts'
 import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
-import { type Members, membersOf } from './members/member.ts'
-import { operatorMembers, ROLE_WORDS } from './members/operator-members.ts'
 import { defineOperation, displaysOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid, notFound, type Refusal } from './refusal.ts'
 import { nameSchema, recordSchema, refTo, time } from './schemas.ts'

@@ -1,5 +1,5 @@
 /** A refusal of an operation. The API sends it as a problem document, the console shows it as a page, and a command prints it as a line. */
-import type { Fault } from '../domain/model/fault.ts'
+import type { Fault } from '../../domain/model/fault.ts'
 import type { SubjectName } from './subject-name.ts'
 
 export type RefusalCode =

@@ -1,8 +1,7 @@
 /** The registered resources. */
-import { RESOURCES_AT_MOST } from '../domain/model/operator-store.ts'
-import { CLIENT_KINDS, type Resource, type ResourceScope } from '../domain/model/records.ts'
-import { type ResourceFault, resourceFaults } from '../domain/resources/resource-faults.ts'
-import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
+import { RESOURCES_AT_MOST } from '../../domain/model/operator-store.ts'
+import { CLIENT_KINDS, type Resource, type ResourceScope } from '../../domain/model/records.ts'
+import { type ResourceFault, resourceFaults } from '../../domain/resources/resource-faults.ts'
 import {
   byKey,
   changedNames,
@@ -12,8 +11,9 @@ import {
   type Members,
   membersOf,
   namedFaults,
-} from './members/member.ts'
-import { resourceMembers } from './members/resource-members.ts'
+} from '../members/member.ts'
+import { resourceMembers } from '../members/resource-members.ts'
+import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
 import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { nameSchema, recordSchema, refTo, time } from './schemas.ts'

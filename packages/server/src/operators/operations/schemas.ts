@@ -1,8 +1,9 @@
 /** The JSON Schemas of inputs and outputs, derived from the members. Times are epoch seconds. */
-import { ENTRIES_AT_MOST } from '../domain/clients/client-faults.ts'
-import { CLIENT_LOGO_URI_AT_MOST } from '../look/logo.ts'
+
+import { CLIENT_LOGO_URI_AT_MOST } from '../../config/look/logo.ts'
+import { ENTRIES_AT_MOST } from '../../domain/clients/client-faults.ts'
+import type { Member, RecordMembers } from '../members/member.ts'
 import { type JsonSchema, Type } from './json-schema.ts'
-import type { Member, RecordMembers } from './members/member.ts'
 import type { NamedSchema, Operation, OperationKind } from './operation.ts'
 
 export const time = Type.Integer({ minimum: 0, description: 'Epoch seconds.' })

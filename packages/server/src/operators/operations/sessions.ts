@@ -1,10 +1,10 @@
 /** Sessions of users: the browsers in which they are signed in. */
-import type { Order } from '../domain/model/pages.ts'
-import type { Session } from '../domain/model/records.ts'
-import { type Address, shortenAddress } from '../wallet/address.ts'
+import type { Order } from '../../domain/model/pages.ts'
+import type { Session } from '../../domain/model/records.ts'
+import { type Address, shortenAddress } from '../../protocol/wallet/address.ts'
+import type { Members } from '../members/member.ts'
 import { ORDER, WALLET, walletOf } from './grants.ts'
 import { Type } from './json-schema.ts'
-import type { Members } from './members/member.ts'
 import {
   column,
   defineServerOperation,

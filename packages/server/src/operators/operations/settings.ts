@@ -1,6 +1,7 @@
 /** The settings in force of the process that answers. Settings are changed in the environment, and a change needs a restart. */
+
+import type { Members } from '../members/member.ts'
 import { Type } from './json-schema.ts'
-import type { Members } from './members/member.ts'
 import { column, columns, type RecordKind, type Subject } from './operation.ts'
 import { fieldsOf, nameSchema, textOrNull } from './schemas.ts'
 import type { ServiceSetting } from './service.ts'
@@ -66,7 +67,7 @@ export const listSettings = operationsOn(settingKind).list<Members, SettingRecor
   summary: 'Lists the settings in force of the process that answers, and where each value comes from.',
   description:
     'Secrets are never in the answer: `is_set` shows whether a secret is set. Nodes of one service can have different settings.',
-  // The command needs no store: packages/server/src/cli/commands/settings.ts.
+  // The command needs no store: packages/server/src/app/commands/settings.ts.
   command: null,
   run: async ({ service }) => ({ output: { items: service.settings.map(settingRecord) } }),
 })

@@ -2,7 +2,7 @@
  * What a builder needs to connect an app: the values of one client, and the code for common libraries. Each text is a part of a block in
  * docs/guides/clients.md, which tests run; a test compares both.
  */
-import type { Client } from '../domain/model/records.ts'
+import type { Client } from '../../domain/model/records.ts'
 
 export type Snippet = { library: string; language: string; code: string }
 

@@ -1,6 +1,6 @@
 /** The operations that most kinds of records have. What they have in common is here, and each kind gives what differs. */
 
-import type { Members } from './members/member.ts'
+import type { Members } from '../members/member.ts'
 import { type Defined, defineOperation, type Listed, type Operation, type RecordKind } from './operation.ts'
 import { notFound } from './refusal.ts'
 import { listOf, pageOf, refTo } from './schemas.ts'

@@ -1,9 +1,9 @@
 /** Totals over all nodes: clients, grants, active wallets and sign-ins. */
-import { KEPT } from '../domain/activity/activity-counter.ts'
-import { type ActivityTotals, readActivityTotals } from '../domain/activity/activity-totals.ts'
-import type { GrantCount } from '../domain/model/operator-store.ts'
+import { KEPT } from '../../domain/activity/activity-counter.ts'
+import { type ActivityTotals, readActivityTotals } from '../../domain/activity/activity-totals.ts'
+import type { GrantCount } from '../../domain/model/operator-store.ts'
+import type { Shown } from '../members/member.ts'
 import { Type } from './json-schema.ts'
-import type { Shown } from './members/member.ts'
 import type { RecordKind, Subject } from './operation.ts'
 import { fieldsOf, nameSchema } from './schemas.ts'
 import { operationsOn } from './standard.ts'

@@ -1,7 +1,8 @@
 /** Wallets: finds one by the beginning of its address or by its name, and lists its latest refused sign-ins. */
+
+import type { Members } from '../members/member.ts'
 import { walletOf } from './grants.ts'
 import { Type } from './json-schema.ts'
-import type { Members } from './members/member.ts'
 import { column, defineServerOperation, type RecordKind, readPage, type Subject } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { fieldsOf, nameSchema, refTo, time, walletSchema } from './schemas.ts'

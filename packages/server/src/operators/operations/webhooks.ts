@@ -1,15 +1,12 @@
 /** Webhooks: the servers that receive the lines of the audit trail. */
 
 import { randomUUID } from 'node:crypto'
-import { calledUriFault } from '../domain/clients/client-called-uri.ts'
-import { recordedEvents } from '../domain/model/audit-events.ts'
-import type { Fault } from '../domain/model/fault.ts'
-import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook, type WebhookProgress } from '../domain/model/webhook-store.ts'
-import { newStandardSecret, standardSecretText } from '../keys/standard-webhook.ts'
-import { nearest } from '../oauth/nearest.ts'
-import { type DeliveryRecord, deliverySchema, testRecord } from './deliveries.ts'
-import { Type } from './json-schema.ts'
-import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
+import { calledUriFault } from '../../domain/clients/client-called-uri.ts'
+import { recordedEvents } from '../../domain/model/audit-events.ts'
+import type { Fault } from '../../domain/model/fault.ts'
+import { type StoredWebhook, WEBHOOKS_AT_MOST, type Webhook, type WebhookProgress } from '../../domain/model/webhook-store.ts'
+import { newStandardSecret, standardSecretText } from '../../protocol/keys/standard-webhook.ts'
+import { nearest } from '../../protocol/oauth/nearest.ts'
 import {
   byKey,
   changedNames,
@@ -20,8 +17,11 @@ import {
   membersOf,
   namedFaults,
   type Shown,
-} from './members/member.ts'
-import { webhookMembers } from './members/webhook-members.ts'
+} from '../members/member.ts'
+import { webhookMembers } from '../members/webhook-members.ts'
+import { type DeliveryRecord, deliverySchema, testRecord } from './deliveries.ts'
+import { Type } from './json-schema.ts'
+import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
 import { type Call, displaysOf, type RecordKind, type Result, type Subject, timeDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { fieldsOf, nameSchema, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'

@@ -1,6 +1,6 @@
 /** Reads the arguments of a command, and reports all faults at once, each with a suggestion. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { nearest } from '../../oauth/nearest.ts'
+import { nearest } from '../../protocol/oauth/nearest.ts'
 import { type Command, type OptionSpec, type OptionSpecs, type OptionValues, UsageError } from './command.ts'
 
 export type ParsedArguments<Specs extends OptionSpecs> = { help: boolean; options: OptionValues<Specs>; operands: string[] }

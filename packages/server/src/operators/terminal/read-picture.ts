@@ -1,6 +1,6 @@
 /** A picture in a file, as the data URI that operations take. The fault completes the sentence "The option …". */
 import { readFileSync, statSync } from 'node:fs'
-import { CLIENT_LOGO, logoUri, readLogo } from '../../look/logo.ts'
+import { CLIENT_LOGO, logoUri, readLogo } from '../../config/look/logo.ts'
 
 export function readPictureFile(file: string): { uri: string } | { fault: string } {
   const named = JSON.stringify(file)

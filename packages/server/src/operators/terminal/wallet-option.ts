@@ -1,5 +1,5 @@
 /** An address as an operator types it. */
-import { type Address, parseAddress } from '../../wallet/address.ts'
+import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
 import { UsageError } from './command.ts'
 
 /** The EIP-55 form of the given address, or undefined if none was given. */

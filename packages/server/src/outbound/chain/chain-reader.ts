@@ -1,6 +1,6 @@
 /** Reads a chain through one RPC endpoint: the implementation of the port `ChainReader`. */
 
-import type { ChainAnswer, ChainReader } from '../wallet/contract-signature.ts'
+import type { ChainAnswer, ChainReader } from '../../protocol/wallet/contract-signature.ts'
 import { createRpc, type RpcOptions } from './json-rpc.ts'
 
 export type ConnectedReader = ChainReader & {

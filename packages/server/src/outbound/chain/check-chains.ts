@@ -3,7 +3,7 @@
  * to check a wallet.
  */
 
-import { verifyContractSignature } from '../wallet/contract-signature.ts'
+import { verifyContractSignature } from '../../protocol/wallet/contract-signature.ts'
 import type { ConnectedReader } from './chain-reader.ts'
 
 /**

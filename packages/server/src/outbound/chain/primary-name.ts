@@ -4,10 +4,10 @@
  * Any account can claim any name in its reverse record. A name counts only if the name also resolves to the address (ENSIP-3). A name that
  * is not shown is not resolved, so no text of a contract leaves this file unchecked.
  */
-import { type Address, parseAddress } from '../wallet/address.ts'
-import type { ChainReader } from '../wallet/contract-signature.ts'
-import { hashName, hashOfReverseName, isShownName } from '../wallet/ens-name.ts'
-import { encodeBytes, writeWord } from '../wallet/wrapped-signature.ts'
+import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
+import type { ChainReader } from '../../protocol/wallet/contract-signature.ts'
+import { hashName, hashOfReverseName, isShownName } from '../../protocol/wallet/ens-name.ts'
+import { encodeBytes, writeWord } from '../../protocol/wallet/wrapped-signature.ts'
 import { composeResolverCall, RESOLVER_CALL_GAS } from './resolver-call.ts'
 
 /** ENS works on this chain only: contracts at the same addresses of other chains have other owners. */

@@ -1,11 +1,11 @@
 /**
  * EVM code that finds the resolver of an ENS name and calls the resolver. `eth_call` runs the code without a recipient, as it runs the check
- * of a contract wallet (`packages/server/src/wallet/check-code.ts`).
+ * of a contract wallet (`packages/server/src/protocol/wallet/check-code.ts`).
  *
  * One call instead of two halves the time until a name is known. A resolver may revert, loop or refer to another server (ERC-3668): that
  * happens in an inner call. The code then returns nothing, whatever error the node would report.
  */
-import { op, push, pushAddress, sizeOf } from '../wallet/evm-code.ts'
+import { op, push, pushAddress, sizeOf } from '../../protocol/wallet/evm-code.ts'
 
 /** Gas limit of the whole call: for both calls, and 200 for each byte of the result, as if the result were code. */
 export const RESOLVER_CALL_GAS = 2_000_000

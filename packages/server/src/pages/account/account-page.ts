@@ -1,4 +1,4 @@
-import type { ClientPlace } from '../../oauth/redirect-uri.ts'
+import type { ClientPlace } from '../../protocol/oauth/redirect-uri.ts'
 import { browserTitle } from '../browser-title.ts'
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'

@@ -1,4 +1,4 @@
-import { type ClientPlace, isLoopbackHost } from '../../oauth/redirect-uri.ts'
+import { type ClientPlace, isLoopbackHost } from '../../protocol/oauth/redirect-uri.ts'
 import { html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'

@@ -2,7 +2,7 @@
  * What the scopes allow that the service itself describes: the end of the sentence "The app may …" on the login page. An operator can
  * describe them differently (`GRANTOR_SCOPE_DESCRIPTIONS`). The pages have a translation of each of these descriptions, and of no other.
  */
-import english from '../../locales/en.json' with { type: 'json' }
+import english from '../../../locales/en.json' with { type: 'json' }
 
 export const OWN_DESCRIPTIONS = english.scopes
 

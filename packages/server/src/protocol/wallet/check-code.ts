@@ -23,7 +23,7 @@ export const checkGas = 10_000_000
 const deployGas = 7_000_000
 /**
  * Gas limit for the wallet's response: several passkeys checked without a precompile, which need about 300,000 each
- * (`packages/server/test/wallet/passkey-signature.test.ts`). Both limits leave enough for the rest of the code.
+ * (`packages/server/test/protocol/wallet/passkey-signature.test.ts`). Both limits leave enough for the rest of the code.
  */
 export const answerGas = 2_500_000
 

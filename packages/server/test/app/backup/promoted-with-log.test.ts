@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createLogger } from '../../../src/ops/log/logger.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
 import { startApp } from '../../support/app.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { catchUp, promote, startPair, stopFollowing, stopWaiting } from '../../support/postgres-standby.ts'

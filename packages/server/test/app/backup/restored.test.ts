@@ -140,7 +140,7 @@ test('On PostgreSQL, migrate --restored ends every grant of a restored database,
 })
 
 test('The command migrate --restored confirms a restored database only if the answer to its question is "yes"', async () => {
-  const { main } = await import('../../../src/cli/main.ts')
+  const { main } = await import('../../../src/app/main.ts')
   const path = `${newFolder()}/grantor.sqlite`
   const env = { GRANTOR_DATABASE_URL: `sqlite:${path}`, GRANTOR_SECRET: TEST_SECRET }
   await run(['migrate'], env)

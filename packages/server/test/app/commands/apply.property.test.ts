@@ -8,7 +8,7 @@ import { type ClientRegistration, registerClient } from '../../../src/domain/cli
 import { type Client, OPERATOR_ROLES, type Resource } from '../../../src/domain/model/records.ts'
 import { operatorIdOf, setOperator } from '../../../src/domain/operators/operators.ts'
 import { resourceFaults } from '../../../src/domain/resources/resource-faults.ts'
-import { DEVICE_CODE_GRANT } from '../../../src/oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT } from '../../../src/protocol/oauth/grant-types.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { newClientKey } from '../../support/client-key.ts'
 import { runs } from '../../support/runs.ts'

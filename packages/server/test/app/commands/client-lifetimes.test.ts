@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test as plain } from 'vitest'
-import { ConsoleBrowser, hiddenFields } from '../../admin/console/console-browser.ts'
-import { addOperator, OWNER } from '../../admin/console/visit.ts'
+import { ConsoleBrowser, hiddenFields } from '../../operators/console/console-browser.ts'
+import { addOperator, OWNER } from '../../operators/console/visit.ts'
 import { test as base } from '../../support/fixtures.ts'
 import { newDatabase, newFolder, run } from '../run.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { CLIENT_LOGO, readLogo } from '../../../src/look/logo.ts'
+import { CLIENT_LOGO, readLogo } from '../../../src/config/look/logo.ts'
 import { pngLogo } from '../../support/pictures.ts'
 import { newDatabase, newFolder, run } from '../run.ts'
 

@@ -1,4 +1,4 @@
-/** The operations on the command line: the exit code and the line of each. Their rules: packages/server/test/operations. */
+/** The operations on the command line: the exit code and the line of each. Their rules: packages/server/test/operators/operations. */
 import { expect, test } from 'vitest'
 import { newDatabase, run } from '../run.ts'
 

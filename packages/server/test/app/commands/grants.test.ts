@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { main } from '../../../src/cli/main.ts'
+import { main } from '../../../src/app/main.ts'
 import { newGrantId } from '../../../src/domain/model/grant-id.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
-import type { Address } from '../../../src/wallet/address.ts'
 import { newGrant } from '../../store/contract/subject.ts'
 import { launch, newDatabase, run } from '../run.ts'
 

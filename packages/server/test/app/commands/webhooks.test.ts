@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
+import { createKeyWrap } from '../../../src/protocol/keys/key-wrap.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { newDatabase, run } from '../run.ts'
 

@@ -1,10 +1,10 @@
 /** What an operator sees of the feed of endings: its metrics, and the log lines about its size. */
 import { expect, test } from 'vitest'
-import { composeEndings } from '../../../src/cli/compose/endings.ts'
+import { composeEndings } from '../../../src/app/compose/endings.ts'
 import type { FeedParts } from '../../../src/domain/endings/feed.ts'
 import type { Ending } from '../../../src/domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
+import { createMetrics } from '../../../src/observability/metrics/metrics.ts'
 import { livingGrant } from '../../store/contract/subject.ts'
 import { keepingOn, loadRing, openKeyStore } from '../../support/key-keeping.ts'
 import { LIFETIMES } from '../../support/start.ts'

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readWalletConnect } from '../../../src/cli/compose/walletconnect.ts'
-import { releaseVersion } from '../../../src/cli/terminal/version.ts'
+import { releaseVersion } from '../../../src/app/compose/version.ts'
+import { readWalletConnect } from '../../../src/app/compose/walletconnect.ts'
 import { run } from '../run.ts'
 
 const settings = { walletConnectProjectId: '0123456789abcdef0123456789abcdef', walletConnectRelay: 'wss://relay.example.com' }

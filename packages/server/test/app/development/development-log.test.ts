@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { developmentLog } from '../../../src/cli/development/development-log.ts'
-import { createAuditLog } from '../../../src/ops/log/audit-log.ts'
-import { createLogger } from '../../../src/ops/log/logger.ts'
+import { developmentLog } from '../../../src/app/development/development-log.ts'
+import { createAuditLog } from '../../../src/observability/log/audit-log.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
 
 function linesOf(write: (logger: ReturnType<typeof createLogger>) => void): string[] {
   const lines: string[] = []

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createDevelopmentWallet } from '../../../src/cli/development/development-wallet.ts'
-import { parseAddress } from '../../../src/wallet/address.ts'
-import { verifyPlainSignature } from '../../../src/wallet/signature.ts'
+import { createDevelopmentWallet } from '../../../src/app/development/development-wallet.ts'
+import { parseAddress } from '../../../src/protocol/wallet/address.ts'
+import { verifyPlainSignature } from '../../../src/protocol/wallet/signature.ts'
 
 const loopback = { authUrl: 'http://localhost:4000', loginUrl: 'http://127.0.0.1:4001' }
 

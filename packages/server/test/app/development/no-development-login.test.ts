@@ -1,10 +1,10 @@
 /** Only `grantor start` has a development login. No setting enables the development login in another program. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { composeLoginServer } from '../../../src/cli/compose/compose.ts'
+import { composeLoginServer } from '../../../src/app/compose/compose.ts'
 import { readSettings } from '../../../src/config/settings.ts'
 import { type Setting, table } from '../../../src/config/table.ts'
-import { createLogger } from '../../../src/ops/log/logger.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
 
 const complete = {
   GRANTOR_AUTH_URL: 'http://localhost:4000',
@@ -32,7 +32,7 @@ test.each(switches)('The login server with %s on does not start, or has no devel
   await server.close()
 })
 
-test('Apart from packages/server/src/login-server, only the file of grantor start loads the development wallet', () => {
+test('Apart from packages/server/src/http/login, only the file of grantor start loads the development wallet', () => {
   const files = readdirSync('packages/server/src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const loading = files.filter((file) =>
     /['"].*\/development-wallet\.ts['"]/.test(readFileSync(`packages/server/src/${file}`, 'utf8')),

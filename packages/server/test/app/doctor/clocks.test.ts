@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Site } from '../../../src/cli/doctor/check.ts'
-import { checkServiceClocks } from '../../../src/cli/doctor/clocks.ts'
+import type { Site } from '../../../src/app/doctor/check.ts'
+import { checkServiceClocks } from '../../../src/app/doctor/clocks.ts'
 
 /** Both services answer `now` to a request that was sent at 1000 and took ten seconds. */
 async function verdictsAt(now: number): Promise<string[]> {

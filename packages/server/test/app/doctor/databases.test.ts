@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Finding } from '../../../src/cli/doctor/check.ts'
+import type { Finding } from '../../../src/app/doctor/check.ts'
 import { hasPgBouncer, startPgBouncer } from '../../support/pgbouncer.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { configure, startPostgres } from '../../support/postgres-server.ts'

@@ -10,7 +10,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { join } from 'node:path'
-import type { Finding } from '../../../src/cli/doctor/check.ts'
+import type { Finding } from '../../../src/app/doctor/check.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { launch, newFolder, type Running, run } from '../run.ts'
 

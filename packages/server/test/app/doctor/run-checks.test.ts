@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Finding, ok, type Site } from '../../../src/cli/doctor/check.ts'
-import { runChecks } from '../../../src/cli/doctor/run-checks.ts'
+import { type Finding, ok, type Site } from '../../../src/app/doctor/check.ts'
+import { runChecks } from '../../../src/app/doctor/run-checks.ts'
 
 const site = { now: () => 0 } as unknown as Site
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createLogger } from '../../../src/ops/log/logger.ts'
-import { repeat } from '../../../src/ops/process/background.ts'
-import { capturedLog } from '../log/captured-log.ts'
+import { repeat } from '../../../src/app/process/background.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
+import { capturedLog } from '../../observability/log/captured-log.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const silent = createLogger({ level: 'silent' })

@@ -1,9 +1,9 @@
-/** Delivery of notices to clients when the process stops. packages/server/test/http/account/backchannel-logout tests delivery at other times. */
+/** Delivery of notices to clients when the process stops. packages/server/test/http/auth/account/backchannel-logout tests delivery at other times. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createDeliveries, type DeliveryOptions, type LogoutNotice } from '../../../src/ops/process/deliveries.ts'
-import { createFetchFromClient } from '../../../src/outbound/fetch-from-client.ts'
+import { createDeliveries, type DeliveryOptions, type LogoutNotice } from '../../../src/app/process/deliveries.ts'
+import { createFetchFromClient } from '../../../src/outbound/http/fetch-from-client.ts'
 
 type Outcome = Parameters<DeliveryOptions['note']>[0]
 

@@ -7,8 +7,8 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { createLogger } from '../../../src/ops/log/logger.ts'
-import { catchStopSignals, closeServers, shutDownOnSignals } from '../../../src/ops/process/shutdown.ts'
+import { catchStopSignals, closeServers, shutDownOnSignals } from '../../../src/app/process/shutdown.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
 
 const signal = catchStopSignals()
 const released = once(process.stdin, 'data')

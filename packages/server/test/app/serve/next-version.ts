@@ -2,7 +2,7 @@
  * `grantor …` of a future version: the present version with one more migration, which adds a column to every table and a new table.
  * With `TEST_NEXT_STEP=takes-away` there is a second migration, with which an older program cannot work.
  */
-import { main } from '../../../src/cli/main.ts'
+import { main } from '../../../src/app/main.ts'
 import { type Migration, MIGRATIONS as ON_POSTGRES } from '../../../src/store/postgres/migrations.ts'
 import { MIGRATIONS as ON_SQLITE } from '../../../src/store/sqlite/migrations.ts'
 

@@ -1,6 +1,6 @@
 /** A feed as a node on PostgreSQL makes it, without the rule that no ending is skipped. The check of a run must find it out. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { loadPlacement } from '../../../src/cli/compose/database.ts'
+import { loadPlacement } from '../../../src/app/compose/database.ts'
 import { EndingFeed } from '../../../src/domain/endings/feed.ts'
 import { BEGUN_BEFORE, type beginOfScan } from '../../../src/store/postgres/ending-history.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'

@@ -1,5 +1,5 @@
 /** Clients with tokens of their own, which an operator disables or deletes with the command line. */
-import { run as runCommand } from '../../cli/run.ts'
+import { run as runCommand } from '../../app/run.ts'
 import { send } from '../../support/send.ts'
 import { basic, encode } from '../../support/walk.ts'
 import type { ServiceNode } from '../nodes.ts'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { accentColors, contrastOf, findUnreadable, NEEDED_CONTRAST, SURFACES } from '../../src/look/accent.ts'
+import { accentColors, contrastOf, findUnreadable, NEEDED_CONTRAST, SURFACES } from '../../../src/config/look/accent.ts'
 
 const color = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255)).map((parts) => `#${Buffer.from(parts).toString('hex')}`)
 
@@ -56,7 +56,7 @@ test('For every colour that is accepted, each pair of derived colours that the p
 })
 
 test('The backgrounds that the contrast is measured with are those of the style', () => {
-  const css = readFileSync(new URL('../../src/pages/browser/grantor.css', import.meta.url), 'utf8')
+  const css = readFileSync(new URL('../../../src/pages/browser/grantor.css', import.meta.url), 'utf8')
   const [light = '', dark = ''] = css.split('@media (prefers-color-scheme: dark)')
   for (const [scheme, part] of [
     ['light', light],

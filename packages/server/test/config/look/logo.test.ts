@@ -3,10 +3,10 @@ import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PLATFORM_LOGO, readLogo } from '../../src/look/logo.ts'
-import { encodePngChunk } from '../../src/look/png-chunk.ts'
-import { launchBrowser } from '../support/browser.ts'
-import { assemblePng, gif, jpeg, pixelsOf, pngHeader, pngLogo, webp } from '../support/pictures.ts'
+import { PLATFORM_LOGO, readLogo } from '../../../src/config/look/logo.ts'
+import { encodePngChunk } from '../../../src/config/look/png-chunk.ts'
+import { launchBrowser } from '../../support/browser.ts'
+import { assemblePng, gif, jpeg, pixelsOf, pngHeader, pngLogo, webp } from '../../support/pictures.ts'
 
 let browser: Browser
 let page: Page

@@ -1,9 +1,9 @@
 /** The type of a picture, from its bytes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pictureTypeOf } from '../../src/look/picture-type.ts'
-import { addressPicture } from '../../src/pages/address-picture.ts'
-import { gif, jpeg, png, webp } from '../support/pictures.ts'
+import { pictureTypeOf } from '../../../src/config/look/picture-type.ts'
+import { addressPicture } from '../../../src/pages/address-picture.ts'
+import { gif, jpeg, png, webp } from '../../support/pictures.ts'
 
 const samples: [name: string, type: string, of: (width: number, height: number) => Buffer][] = [
   ['a PNG', 'image/png', png],

@@ -1,6 +1,6 @@
 /** The rule for the name of the platform. */
 import { expect, test } from 'vitest'
-import { platformNameFault } from '../../src/look/platform-name.ts'
+import { platformNameFault } from '../../../src/config/look/platform-name.ts'
 
 test.each(['Aurora', 'Aurora Pay', 'Aurora.example', 'オーロラ ID', 'أورورا', 'L’Aurore', 'Aurora 2', '北极光 Aurora'])(
   'A name in any script is accepted: %s',

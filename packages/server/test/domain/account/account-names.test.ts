@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createAccountNames } from '../../../src/domain/account/account-names.ts'
 import type { ClientAnswer, NameAnswer, SignedInAccount } from '../../../src/domain/model/deps.ts'
-import type { Address } from '../../../src/wallet/address.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
 import { png } from '../../support/pictures.ts'
 
 const WALLET: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'

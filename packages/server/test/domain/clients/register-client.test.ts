@@ -4,8 +4,8 @@ import { clientFaults } from '../../../src/domain/clients/client-faults.ts'
 import { type ClientRegistration, registerClient, rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
 import { wordsOf } from '../../../src/domain/model/fault.ts'
 import type { Client } from '../../../src/domain/model/records.ts'
-import { secretMatches } from '../../../src/keys/secret.ts'
-import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
+import { secretMatches } from '../../../src/protocol/keys/secret.ts'
+import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../../src/protocol/oauth/grant-types.ts'
 import { forAll } from '../../support/property.ts'
 
 const NOW = 1_800_000_000

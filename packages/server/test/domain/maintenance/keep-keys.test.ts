@@ -11,8 +11,8 @@ import {
   WrongKeyEncryptionKey,
 } from '../../../src/domain/maintenance/keep-keys.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
-import { type KeyKind, type KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
-import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
+import { type KeyKind, type KeyRecord, KeyRing } from '../../../src/protocol/keys/key-ring.ts'
+import { createKeyWrap } from '../../../src/protocol/keys/key-wrap.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { keepingOn, keysOf, loadRing, openKeyStore, statesOf } from '../../support/key-keeping.ts'
 import { LIFETIMES, TEST_SECRET, type TestClock } from '../../support/start.ts'

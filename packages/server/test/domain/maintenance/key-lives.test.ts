@@ -1,8 +1,8 @@
 /** Keys on several nodes, and keys that follow each other. keep-keys.test.ts tests the life of a single key. */
 import { expect, test } from 'vitest'
 import { type KeyKeeping, keepKeys, opensUntil, retireKey, rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import { type KeyKind, type KeyRecord } from '../../../src/keys/key-ring.ts'
-import { seal, unseal } from '../../../src/keys/sealed.ts'
+import { type KeyKind, type KeyRecord } from '../../../src/protocol/keys/key-ring.ts'
+import { seal, unseal } from '../../../src/protocol/keys/sealed.ts'
 import { openTwoNodes } from '../../store/sqlite-file.ts'
 import { keepingOn, keysOf, loadRing, statesOf } from '../../support/key-keeping.ts'
 import { LIFETIMES, TestClock } from '../../support/start.ts'

@@ -1,9 +1,9 @@
 /** Logins during changes of a running service: a text template of another version, rotated keys, retired keys. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type KeyKeeping, retireKey, rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import type { KeyKind } from '../../../src/keys/key-ring.ts'
-import { seal, unseal } from '../../../src/keys/sealed.ts'
-import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../../src/wallet/account-message.ts'
+import type { KeyKind } from '../../../src/protocol/keys/key-ring.ts'
+import { seal, unseal } from '../../../src/protocol/keys/sealed.ts'
+import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../../src/protocol/wallet/account-message.ts'
 import { keepingOf } from '../../support/key-keeping.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
 import { type Answer, noticeOf, requestOf, Walk } from '../../support/walk.ts'

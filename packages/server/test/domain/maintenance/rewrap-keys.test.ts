@@ -10,8 +10,8 @@ import {
   WrongKeyEncryptionKey,
 } from '../../../src/domain/maintenance/keep-keys.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
-import type { KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
-import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
+import type { KeyRecord, KeyRing } from '../../../src/protocol/keys/key-ring.ts'
+import { createKeyWrap } from '../../../src/protocol/keys/key-wrap.ts'
 import { keepingOn, loadRing, openKeyStore } from '../../support/key-keeping.ts'
 import { TEST_SECRET, type TestClock } from '../../support/start.ts'
 

@@ -15,16 +15,12 @@ import type { OpenResources } from '../../../src/domain/model/resources.ts'
 import { textIdOf } from '../../../src/domain/model/text-id.ts'
 import { longestText, type TextFacts, textWarnings } from '../../../src/domain/resources/longest-text.ts'
 import { RegisteredResources } from '../../../src/domain/resources/registered-resources.ts'
-import { DEVICE_CODE_GRANT, type GrantType } from '../../../src/oauth/grant-types.ts'
-import { OAuthError } from '../../../src/oauth/oauth-error.ts'
-import { redirectUriMatches } from '../../../src/oauth/redirect-uri.ts'
-import { composeConsentText } from '../../../src/wallet/consent-text.ts'
-import { transliterateName } from '../../../src/wallet/plain-words.ts'
-import { shortTemplateOf } from '../../../src/wallet/short-consent.ts'
-import { processorMs } from '../../support/processor-time.ts'
-import { forAll } from '../../support/property.ts'
-import { runs } from '../../support/runs.ts'
-import { LIFETIMES } from '../../support/start.ts'
+import { DEVICE_CODE_GRANT, type GrantType } from '../../../src/protocol/oauth/grant-types.ts'
+import { OAuthError } from '../../../src/protocol/oauth/oauth-error.ts'
+import { redirectUriMatches } from '../../../src/protocol/oauth/redirect-uri.ts'
+import { composeConsentText } from '../../../src/protocol/wallet/consent-text.ts'
+import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
+import { shortTemplateOf } from '../../../src/protocol/wallet/short-consent.ts'
 import {
   authorities,
   clientNames,
@@ -33,8 +29,12 @@ import {
   resourceUris,
   scopeLists,
   webRedirectUris,
-} from '../../wallet/arbitraries.ts'
-import { exampleFields, longestOrdinary, thumbprint, userCode } from '../../wallet/consent-example.ts'
+} from '../../protocol/wallet/arbitraries.ts'
+import { exampleFields, longestOrdinary, thumbprint, userCode } from '../../protocol/wallet/consent-example.ts'
+import { processorMs } from '../../support/processor-time.ts'
+import { forAll } from '../../support/property.ts'
+import { runs } from '../../support/runs.ts'
+import { LIFETIMES } from '../../support/start.ts'
 
 const SETTINGS = {
   authUrl: 'https://auth.example.com',

@@ -1,6 +1,6 @@
 /** The names of browsers and systems, from the headers that browsers sent in 2026. */
 import { expect, test } from 'vitest'
-import { browserNameOf } from '../../src/http/browser-name.ts'
+import { browserNameOf } from '../../../src/http/auth/browser-name.ts'
 
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)'
 const brands = (...names: string[]) => ['Not-A.Brand', ...names].map((name) => `"${name}";v="141"`).join(', ')

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { isDoneWithin } from '../support/attempts.ts'
-import { freePorts } from '../support/free-ports.ts'
-import { testWallet } from '../support/wallet.ts'
+import { isDoneWithin } from '../../support/attempts.ts'
+import { freePorts } from '../../support/free-ports.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
 import { type LoginServer, startLoginServer } from './start-login-server.ts'
 

@@ -4,9 +4,9 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { parseAddress } from '../../src/wallet/address.ts'
-import { composeConsentMessage, WEBSITE_TEMPLATE } from '../../src/wallet/consent-message.ts'
-import { verifyPlainSignature } from '../../src/wallet/signature.ts'
+import { parseAddress } from '../../../src/protocol/wallet/address.ts'
+import { composeConsentMessage, WEBSITE_TEMPLATE } from '../../../src/protocol/wallet/consent-message.ts'
+import { verifyPlainSignature } from '../../../src/protocol/wallet/signature.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
 export type RecordedRequest = { method: string; path: string; authorization: string | undefined; body: Record<string, unknown> }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { expect } from 'vitest'
-import { test as base, FILE, started } from '../support/fixtures.ts'
-import { testWallet } from '../support/wallet.ts'
+import { test as base, FILE, started } from '../../support/fixtures.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { OPEN_CHALLENGE } from './auth-stand-in.ts'
 import { type LoginServer, startLoginServer } from './start-login-server.ts'
 

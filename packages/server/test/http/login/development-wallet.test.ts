@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { contentOf } from '../support/walk.ts'
-import { testWallet } from '../support/wallet.ts'
+import { contentOf } from '../../support/walk.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { OPEN_CHALLENGE } from './auth-stand-in.ts'
 import { developmentWallet, type LoginServer, startLoginServer } from './start-login-server.ts'
 

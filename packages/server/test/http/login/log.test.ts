@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { testWallet } from '../support/wallet.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
 import { developmentWallet, LOGIN_SECRET, startLoginServer } from './start-login-server.ts'
 

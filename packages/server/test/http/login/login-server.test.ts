@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { hashSources, scripts, styles } from '../../src/pages/inline.ts'
-import { testWallet } from '../support/wallet.ts'
+import { hashSources, scripts, styles } from '../../../src/pages/inline.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
 import { LOGIN_SECRET, type LoginServer, startLoginServer } from './start-login-server.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { testWallet } from '../support/wallet.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { OPEN_CHALLENGE } from './auth-stand-in.ts'
 import { developmentWallet, type LoginServer, startLoginServer } from './start-login-server.ts'
 

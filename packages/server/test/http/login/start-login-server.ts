@@ -1,8 +1,8 @@
 /** A login server on a real socket in front of the stand-in for the auth service. Tests can read the log. */
-import { createLoginServer, type DevelopmentWallet, type WalletConnectOptions } from '../../src/login-server/server.ts'
-import { createLogger } from '../../src/ops/log/logger.ts'
-import { freePorts } from '../support/free-ports.ts'
-import { testWallet } from '../support/wallet.ts'
+import { createLoginServer, type DevelopmentWallet, type WalletConnectOptions } from '../../../src/http/login/server.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
+import { freePorts } from '../../support/free-ports.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { type AuthStandIn, startAuthStandIn } from './auth-stand-in.ts'
 
 const NOW = 1_800_000_000

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { test as base, FILE, started } from '../support/fixtures.ts'
-import { contentOf } from '../support/walk.ts'
-import { testWallet } from '../support/wallet.ts'
+import { test as base, FILE, started } from '../../support/fixtures.ts'
+import { contentOf } from '../../support/walk.ts'
+import { testWallet } from '../../support/wallet.ts'
 import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
 import { startLoginServer } from './start-login-server.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pageHeaders } from '../../src/pages/page-headers.ts'
+import { pageHeaders } from '../../../src/pages/page-headers.ts'
 import { OPEN_CHALLENGE } from './auth-stand-in.ts'
 import { type LoginServer, type LoginServerSettings, startLoginServer } from './start-login-server.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createAuditLog, type LoggedEvent } from '../../../src/ops/log/audit-log.ts'
-import { createLogger, type LogLevel } from '../../../src/ops/log/logger.ts'
+import { createAuditLog, type LoggedEvent } from '../../../src/observability/log/audit-log.ts'
+import { createLogger, type LogLevel } from '../../../src/observability/log/logger.ts'
 import { capturedLog } from './captured-log.ts'
 
 const events = { code_redeemed: {}, refused: {}, grant_ended: { lasting: true }, store_lost_a_write: { alarm: true } } as const

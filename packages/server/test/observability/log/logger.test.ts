@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createLogger } from '../../../src/ops/log/logger.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
 import { processorMs } from '../../support/processor-time.ts'
 import { forAll } from '../../support/property.ts'
 import { capturedLog } from './captured-log.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMachineWatch } from '../../../src/ops/log/machine-watch.ts'
+import { createMachineWatch } from '../../../src/observability/log/machine-watch.ts'
 import { ONE_MACHINE } from '../../../src/store/cluster-health.ts'
 
 test('The log reports once that the coordinator of a cluster is not used directly, and once that it is used again', async () => {

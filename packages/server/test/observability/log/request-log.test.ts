@@ -4,10 +4,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { logRequests, newRequestId, noteClient } from '../../../src/ops/http/request-log.ts'
-import { createLogger } from '../../../src/ops/log/logger.ts'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { capturedLog } from '../log/captured-log.ts'
+import { createLogger } from '../../../src/observability/log/logger.ts'
+import { logRequests, newRequestId, noteClient } from '../../../src/observability/log/request-log.ts'
+import { createMetrics } from '../../../src/observability/metrics/metrics.ts'
+import { capturedLog } from './captured-log.ts'
 
 let server: FastifyInstance
 afterEach(() => server.close())

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 
 /** A module that runs `body` with a `logger`. */
 const program = (body: string) => `
-  import { createLogger } from ${JSON.stringify(new URL('../../../src/ops/log/logger.ts', import.meta.url).href)}
+  import { createLogger } from ${JSON.stringify(new URL('../../../src/observability/log/logger.ts', import.meta.url).href)}
   const logger = createLogger({ level: 'info' })
   ${body}`
 const run = (body: string) => ['--input-type=module', '-e', program(body)]

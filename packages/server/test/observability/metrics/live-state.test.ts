@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLiveState } from '../../../src/ops/metrics/live-state.ts'
+import { createLiveState } from '../../../src/observability/metrics/live-state.ts'
 import { TestClock } from '../../support/start.ts'
 
 const request = (seconds: number, status = 200, route = '/oauth/token') => ({

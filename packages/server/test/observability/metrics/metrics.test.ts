@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { createMetricsServer } from '../../../src/ops/http/metrics-server.ts'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
+import { createMetricsServer } from '../../../src/http/metrics-server.ts'
+import { createMetrics } from '../../../src/observability/metrics/metrics.ts'
 
 let server: ReturnType<typeof createMetricsServer> | undefined
 afterEach(() => server?.close())

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRefusedSenders, SENDERS_AT_MOST } from '../../../src/ops/metrics/refused-senders.ts'
+import { createRefusedSenders, SENDERS_AT_MOST } from '../../../src/observability/metrics/refused-senders.ts'
 import { TestClock } from '../../support/start.ts'
 
 function start() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRefusedSignIns, OF_NETWORK_AT_MOST, REFUSED_AT_MOST } from '../../../src/ops/metrics/refused-sign-ins.ts'
+import { createRefusedSignIns, OF_NETWORK_AT_MOST, REFUSED_AT_MOST } from '../../../src/observability/metrics/refused-sign-ins.ts'
 import { TestClock } from '../../support/start.ts'
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'

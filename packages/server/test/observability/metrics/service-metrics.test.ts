@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { CLIENTS_AT_MOST } from '../../../src/ops/metrics/service-metrics.ts'
-import { createSummedMetrics } from '../../../src/ops/metrics/summed-metrics.ts'
+import { createMetrics } from '../../../src/observability/metrics/metrics.ts'
+import { CLIENTS_AT_MOST } from '../../../src/observability/metrics/service-metrics.ts'
+import { createSummedMetrics } from '../../../src/observability/metrics/summed-metrics.ts'
 
 test('The metrics name at most 200 clients, and clients that are counted later share one value', async () => {
   const metrics = createMetrics()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { createSummedMetrics } from '../../../src/ops/metrics/summed-metrics.ts'
+import { createMetrics } from '../../../src/observability/metrics/metrics.ts'
+import { createSummedMetrics } from '../../../src/observability/metrics/summed-metrics.ts'
 
 /** The metrics of a worker after their serialization for the channel between processes. */
 async function transfer(metrics: ReturnType<typeof createMetrics>) {

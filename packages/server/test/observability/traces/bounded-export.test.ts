@@ -1,7 +1,7 @@
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test } from 'vitest'
-import { createBoundedExport, QUEUE_AT_MOST } from '../../src/telemetry/bounded-export.ts'
-import { startCollector } from '../support/collector.ts'
+import { createBoundedExport, QUEUE_AT_MOST } from '../../../src/observability/traces/bounded-export.ts'
+import { startCollector } from '../../support/collector.ts'
 
 async function startExport() {
   const collector = await startCollector()

@@ -1,12 +1,12 @@
 /** Everything that a collector receives, while every flow runs, has no secret of these flows. */
 import { expect } from 'vitest'
-import { openTracing } from '../../src/telemetry/open-tracing.ts'
-import { tokensOf } from '../support/app.ts'
-import { startCollector } from '../support/collector.ts'
-import { allowDevice, authorizedDevice, createDeviceClient, poll } from '../support/device.ts'
-import { test as base, FILE, started } from '../support/fixtures.ts'
-import { runEverything, spellingsOf } from '../support/full-run.ts'
-import type { StartOptions } from '../support/start.ts'
+import { openTracing } from '../../../src/observability/traces/open-tracing.ts'
+import { tokensOf } from '../../support/app.ts'
+import { startCollector } from '../../support/collector.ts'
+import { allowDevice, authorizedDevice, createDeviceClient, poll } from '../../support/device.ts'
+import { test as base, FILE, started } from '../../support/fixtures.ts'
+import { runEverything, spellingsOf } from '../../support/full-run.ts'
+import type { StartOptions } from '../../support/start.ts'
 
 const test = base
   .extend(

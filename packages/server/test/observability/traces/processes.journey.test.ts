@@ -2,11 +2,11 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { launchForTest, newFolder, type Running, run } from '../cli/run.ts'
-import { type Collector, startCollector } from '../support/collector.ts'
-import { freePorts } from '../support/free-ports.ts'
-import { recordLoadedFiles } from '../support/loaded-files.ts'
-import { send } from '../support/send.ts'
+import { launchForTest, newFolder, type Running, run } from '../../app/run.ts'
+import { type Collector, startCollector } from '../../support/collector.ts'
+import { freePorts } from '../../support/free-ports.ts'
+import { recordLoadedFiles } from '../../support/loaded-files.ts'
+import { send } from '../../support/send.ts'
 
 const folder = newFolder()
 const database = { GRANTOR_DATABASE_URL: `sqlite:${join(folder, 'grantor.sqlite')}` }
@@ -47,9 +47,9 @@ async function stop({ running }: Service): Promise<{ code: number | null; ms: nu
   return running.ended()
 }
 
-const OPENTELEMETRY = ['opentelemetry', 'packages/server/src/telemetry']
+const OPENTELEMETRY = ['opentelemetry', 'packages/server/src/observability/traces']
 
-test('Without a collector, serve loads no file of OpenTelemetry and none of packages/server/src/telemetry', async () => {
+test('Without a collector, serve loads no file of OpenTelemetry and none of packages/server/src/observability/traces', async () => {
   const loaded = recordLoadedFiles(folder, OPENTELEMETRY)
   // `prom-client` itself loads `@opentelemetry/api`.
   const service = await serve({ ...loaded.env, GRANTOR_METRICS_LISTEN: '' })

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { removeOperator, setOperator } from '../../src/domain/operators/operators.ts'
-import { type AdminCaller, adminCaller } from '../support/admin.ts'
-import { test as base } from '../support/fixtures.ts'
-import { send } from '../support/send.ts'
+import { removeOperator, setOperator } from '../../../src/domain/operators/operators.ts'
+import { type AdminCaller, adminCaller } from '../../support/admin.ts'
+import { test as base } from '../../support/fixtures.ts'
+import { send } from '../../support/send.ts'
 
 const test = base.extend('options', { admin: true })
 

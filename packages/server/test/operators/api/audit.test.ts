@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

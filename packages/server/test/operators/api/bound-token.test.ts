@@ -1,10 +1,10 @@
 /** Access tokens for the admin API that are bound to a key (RFC 9449). */
 import { expect } from 'vitest'
-import { setOperator } from '../../src/domain/operators/operators.ts'
-import { adminCaller } from '../support/admin.ts'
-import { athOf, newDpopKey, proofOf } from '../support/dpop.ts'
-import { test as base } from '../support/fixtures.ts'
-import { send } from '../support/send.ts'
+import { setOperator } from '../../../src/domain/operators/operators.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { athOf, newDpopKey, proofOf } from '../../support/dpop.ts'
+import { test as base } from '../../support/fixtures.ts'
+import { send } from '../../support/send.ts'
 
 const test = base.extend('options', { admin: true })
 

@@ -1,9 +1,9 @@
 /** Clients, through the admin API. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { addJob } from '../../src/domain/operators/jobs.ts'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
+import { addJob } from '../../../src/domain/operators/jobs.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

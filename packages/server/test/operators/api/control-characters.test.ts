@@ -1,9 +1,9 @@
 /** NUL in a request is a fault of the request. PostgreSQL cannot store NUL. */
 import { expect } from 'vitest'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
-import { ConsoleBrowser } from './console/console-browser.ts'
-import { addOperator, OWNER } from './console/visit.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import { ConsoleBrowser } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 const test = base
   .extend('options', ({ database }) => ({ admin: true, postgres: database.address }))

@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { adminCaller } from '../support/admin.ts'
-import { startGrantor } from '../support/start.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { startGrantor } from '../../support/start.ts'
 
 /**
  * A schema cannot express every rule: whether a checksum of an address is right (422), or whether a record has changed (412). These refusals

@@ -1,12 +1,12 @@
 /** Grants and sessions of users, through the admin API. */
 import { expect } from 'vitest'
-import { readConsent } from '../../src/wallet/read-consent.ts'
-import { adminCaller } from '../support/admin.ts'
-import { signInApp } from '../support/app.ts'
-import { test as base } from '../support/fixtures.ts'
-import { expectRefusal } from '../support/refusals.ts'
-import { requestOf, Walk } from '../support/walk.ts'
-import { testWallet } from '../support/wallet.ts'
+import { readConsent } from '../../../src/protocol/wallet/read-consent.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { signInApp } from '../../support/app.ts'
+import { test as base } from '../../support/fixtures.ts'
+import { expectRefusal } from '../../support/refusals.ts'
+import { requestOf, Walk } from '../../support/walk.ts'
+import { testWallet } from '../../support/wallet.ts'
 
 const test = base.extend('options', { admin: true })
 

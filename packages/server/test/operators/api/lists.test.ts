@@ -1,9 +1,9 @@
 /** Lists of the admin API that are sorted, filtered, searched and read in both directions, and the command line over the same operations. */
 import { expect } from 'vitest'
-import { newDatabase, run } from '../cli/run.ts'
-import { adminCaller } from '../support/admin.ts'
-import { signInApp } from '../support/app.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
+import { newDatabase, run } from '../../app/run.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { signInApp } from '../../support/app.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

@@ -2,10 +2,10 @@
 
 import { Compile } from 'typebox/compile'
 import { expect } from 'vitest'
-import { openapiDocument } from '../../../../scripts/docs/openapi-page.ts'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
-import { parseAnswer, rawExchange, send } from '../support/send.ts'
+import { openapiDocument } from '../../../../../scripts/docs/openapi-page.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import { parseAnswer, rawExchange, send } from '../../support/send.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

@@ -1,12 +1,12 @@
 /** The settings in force and the setup of a client, through the admin API and on pages of the console. */
 import { expect } from 'vitest'
-import { recipes } from '../../src/operations/setup.ts'
-import { recipeOf } from '../clients/recipe.ts'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
-import { TEST_LOGIN_SECRET, TEST_SECRET } from '../support/start.ts'
-import { ConsoleBrowser } from './console/console-browser.ts'
-import { addOperator, OWNER } from './console/visit.ts'
+import { recipes } from '../../../src/operators/operations/setup.ts'
+import { recipeOf } from '../../clients/recipe.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import { TEST_LOGIN_SECRET, TEST_SECRET } from '../../support/start.ts'
+import { ConsoleBrowser } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 const test = base
   .extend('options', { admin: true, environment: { GRANTOR_CODE_LIFETIME: '45' } })

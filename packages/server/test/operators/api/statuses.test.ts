@@ -1,7 +1,7 @@
-/** The operations at the admin API: the status of each, and what the header fields of HTTP add. Their rules: packages/server/test/operations. */
+/** The operations at the admin API: the status of each, and what the header fields of HTTP add. Their rules: packages/server/test/operators/operations. */
 import { expect } from 'vitest'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

@@ -1,12 +1,12 @@
 /** Totals over all nodes, through the admin API, on the first page of the console, and on the command line. */
 import { expect } from 'vitest'
-import { newDatabase, run } from '../cli/run.ts'
-import { adminCaller } from '../support/admin.ts'
-import { signInApp } from '../support/app.ts'
-import { test as base } from '../support/fixtures.ts'
-import { startGrantor } from '../support/start.ts'
-import { ConsoleBrowser } from './console/console-browser.ts'
-import { addOperator, OWNER } from './console/visit.ts'
+import { newDatabase, run } from '../../app/run.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { signInApp } from '../../support/app.ts'
+import { test as base } from '../../support/fixtures.ts'
+import { startGrantor } from '../../support/start.ts'
+import { ConsoleBrowser } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 const test = base.extend('options', { admin: true })
 

@@ -1,11 +1,11 @@
 /** Finding a wallet by its ENS name: with names on, and two endpoints that must agree. */
 import { expect } from 'vitest'
-import { adminCaller } from '../support/admin.ts'
-import { ensTest } from '../support/ens.ts'
-import { FILE } from '../support/fixtures.ts'
-import { owner } from '../support/wallet-contracts.ts'
-import { ConsoleBrowser } from './console/console-browser.ts'
-import { addOperator, OWNER } from './console/visit.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { ensTest } from '../../support/ens.ts'
+import { FILE } from '../../support/fixtures.ts'
+import { owner } from '../../support/wallet-contracts.ts'
+import { ConsoleBrowser } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 const test = ensTest.extend('options', FILE, ({ chain, beside }) => ({
   admin: true,

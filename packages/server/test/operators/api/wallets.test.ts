@@ -1,13 +1,13 @@
 /** Finding wallets, and the refused sign-ins of a wallet, through the admin API and the console. */
 import { expect } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
-import type { Grantor } from '../support/start.ts'
-import { requestOf, Walk } from '../support/walk.ts'
-import { testWallet } from '../support/wallet.ts'
-import { ConsoleBrowser } from './console/console-browser.ts'
-import { addOperator, OWNER } from './console/visit.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import type { Grantor } from '../../support/start.ts'
+import { requestOf, Walk } from '../../support/walk.ts'
+import { testWallet } from '../../support/wallet.ts'
+import { ConsoleBrowser } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

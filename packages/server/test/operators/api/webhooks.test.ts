@@ -1,13 +1,13 @@
-/** Webhooks in the console, and tests of webhooks, which a server sends. Their rules: packages/server/test/operations/webhooks.test.ts. */
+/** Webhooks in the console, and tests of webhooks, which a server sends. Their rules: packages/server/test/operators/operations/webhooks.test.ts. */
 import { createHmac, randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
-import { createKeyWrap } from '../../src/keys/key-wrap.ts'
-import { adminCaller } from '../support/admin.ts'
-import { aClientHost } from '../support/client-host.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
-import { type Grantor, TEST_SECRET } from '../support/start.ts'
-import { ConsoleBrowser, hiddenFields } from './console/console-browser.ts'
-import { addOperator, OWNER } from './console/visit.ts'
+import { createKeyWrap } from '../../../src/protocol/keys/key-wrap.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { aClientHost } from '../../support/client-host.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import { type Grantor, TEST_SECRET } from '../../support/start.ts'
+import { ConsoleBrowser, hiddenFields } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 

@@ -1,7 +1,7 @@
 /** The logo of a client in the console: a form with a file, without script. */
 import { expect } from 'vitest'
-import { parseMultipart } from '../../../src/console/multipart.ts'
-import { CLIENT_LOGO, readLogo } from '../../../src/look/logo.ts'
+import { CLIENT_LOGO, readLogo } from '../../../src/config/look/logo.ts'
+import { parseMultipart } from '../../../src/operators/console/multipart.ts'
 import { newPage } from '../../support/browser.ts'
 import { test as base } from '../../support/fixtures.ts'
 import { pngLogo } from '../../support/pictures.ts'

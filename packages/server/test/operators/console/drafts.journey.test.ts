@@ -1,7 +1,7 @@
 /** Forms of the console in a real browser: going back, the end of a session, faults at their fields, and the page of a secret. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type SealedFormat, sealedFormat } from '../../../src/keys/sealed.ts'
+import { type SealedFormat, sealedFormat } from '../../../src/protocol/keys/sealed.ts'
 import { seriousAxeViolations } from '../../support/browser.ts'
 import { test as base } from '../../support/fixtures.ts'
 import type { Grantor } from '../../support/start.ts'

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { newDatabase, newFolder, run } from '../../cli/run.ts'
+import { newDatabase, newFolder, run } from '../../app/run.ts'
 import { adminCaller } from '../../support/admin.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
 import { ConsoleBrowser } from './console-browser.ts'

@@ -1,7 +1,7 @@
 /** Attacks on the forms of the console. */
 import { expect } from 'vitest'
 import { CONSOLE_CLIENT_ID } from '../../../src/domain/operators/console-client.ts'
-import { sealedFormat } from '../../../src/keys/sealed.ts'
+import { sealedFormat } from '../../../src/protocol/keys/sealed.ts'
 import { connectApp } from '../../flows/account-visit.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
 import { send } from '../../support/send.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { exact, nameOr, pathTo, table } from '../../../src/console/parts.ts'
-import { bars, plot } from '../../../src/console/plot.ts'
-import { formatCount } from '../../../src/operations/words.ts'
+import { exact, nameOr, pathTo, table } from '../../../src/operators/console/parts.ts'
+import { bars, plot } from '../../../src/operators/console/plot.ts'
+import { formatCount } from '../../../src/operators/operations/words.ts'
 import { scripts } from '../../../src/pages/inline.ts'
 
 test('Numbers of grants are written in words that a person reads: one, many with separators, and a bound', () => {

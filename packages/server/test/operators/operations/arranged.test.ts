@@ -1,6 +1,6 @@
 /** Which records are searched, sorted and filtered by which members. How: lists.test.ts. */
 import { expect } from 'vitest'
-import type { Members } from '../../src/operations/members/member.ts'
+import type { Members } from '../../../src/operators/members/member.ts'
 import { type Operations, test } from './on-store.ts'
 
 type Page = { items: { name: string }[]; next: unknown; previous: unknown; total: unknown }

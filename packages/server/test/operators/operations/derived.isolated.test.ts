@@ -2,18 +2,18 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
-import type * as ClientMembers from '../../src/operations/members/client-members.ts'
-import type { RecordMember } from '../../src/operations/members/member.ts'
-import type * as Resources from '../../src/operations/resources.ts'
-import { ConsoleBrowser, hiddenFields } from '../admin/console/console-browser.ts'
-import { addOperator, OWNER } from '../admin/console/visit.ts'
-import { newDatabase, newFolder, run } from '../cli/run.ts'
-import { adminCaller } from '../support/admin.ts'
-import { test as base, FILE } from '../support/fixtures.ts'
-import { send } from '../support/send.ts'
+import type * as ClientMembers from '../../../src/operators/members/client-members.ts'
+import type { RecordMember } from '../../../src/operators/members/member.ts'
+import type * as Resources from '../../../src/operators/operations/resources.ts'
+import { newDatabase, newFolder, run } from '../../app/run.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import { send } from '../../support/send.ts'
+import { ConsoleBrowser, hiddenFields } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 // One entry of a table: what a new property of `Client` needs besides its type and its default.
-vi.mock('../../src/operations/members/client-members.ts', async (original) => {
+vi.mock('../../../src/operators/members/client-members.ts', async (original) => {
   const { clientMembers } = await original<typeof ClientMembers>()
   const logoUri = {
     name: 'logo_uri',
@@ -28,9 +28,9 @@ vi.mock('../../src/operations/members/client-members.ts', async (original) => {
 })
 
 // One value: an operation.
-vi.mock('../../src/operations/resources.ts', async (original) => {
+vi.mock('../../../src/operators/operations/resources.ts', async (original) => {
   const module = await original<typeof Resources>()
-  const { defineOperation } = await import('../../src/operations/operation.ts')
+  const { defineOperation } = await import('../../../src/operators/operations/operation.ts')
   const closeResource = defineOperation({
     id: 'closeResource',
     subject: 'resources',

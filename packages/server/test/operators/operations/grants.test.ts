@@ -1,8 +1,8 @@
 /** The rules of grants, sessions and wallets that an operator meets. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
-import { livingGrant, someReceipt, someSession } from '../store/contract/subject.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
+import { livingGrant, someReceipt, someSession } from '../../store/contract/subject.ts'
 import { expectFault, NOW, type Operations, test } from './on-store.ts'
 
 const ALICE: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'

@@ -1,7 +1,7 @@
 /** The check of a value against a JSON Schema. TypeBox, an independent implementation, is the reference. */
 import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
-import { findSchemaFaults, Type } from '../../src/operations/json-schema.ts'
+import { findSchemaFaults, Type } from '../../../src/operators/operations/json-schema.ts'
 
 const CLOSED = { additionalProperties: false } as const
 const person = Type.Object(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arrangeItems, pageOfArranged, type Sorted } from '../../src/operations/lists.ts'
+import { arrangeItems, pageOfArranged, type Sorted } from '../../../src/operators/operations/lists.ts'
 
 type Item = { id: string; name: string; at: number }
 const SORTED: Sorted<Item> = {

@@ -1,8 +1,8 @@
 /** Operations that only a running server can carry out. */
 import { expect, test } from 'vitest'
-import { commands } from '../../src/cli/commands.ts'
-import { operations } from '../../src/operations/all.ts'
-import { needsNoServer } from '../../src/operations/operation.ts'
+import { commands } from '../../../src/app/commands.ts'
+import { operations } from '../../../src/operators/operations/all.ts'
+import { needsNoServer } from '../../../src/operators/operations/operation.ts'
 
 test('An operation that needs a running server is no command', () => {
   const ofServer = operations.filter((operation) => !needsNoServer(operation))

@@ -1,9 +1,9 @@
 /** `apply` changes the store by the operations of the API, the console and the command line, and in no other way. */
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { planSections } from '../../src/operations/configuration/plan.ts'
+import { planSections } from '../../../src/operators/configuration/plan.ts'
 
-const FOLDER = new URL('../../src/operations/configuration/', import.meta.url)
+const FOLDER = new URL('../../../src/operators/configuration/', import.meta.url)
 
 test('No file of the configuration calls a method of the store that writes: each step of a plan performs an operation', () => {
   const files = globSync('*.ts', { cwd: FOLDER })

@@ -1,7 +1,7 @@
 /** The rules of operators, and what an operator may not do to the clients of others. The list itself: packages/server/test/domain/operators. */
 import { expect } from 'vitest'
-import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
-import type { Members } from '../../src/operations/members/member.ts'
+import type { Members } from '../../../src/operators/members/member.ts'
+import { TOKEN_EXCHANGE } from '../../../src/protocol/oauth/grant-types.ts'
 import { ADMIN_URL, expectFault, type Operations, test } from './on-store.ts'
 
 const [OWNER, OTHER] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8']

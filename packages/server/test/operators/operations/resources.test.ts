@@ -1,7 +1,7 @@
 /** The rules of resources. */
 import { expect } from 'vitest'
-import type { Members } from '../../src/operations/members/member.ts'
-import { etagOf } from '../../src/operations/operation.ts'
+import type { Members } from '../../../src/operators/members/member.ts'
+import { etagOf } from '../../../src/operators/operations/operation.ts'
 import { ADMIN_URL, expectFault, NOW, test } from './on-store.ts'
 
 const NOTES = 'https://mcp.example.com/mcp'

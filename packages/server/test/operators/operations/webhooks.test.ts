@@ -1,7 +1,7 @@
-/** The rules of webhooks. What is sent to them: packages/server/test/http/audit/webhooks.test.ts. */
+/** The rules of webhooks. What is sent to them: packages/server/test/http/auth/audit/webhooks.test.ts. */
 import { expect } from 'vitest'
-import { WEBHOOKS_AT_MOST } from '../../src/domain/model/webhook-store.ts'
-import { createKeyWrap } from '../../src/keys/key-wrap.ts'
+import { WEBHOOKS_AT_MOST } from '../../../src/domain/model/webhook-store.ts'
+import { createKeyWrap } from '../../../src/protocol/keys/key-wrap.ts'
 import { expectFault, NOW, type Operations, SECRET, test } from './on-store.ts'
 
 const RECEIVER = 'https://siem.example.com/grantor?token=abc'

@@ -1,9 +1,9 @@
 /** The check of the configured RPC endpoints at startup. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createChainReader } from '../../src/chain/chain-reader.ts'
-import { type ChainFault, checkChains } from '../../src/chain/check-chains.ts'
-import { startChain, type TestChain } from '../support/chain.ts'
-import type { TestRpc } from '../support/chain-rpc.ts'
+import { createChainReader } from '../../../src/outbound/chain/chain-reader.ts'
+import { type ChainFault, checkChains } from '../../../src/outbound/chain/check-chains.ts'
+import { startChain, type TestChain } from '../../support/chain.ts'
+import type { TestRpc } from '../../support/chain-rpc.ts'
 
 let chain: TestChain
 let beside: TestRpc

@@ -1,10 +1,10 @@
 /** Faults of an RPC endpoint. None of them may cost more than two seconds, cause a request elsewhere, or be taken for a result. */
 import { describe, expect } from 'vitest'
-import { createChainReader } from '../../src/chain/chain-reader.ts'
-import { isDoneWithin } from '../support/attempts.ts'
-import { startChain, type TestChain } from '../support/chain.ts'
-import { test as base, FILE, started } from '../support/fixtures.ts'
-import { freePorts } from '../support/free-ports.ts'
+import { createChainReader } from '../../../src/outbound/chain/chain-reader.ts'
+import { isDoneWithin } from '../../support/attempts.ts'
+import { startChain, type TestChain } from '../../support/chain.ts'
+import { test as base, FILE, started } from '../../support/fixtures.ts'
+import { freePorts } from '../../support/free-ports.ts'
 
 /** Init code that returns one byte: 0x2a. */
 const question = { data: '0x602a60005360016000f3', gas: 100_000 }

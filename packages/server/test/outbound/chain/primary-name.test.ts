@@ -1,12 +1,12 @@
 /** The primary name of an address, from the contracts of ENS on a local chain, with hostile records and hostile RPC endpoints. */
 import { expect } from 'vitest'
-import { createChainReader } from '../../src/chain/chain-reader.ts'
-import { readAddressOf, readPrimaryName } from '../../src/chain/primary-name.ts'
-import { startChain } from '../support/chain.ts'
-import type { TestRpc } from '../support/chain-rpc.ts'
-import { abiString, deployEns } from '../support/ens.ts'
-import { test as base, FILE, started } from '../support/fixtures.ts'
-import { owner } from '../support/wallet-contracts.ts'
+import { createChainReader } from '../../../src/outbound/chain/chain-reader.ts'
+import { readAddressOf, readPrimaryName } from '../../../src/outbound/chain/primary-name.ts'
+import { startChain } from '../../support/chain.ts'
+import type { TestRpc } from '../../support/chain-rpc.ts'
+import { abiString, deployEns } from '../../support/ens.ts'
+import { test as base, FILE, started } from '../../support/fixtures.ts'
+import { owner } from '../../support/wallet-contracts.ts'
 
 const NONE = { kind: 'none' }
 const { address: alice } = owner('alice')

@@ -1,11 +1,11 @@
 /** A contract wallet's signature is valid only if every configured RPC endpoint confirms it, also if one endpoint lies or fails. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createChainReader } from '../../src/chain/chain-reader.ts'
-import type { Address } from '../../src/wallet/address.ts'
-import { type ContractVerdict, verifyContractSignature } from '../../src/wallet/contract-signature.ts'
-import { isDoneWithin } from '../support/attempts.ts'
-import { startChain, type TestChain } from '../support/chain.ts'
-import { type TestRpc, UNHELPFUL } from '../support/chain-rpc.ts'
+import { createChainReader } from '../../../src/outbound/chain/chain-reader.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
+import { type ContractVerdict, verifyContractSignature } from '../../../src/protocol/wallet/contract-signature.ts'
+import { isDoneWithin } from '../../support/attempts.ts'
+import { startChain, type TestChain } from '../../support/chain.ts'
+import { type TestRpc, UNHELPFUL } from '../../support/chain-rpc.ts'
 import {
   changeableWallet,
   changeOwner,
@@ -16,7 +16,7 @@ import {
   ownedWallet,
   owner,
   wrapSignature,
-} from '../support/wallet-contracts.ts'
+} from '../../support/wallet-contracts.ts'
 
 const alice = owner('alice')
 const mallory = owner('mallory')

@@ -5,9 +5,9 @@
 import type { LookupAddress, lookup as lookupName } from 'node:dns'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { createFetchFromClient } from '../../src/outbound/fetch-from-client.ts'
-import { TEST_CERTIFICATE } from '../support/certificates.ts'
-import { aClientHost } from '../support/client-host.ts'
+import { createFetchFromClient } from '../../../src/outbound/http/fetch-from-client.ts'
+import { TEST_CERTIFICATE } from '../../support/certificates.ts'
+import { aClientHost } from '../../support/client-host.ts'
 
 const inDevelopment = createFetchFromClient({ allowLoopback: true, ca: TEST_CERTIFICATE })
 const inProduction = createFetchFromClient({ allowLoopback: false, ca: TEST_CERTIFICATE })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLoopbackAddress, isPublicAddress } from '../../src/outbound/public-address.ts'
+import { isLoopbackAddress, isPublicAddress } from '../../../src/outbound/http/public-address.ts'
 
 test.each([
   ['of this network', '0.0.0.0', '0.255.255.255'],

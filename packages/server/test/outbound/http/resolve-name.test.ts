@@ -2,9 +2,9 @@
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { lookup } from 'node:dns/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { createFetchFromClient } from '../../src/outbound/fetch-from-client.ts'
-import { createDnsLookup } from '../../src/outbound/resolve-name.ts'
-import { aClientHost } from '../support/client-host.ts'
+import { createFetchFromClient } from '../../../src/outbound/http/fetch-from-client.ts'
+import { createDnsLookup } from '../../../src/outbound/http/resolve-name.ts'
+import { aClientHost } from '../../support/client-host.ts'
 
 const TYPE_A = 1
 

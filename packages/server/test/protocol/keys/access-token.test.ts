@@ -1,9 +1,9 @@
 import { createHmac, sign } from 'node:crypto'
 import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { openAccessToken, openLiveAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
-import type { AccessTokenClaims } from '../../src/keys/access-token-claims.ts'
-import type { SigningKey } from '../../src/keys/signing-key.ts'
+import { openAccessToken, openLiveAccessToken, signAccessToken } from '../../../src/protocol/keys/access-token.ts'
+import type { AccessTokenClaims } from '../../../src/protocol/keys/access-token-claims.ts'
+import type { SigningKey } from '../../../src/protocol/keys/signing-key.ts'
 import { NOW, newKey, ringOf } from './rings.ts'
 
 const ISSUER = 'https://auth.example.com'
@@ -185,7 +185,7 @@ describe('Texts that are not access tokens of this service', () => {
   test.each([
     '',
     '.',
-    '..',
+    '../..',
     '...',
     'a',
     'a.b',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
-import { DecodedTokens } from '../../src/keys/decoded-tokens.ts'
+import { openAccessToken, signAccessToken } from '../../../src/protocol/keys/access-token.ts'
+import { DecodedTokens } from '../../../src/protocol/keys/decoded-tokens.ts'
 import { ISSUER, NOW, newKey, ringOf, someClaims } from './rings.ts'
 
 const isRemembered = (ring: ReturnType<typeof ringOf>, token: string): boolean =>

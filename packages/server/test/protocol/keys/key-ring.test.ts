@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KeyRing } from '../../src/keys/key-ring.ts'
+import { KeyRing } from '../../../src/protocol/keys/key-ring.ts'
 import { NOW, newKey, ringOf } from './rings.ts'
 
 test('The latest key that has started is in use, and an announced key only opens', () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createKeyWrap } from '../../src/keys/key-wrap.ts'
+import { createKeyWrap } from '../../../src/protocol/keys/key-wrap.ts'
 
 const SECRET = 'a-secret-that-wraps-keys-0123456789abcdef'
 const wrap = createKeyWrap(SECRET)

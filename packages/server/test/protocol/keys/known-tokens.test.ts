@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
-import { KnownTokens } from '../../src/keys/known-tokens.ts'
+import { openAccessToken, signAccessToken } from '../../../src/protocol/keys/access-token.ts'
+import { KnownTokens } from '../../../src/protocol/keys/known-tokens.ts'
 import { ISSUER, NOW, newKey, ringOf, someClaims } from './rings.ts'
 
 const isKnown = (ring: ReturnType<typeof ringOf>, token: string): boolean => ring.known.has(ring.known.nameOf(token))

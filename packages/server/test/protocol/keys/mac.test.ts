@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { macMatches, macOf } from '../../src/keys/mac.ts'
-import { openSecretKey } from '../../src/keys/secret-key.ts'
+import { macMatches, macOf } from '../../../src/protocol/keys/mac.ts'
+import { openSecretKey } from '../../../src/protocol/keys/secret-key.ts'
 
 const material = randomBytes(32)
 const key = openSecretKey(material, 'mac', '0123456789', 0)

@@ -1,9 +1,9 @@
 /** Key rings for tests, without a store. */
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
-import type { AccessTokenClaims } from '../../src/keys/access-token-claims.ts'
-import { type KeyKind, KeyRing, type OpenKey } from '../../src/keys/key-ring.ts'
-import { openSecretKey } from '../../src/keys/secret-key.ts'
-import { openSigningKey, type SigningAlgorithm } from '../../src/keys/signing-key.ts'
+import type { AccessTokenClaims } from '../../../src/protocol/keys/access-token-claims.ts'
+import { type KeyKind, KeyRing, type OpenKey } from '../../../src/protocol/keys/key-ring.ts'
+import { openSecretKey } from '../../../src/protocol/keys/secret-key.ts'
+import { openSigningKey, type SigningAlgorithm } from '../../../src/protocol/keys/signing-key.ts'
 
 export const NOW = 1_800_000_000
 export const ISSUER = 'https://auth.example.com'

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { KeyRing } from '../../src/keys/key-ring.ts'
-import { PREFIXES, type SealPurpose, seal, unseal } from '../../src/keys/sealed.ts'
-import { forAll } from '../support/property.ts'
+import type { KeyRing } from '../../../src/protocol/keys/key-ring.ts'
+import { PREFIXES, type SealPurpose, seal, unseal } from '../../../src/protocol/keys/sealed.ts'
+import { forAll } from '../../support/property.ts'
 import { newKey, ringOf } from './rings.ts'
 
 const PURPOSES: SealPurpose[] = Object.values(PREFIXES)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hashSecret, newSecret, secretMatches } from '../../src/keys/secret.ts'
+import { hashSecret, newSecret, secretMatches } from '../../../src/protocol/keys/secret.ts'
 
 test('A client secret has 256 random bits, in characters that form-urlencoding does not change (RFC 6749 §2.3.1)', () => {
   const secrets = new Set(Array.from({ length: 1000 }, newSecret))

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { newSigningMaterial } from '../../src/keys/signing-key.ts'
+import { newSigningMaterial } from '../../../src/protocol/keys/signing-key.ts'
 
 test.each(['ES256', 'EdDSA', 'RS256'] as const)('The event loop continues while a key for %s is generated', async (algorithm) => {
   let turns = 0

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseBasicCredentials } from '../../src/oauth/basic-credentials.ts'
-import { forAll } from '../support/property.ts'
+import { parseBasicCredentials } from '../../../src/protocol/oauth/basic-credentials.ts'
+import { forAll } from '../../support/property.ts'
 
 const ID = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
 const SECRET = 'Zm9v-_bar_0123456789-ABCDEFGHIJKLMNOPQRSTUV'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clientPlace, isClientIdUrl } from '../../src/oauth/client-id-url.ts'
+import { clientPlace, isClientIdUrl } from '../../../src/protocol/oauth/client-id-url.ts'
 
 test.each([
   'https://agent.example/client.json',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { challengeOf, isCodeChallenge, isCodeVerifier } from '../../src/oauth/code-challenge.ts'
-import { forAll } from '../support/property.ts'
+import { challengeOf, isCodeChallenge, isCodeVerifier } from '../../../src/protocol/oauth/code-challenge.ts'
+import { forAll } from '../../support/property.ts'
 
 test('The code verifier of RFC 7636 appendix B gives the code challenge of that appendix', () => {
   const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'

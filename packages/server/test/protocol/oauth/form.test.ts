@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeFormValue, parseForm, queryOf } from '../../src/oauth/form.ts'
-import { forAll } from '../support/property.ts'
+import { encodeFormValue, parseForm, queryOf } from '../../../src/protocol/oauth/form.ts'
+import { forAll } from '../../support/property.ts'
 
 /** Each name and value as text, in order. */
 function pairsOf(raw: string | Uint8Array): [string, string | null][] {

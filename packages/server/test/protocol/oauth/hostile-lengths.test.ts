@@ -6,12 +6,12 @@
 import { normalizeHttpUri } from '@grantor/protocol/http-uri'
 import { parseScope } from '@grantor/protocol/scope'
 import { describe, expect, test } from 'vitest'
-import { parseBasicCredentials } from '../../src/oauth/basic-credentials.ts'
-import { presentedToken } from '../../src/oauth/bearer-token.ts'
-import { parseForm } from '../../src/oauth/form.ts'
-import { redirectUriFault } from '../../src/oauth/redirect-uri.ts'
-import { parseRequestUri } from '../../src/oauth/request-uri.ts'
-import { isResourceUri } from '../../src/oauth/resource-uri.ts'
+import { parseBasicCredentials } from '../../../src/protocol/oauth/basic-credentials.ts'
+import { presentedToken } from '../../../src/protocol/oauth/bearer-token.ts'
+import { parseForm } from '../../../src/protocol/oauth/form.ts'
+import { redirectUriFault } from '../../../src/protocol/oauth/redirect-uri.ts'
+import { parseRequestUri } from '../../../src/protocol/oauth/request-uri.ts'
+import { isResourceUri } from '../../../src/protocol/oauth/resource-uri.ts'
 
 const LENGTH = 1_000_000
 const repeatToLength = (part: string): string => part.repeat(LENGTH / part.length)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
-import { serverMetadata } from '../../src/oauth/metadata.ts'
+import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../../src/protocol/oauth/grant-types.ts'
+import { serverMetadata } from '../../../src/protocol/oauth/metadata.ts'
 
 const FACTS = {
   issuer: 'https://auth.example.com',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nearest } from '../../src/oauth/nearest.ts'
+import { nearest } from '../../../src/protocol/oauth/nearest.ts'
 
 const commands = ['start', 'serve', 'migrate', 'clients create', 'clients list', 'keys rotate']
 

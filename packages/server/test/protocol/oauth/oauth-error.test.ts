@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import * as errors from '../../src/oauth/oauth-error.ts'
+import * as errors from '../../../src/protocol/oauth/oauth-error.ts'
 
 const { OAuthError } = errors
 const ALL = [

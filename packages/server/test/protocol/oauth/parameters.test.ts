@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encodeFormValue, parseForm } from '../../src/oauth/form.ts'
-import { takeParameters } from '../../src/oauth/parameters.ts'
-import { forAll } from '../support/property.ts'
+import { encodeFormValue, parseForm } from '../../../src/protocol/oauth/form.ts'
+import { takeParameters } from '../../../src/protocol/oauth/parameters.ts'
+import { forAll } from '../../support/property.ts'
 
 const take = (raw: string) => takeParameters(parseForm(raw), ['code', 'state'], ['resource'])
 

@@ -1,8 +1,8 @@
 /** JSON of another party: an object with two members of one name is refused. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJson } from '../../src/oauth/parse-json.ts'
-import { forAll } from '../support/property.ts'
+import { parseJson } from '../../../src/protocol/oauth/parse-json.ts'
+import { forAll } from '../../support/property.ts'
 
 test.each([
   '{"a":1,"a":2}',

@@ -1,6 +1,6 @@
 /** The table of reasons is a closed set: any other reason is a type error (`npm run check:types`). */
 import { expect, expectTypeOf, test } from 'vitest'
-import { oauthErrors, type PageReason, pageReasons, type Reason, type ReasonOf } from '../../src/oauth/reasons.ts'
+import { oauthErrors, type PageReason, pageReasons, type Reason, type ReasonOf } from '../../../src/protocol/oauth/reasons.ts'
 
 test('A reason that is not in the table is a type error, and so is a reason of another error', () => {
   expectTypeOf<'code_replayed'>().toExtend<ReasonOf<'invalid_grant'>>()

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseForm, queryOf } from '../../src/oauth/form.ts'
+import { parseForm, queryOf } from '../../../src/protocol/oauth/form.ts'
 import {
   appendToRedirectUri,
   isLoopbackHost,
   redirectUriFault,
   redirectUriMatches,
   redirectUriPlace,
-} from '../../src/oauth/redirect-uri.ts'
-import { runs } from '../support/runs.ts'
+} from '../../../src/protocol/oauth/redirect-uri.ts'
+import { runs } from '../../support/runs.ts'
 
 // The grammar of RFC 3986 appendix A. Registered redirect URIs must match it, because texts to sign contain them.
 const pchar = String.raw`(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})`

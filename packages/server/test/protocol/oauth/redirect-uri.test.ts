@@ -1,15 +1,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseForm, queryOf } from '../../src/oauth/form.ts'
+import { parseForm, queryOf } from '../../../src/protocol/oauth/form.ts'
 import {
   appendToRedirectUri,
   type RedirectUriFault,
   redirectUriFault,
   redirectUriMatches,
   redirectUriPlace,
-} from '../../src/oauth/redirect-uri.ts'
-import { processorMs } from '../support/processor-time.ts'
-import { forAll } from '../support/property.ts'
+} from '../../../src/protocol/oauth/redirect-uri.ts'
+import { processorMs } from '../../support/processor-time.ts'
+import { forAll } from '../../support/property.ts'
 
 describe('Redirect URIs that may be registered', () => {
   test.each([

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isResourceUri, isSignableResourceUri } from '../../src/oauth/resource-uri.ts'
-import { forAll } from '../support/property.ts'
+import { isResourceUri, isSignableResourceUri } from '../../../src/protocol/oauth/resource-uri.ts'
+import { forAll } from '../../support/property.ts'
 
 test.each([
   'https://api.example.com',

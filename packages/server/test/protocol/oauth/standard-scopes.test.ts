@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { claimsOfScopes, isRequiredScope, isStandardScope, SCOPE_CLAIMS } from '../../src/oauth/standard-scopes.ts'
+import { claimsOfScopes, isRequiredScope, isStandardScope, SCOPE_CLAIMS } from '../../../src/protocol/oauth/standard-scopes.ts'
 
 const ACCOUNT = {
   wallet: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { acceptedLocale, chooseUiLocale } from '../../src/oauth/ui-locales.ts'
+import { acceptedLocale, chooseUiLocale } from '../../../src/protocol/oauth/ui-locales.ts'
 
 test.for([
   ['tr en', 'tr'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newUserCode, readUserCode, showUserCode } from '../../src/oauth/user-code.ts'
+import { newUserCode, readUserCode, showUserCode } from '../../../src/protocol/oauth/user-code.ts'
 
 test('User codes have eight letters of the 20 consonants of RFC 8628 §6.1, and use all of them', () => {
   const codes = Array.from({ length: 500 }, newUserCode)

@@ -6,8 +6,8 @@ import {
   composeAccountMessage,
   composeEndEverythingMessage,
   END_EVERYTHING_TEMPLATE,
-} from '../../src/wallet/account-message.ts'
-import { forAll } from '../support/property.ts'
+} from '../../../src/protocol/wallet/account-message.ts'
+import { forAll } from '../../support/property.ts'
 import { addresses, authorities, chainIds, nonces, requestIds, times } from './arbitraries.ts'
 import { parseWithBoth } from './parse-with-both.ts'
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseAddress, shortenAddress } from '../../src/wallet/address.ts'
-import { forAll } from '../support/property.ts'
+import { parseAddress, shortenAddress } from '../../../src/protocol/wallet/address.ts'
+import { forAll } from '../../support/property.ts'
 import { hexDigits } from './arbitraries.ts'
 
 // The examples of EIP-55.

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { redirectUriFault } from '../../src/oauth/redirect-uri.ts'
-import { isSignableResourceUri } from '../../src/oauth/resource-uri.ts'
-import { type Address, parseAddress } from '../../src/wallet/address.ts'
+import { redirectUriFault } from '../../../src/protocol/oauth/redirect-uri.ts'
+import { isSignableResourceUri } from '../../../src/protocol/oauth/resource-uri.ts'
+import { type Address, parseAddress } from '../../../src/protocol/wallet/address.ts'
 
 /** A text of the given characters. */
 export function drawnFrom(characters: string, minLength: number, maxLength: number): fc.Arbitrary<string> {

@@ -1,7 +1,7 @@
 /** Checks a signature as the service does, through real RPC servers of a local chain. */
-import { createChainReader } from '../../src/chain/chain-reader.ts'
-import type { Address } from '../../src/wallet/address.ts'
-import { type ContractVerdict, verifyContractSignature } from '../../src/wallet/contract-signature.ts'
+import { createChainReader } from '../../../src/outbound/chain/chain-reader.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
+import { type ContractVerdict, verifyContractSignature } from '../../../src/protocol/wallet/contract-signature.ts'
 
 export const message = 'login.example.com wants you to sign in with your Ethereum account:\n…'
 

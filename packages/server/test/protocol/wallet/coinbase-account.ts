@@ -5,10 +5,10 @@
 import { readFile } from 'node:fs/promises'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { TestChain } from '../support/chain.ts'
-import type { PasskeyAccount } from '../support/metamask-account.ts'
-import type { Assertion, Passkey } from '../support/passkey.ts'
-import type { TestWallet } from '../support/wallet.ts'
+import type { TestChain } from '../../support/chain.ts'
+import type { PasskeyAccount } from '../../support/metamask-account.ts'
+import type { Assertion, Passkey } from '../../support/passkey.ts'
+import type { TestWallet } from '../../support/wallet.ts'
 import {
   abiCall,
   abiEncode,
@@ -18,7 +18,7 @@ import {
   hashMessage,
   word,
   wrapSignature,
-} from '../support/wallet-contracts.ts'
+} from '../../support/wallet-contracts.ts'
 
 /** The contract that deployed the wallet's contracts on every chain, and the contract that creates the wallets. */
 const DEPLOYER = '0x914d7Fec6aaC8cd542e72Bca78B30650d45643d7'

@@ -1,8 +1,18 @@
 import * as fc from 'fast-check'
-import { redirectUriPlace } from '../../src/oauth/redirect-uri.ts'
-import { type ConsentFields, composeConsentMessage, DEVICE_TEMPLATE, WEBSITE_TEMPLATE } from '../../src/wallet/consent-message.ts'
-import { isSignableUri } from '../../src/wallet/message-grammar.ts'
-import { composeShortConsent, SHORT_TEMPLATE, type ShortConsentFields, shortTemplateOf } from '../../src/wallet/short-consent.ts'
+import { redirectUriPlace } from '../../../src/protocol/oauth/redirect-uri.ts'
+import {
+  type ConsentFields,
+  composeConsentMessage,
+  DEVICE_TEMPLATE,
+  WEBSITE_TEMPLATE,
+} from '../../../src/protocol/wallet/consent-message.ts'
+import { isSignableUri } from '../../../src/protocol/wallet/message-grammar.ts'
+import {
+  composeShortConsent,
+  SHORT_TEMPLATE,
+  type ShortConsentFields,
+  shortTemplateOf,
+} from '../../../src/protocol/wallet/short-consent.ts'
 import {
   addresses,
   authorities,

@@ -1,9 +1,9 @@
 /** Wallets that are contracts (ERC-1271), on a local chain: which signatures are valid. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
-import { verifyPlainSignature } from '../../src/wallet/signature.ts'
-import { startChain, type TestChain } from '../support/chain.ts'
-import { type Safe, safes, signForSafe } from '../support/safe.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
+import { verifyPlainSignature } from '../../../src/protocol/wallet/signature.ts'
+import { startChain, type TestChain } from '../../support/chain.ts'
+import { type Safe, safes, signForSafe } from '../../support/safe.ts'
 import {
   answering,
   changeableWallet,
@@ -13,7 +13,7 @@ import {
   oddContracts,
   ownedWallet,
   owner,
-} from '../support/wallet-contracts.ts'
+} from '../../support/wallet-contracts.ts'
 import { message, verifierAt } from './ask-wallet.ts'
 
 const alice = owner('alice')

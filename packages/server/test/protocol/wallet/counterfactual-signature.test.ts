@@ -1,8 +1,8 @@
 /** Wallets that are not deployed yet (ERC-6492). A check deploys them inside an eth_call only. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Address } from '../../src/wallet/address.ts'
-import { startChain, type TestChain } from '../support/chain.ts'
-import { safes, signForSafe } from '../support/safe.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
+import { startChain, type TestChain } from '../../support/chain.ts'
+import { safes, signForSafe } from '../../support/safe.ts'
 import {
   answering,
   changeableWallet,
@@ -17,7 +17,7 @@ import {
   owner,
   wastefulFactory,
   wrapSignature,
-} from '../support/wallet-contracts.ts'
+} from '../../support/wallet-contracts.ts'
 import { message, verifierAt } from './ask-wallet.ts'
 
 const alice = owner('alice')

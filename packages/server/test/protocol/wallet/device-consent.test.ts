@@ -1,9 +1,9 @@
 /** Template 9: the text with which a wallet gives access to a device (RFC 8628). */
 import { ParsedMessage } from '@spruceid/siwe-parser'
 import { describe, expect, test } from 'vitest'
-import { parseAddress } from '../../src/wallet/address.ts'
-import { composeDeviceConsent, type DeviceConsentFields } from '../../src/wallet/device-consent.ts'
-import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
+import { parseAddress } from '../../../src/protocol/wallet/address.ts'
+import { composeDeviceConsent, type DeviceConsentFields } from '../../../src/protocol/wallet/device-consent.ts'
+import { readConsent, recapContradicts } from '../../../src/protocol/wallet/read-consent.ts'
 
 const parsed = parseAddress('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
 if (parsed.kind !== 'address') throw new Error('not an address')

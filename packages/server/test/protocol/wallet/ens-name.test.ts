@@ -1,7 +1,7 @@
 /** Which ENS names are shown, and their hashes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hashName, hashOfReverseName, isShownName } from '../../src/wallet/ens-name.ts'
+import { hashName, hashOfReverseName, isShownName } from '../../../src/protocol/wallet/ens-name.ts'
 
 test.for([
   ['', '0x0000000000000000000000000000000000000000000000000000000000000000'],

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseAddress } from '../../src/wallet/address.ts'
-import { composeLines, writeApp, writeDay, writeHost } from '../../src/wallet/message-lines.ts'
-import { transliterateName } from '../../src/wallet/plain-words.ts'
-import { forAll } from '../support/property.ts'
+import { parseAddress } from '../../../src/protocol/wallet/address.ts'
+import { composeLines, writeApp, writeDay, writeHost } from '../../../src/protocol/wallet/message-lines.ts'
+import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
+import { forAll } from '../../support/property.ts'
 import {
   addresses,
   authorities,

@@ -1,13 +1,13 @@
 /** Whether an account has switched its key off (drafts EIP-7851, EIP-8164), on a local chain and with code of the drafts. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createChainReader } from '../../src/chain/chain-reader.ts'
-import type { Address } from '../../src/wallet/address.ts'
-import type { ChainReader } from '../../src/wallet/contract-signature.ts'
-import { checkOwnKey } from '../../src/wallet/own-key.ts'
-import { startChain, type TestChain } from '../support/chain.ts'
-import { forAllAsync } from '../support/property.ts'
-import { answering, deploying, ownedWallet, owner } from '../support/wallet-contracts.ts'
+import { createChainReader } from '../../../src/outbound/chain/chain-reader.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
+import type { ChainReader } from '../../../src/protocol/wallet/contract-signature.ts'
+import { checkOwnKey } from '../../../src/protocol/wallet/own-key.ts'
+import { startChain, type TestChain } from '../../support/chain.ts'
+import { forAllAsync } from '../../support/property.ts'
+import { answering, deploying, ownedWallet, owner } from '../../support/wallet-contracts.ts'
 import { runInitCode } from './small-evm.ts'
 
 const alice = owner('alice')

@@ -1,10 +1,10 @@
 /** Wallets whose owner is a passkey (WebAuthn, P-256) on a local chain, with the published contracts of smart wallets. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answerGas } from '../../src/wallet/check-code.ts'
-import { startChain, type TestChain } from '../support/chain.ts'
-import { metaMaskContracts, type PasskeyAccount } from '../support/metamask-account.ts'
-import { passkey } from '../support/passkey.ts'
-import { abiCall, hashMessage } from '../support/wallet-contracts.ts'
+import { answerGas } from '../../../src/protocol/wallet/check-code.ts'
+import { startChain, type TestChain } from '../../support/chain.ts'
+import { metaMaskContracts, type PasskeyAccount } from '../../support/metamask-account.ts'
+import { passkey } from '../../support/passkey.ts'
+import { abiCall, hashMessage } from '../../support/wallet-contracts.ts'
 import { message, verifierAt } from './ask-wallet.ts'
 import { coinbaseContracts } from './coinbase-account.ts'
 

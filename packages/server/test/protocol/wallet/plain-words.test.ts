@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { transliterateName } from '../../src/wallet/plain-words.ts'
-import { forAll } from '../support/property.ts'
+import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
+import { forAll } from '../../support/property.ts'
 import { clientNames } from './arbitraries.ts'
 
 test.each([

@@ -5,14 +5,14 @@ import {
   composeAccountMessage,
   composeEndEverythingMessage,
   END_EVERYTHING_TEMPLATE,
-} from '../../src/wallet/account-message.ts'
-import { privateUseScheme } from '../../src/wallet/consent-message.ts'
-import { transliterateName } from '../../src/wallet/plain-words.ts'
-import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
-import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
-import { processorMs } from '../support/processor-time.ts'
-import { forAll } from '../support/property.ts'
-import { runs } from '../support/runs.ts'
+} from '../../../src/protocol/wallet/account-message.ts'
+import { privateUseScheme } from '../../../src/protocol/wallet/consent-message.ts'
+import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
+import { readConsent, recapContradicts } from '../../../src/protocol/wallet/read-consent.ts'
+import { encodeRecap, translateRecap } from '../../../src/protocol/wallet/recap.ts'
+import { processorMs } from '../../support/processor-time.ts'
+import { forAll } from '../../support/property.ts'
+import { runs } from '../../support/runs.ts'
 import { clientNames } from './arbitraries.ts'
 import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
 

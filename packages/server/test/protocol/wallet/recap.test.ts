@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
-import { forAll } from '../support/property.ts'
+import { encodeRecap, translateRecap } from '../../../src/protocol/wallet/recap.ts'
+import { forAll } from '../../support/property.ts'
 import { resourceUris, scopeLists } from './arbitraries.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
 

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { composeConsentText } from '../../src/wallet/consent-text.ts'
-import { transliterateName } from '../../src/wallet/plain-words.ts'
-import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
-import { describeVerdict } from '../../src/wallet/receipt-words.ts'
-import { composeShortConsent, type ShortConsentFields } from '../../src/wallet/short-consent.ts'
-import { forAll } from '../support/property.ts'
-import { runs } from '../support/runs.ts'
+import { composeConsentText } from '../../../src/protocol/wallet/consent-text.ts'
+import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
+import { readConsent, recapContradicts } from '../../../src/protocol/wallet/read-consent.ts'
+import { describeVerdict } from '../../../src/protocol/wallet/receipt-words.ts'
+import { composeShortConsent, type ShortConsentFields } from '../../../src/protocol/wallet/short-consent.ts'
+import { forAll } from '../../support/property.ts'
+import { runs } from '../../support/runs.ts'
 import { anyShortConsent, composeShort, longestOrdinary, shortFields, thumbprint, userCode } from './consent-example.ts'
 import { parseWithBoth } from './parse-with-both.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
@@ -87,7 +87,7 @@ describe('The short texts never change', () => {
 })
 
 test('The example in docs/guides/users.md is the composed text', () => {
-  const page = readFileSync(new URL('../../../../docs/guides/users.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../../../docs/guides/users.md', import.meta.url), 'utf8')
   expect(page.match(/```\n([^]*?)\n```/)?.[1]).toBe(composeShort({ scopes: ['enhancement', 'openid'] }))
 })
 

@@ -1,8 +1,8 @@
 /**
  * The few instructions of the key check, on a chain whose accounts may have code that today's EVMs refuse to store: the codes of drafts.
- * `packages/server/test/wallet/own-key.test.ts` compares the results with those of a complete EVM.
+ * `packages/server/test/protocol/wallet/own-key.test.ts` compares the results with those of a complete EVM.
  */
-import { digits } from '../support/wallet-contracts.ts'
+import { digits } from '../../support/wallet-contracts.ts'
 
 type Chain = { chainId: number; codeAt(address: string): string }
 

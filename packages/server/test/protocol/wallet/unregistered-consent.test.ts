@@ -1,8 +1,8 @@
 /** Template 6: the text for an app that no operator registered. */
 import { expect, test } from 'vitest'
-import { composeConsentMessage, METADATA_TEMPLATE, WEBSITE_TEMPLATE } from '../../src/wallet/consent-message.ts'
-import { readConsent } from '../../src/wallet/read-consent.ts'
-import { describeVerdict } from '../../src/wallet/receipt-words.ts'
+import { composeConsentMessage, METADATA_TEMPLATE, WEBSITE_TEMPLATE } from '../../../src/protocol/wallet/consent-message.ts'
+import { readConsent } from '../../../src/protocol/wallet/read-consent.ts'
+import { describeVerdict } from '../../../src/protocol/wallet/receipt-words.ts'
 
 const FIELDS = {
   template: METADATA_TEMPLATE,

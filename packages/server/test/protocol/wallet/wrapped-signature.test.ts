@@ -1,9 +1,9 @@
 /** The wrapper of ERC-6492: which texts are wrapped signatures. No text may have two readings. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { unwrapSignature } from '../../src/wallet/wrapped-signature.ts'
-import { forAll } from '../support/property.ts'
-import { abiEncode, word, wrapSignature } from '../support/wallet-contracts.ts'
+import { unwrapSignature } from '../../../src/protocol/wallet/wrapped-signature.ts'
+import { forAll } from '../../support/property.ts'
+import { abiEncode, word, wrapSignature } from '../../support/wallet-contracts.ts'
 
 const suffix = '6492'.repeat(16)
 const factory = `0x${'fa'.repeat(20)}`

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { CLIENT_DEFAULTS } from '../../../src/domain/model/client-record.ts'
 import type { ClientStore } from '../../../src/domain/model/operator-store.ts'
-import type { KeyKind } from '../../../src/keys/key-ring.ts'
+import type { KeyKind } from '../../../src/protocol/keys/key-ring.ts'
 import { NOW, race, type Subject, someClient, someKey } from './subject.ts'
 
 export function clientsContract(subject: Subject): void {

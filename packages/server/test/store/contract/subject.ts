@@ -5,8 +5,8 @@ import { pagesOf } from '../../../src/domain/model/pages.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from '../../../src/domain/model/records.ts'
 import type { NewGrant, Rotation } from '../../../src/domain/model/request-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
-import type { KeyRecord } from '../../../src/keys/key-ring.ts'
-import type { Address } from '../../../src/wallet/address.ts'
+import type { KeyRecord } from '../../../src/protocol/keys/key-ring.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
 
 /** One engine on data of its own, empty at first, as two nodes see it. */
 export type StoreUnderTest = {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Session } from '../../../src/domain/model/records.ts'
-import type { Address } from '../../../src/wallet/address.ts'
+import type { Address } from '../../../src/protocol/wallet/address.ts'
 import { NOW, race, type Subject, someReceipt, someSession, someWallet } from './subject.ts'
 
 export function walletsContract(subject: Subject): void {

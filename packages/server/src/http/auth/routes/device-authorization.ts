@@ -1,6 +1,6 @@
 /** `POST /oauth/device_authorization` (RFC 8628 §3.1, §3.2): a device requests a code that its user enters in a browser. */
 import type { FastifyInstance } from 'fastify'
-import { authorizeDevice } from '../../domain/authorization/device-authorization.ts'
+import { authorizeDevice } from '../../../domain/authorization/device-authorization.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'

@@ -5,27 +5,27 @@
  * for a device begins only with a form of this page.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { loginPageUrl } from '../../domain/authorization/authorize.ts'
-import { newBrowserKey, sealChallenge } from '../../domain/authorization/challenge.ts'
-import { denyDevice } from '../../domain/authorization/device-answer.ts'
+import { loginPageUrl } from '../../../domain/authorization/authorize.ts'
+import { newBrowserKey, sealChallenge } from '../../../domain/authorization/challenge.ts'
+import { denyDevice } from '../../../domain/authorization/device-answer.ts'
 import {
   type DeviceFault,
   findByUserCode,
   type OpenDeviceRequest,
   openDeviceRequest,
-} from '../../domain/authorization/device-authorization.ts'
-import { describeScopes } from '../../domain/resources/describe-scopes.ts'
-import { clientPlace } from '../../oauth/client-id-url.ts'
-import { parseForm, queryOf } from '../../oauth/form.ts'
-import { invalidRequest } from '../../oauth/oauth-error.ts'
-import { takeParameters } from '../../oauth/parameters.ts'
-import { readUserCode, showUserCode } from '../../oauth/user-code.ts'
-import { networkOf } from '../../ops/http/network.ts'
-import { createInTurn } from '../../ops/process/in-turn.ts'
-import { deviceCodePage, deviceRequestPage } from '../../pages/device/device-page.ts'
-import { readerOf } from '../../pages/languages.ts'
-import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
-import { pageHeaders } from '../../pages/page-headers.ts'
+} from '../../../domain/authorization/device-authorization.ts'
+import { describeScopes } from '../../../domain/resources/describe-scopes.ts'
+import { networkOf } from '../../../observability/log/network.ts'
+import { deviceCodePage, deviceRequestPage } from '../../../pages/device/device-page.ts'
+import { readerOf } from '../../../pages/languages.ts'
+import { type NoticeKind, noticePage } from '../../../pages/notice-page.ts'
+import { pageHeaders } from '../../../pages/page-headers.ts'
+import { clientPlace } from '../../../protocol/oauth/client-id-url.ts'
+import { parseForm, queryOf } from '../../../protocol/oauth/form.ts'
+import { invalidRequest } from '../../../protocol/oauth/oauth-error.ts'
+import { takeParameters } from '../../../protocol/oauth/parameters.ts'
+import { readUserCode, showUserCode } from '../../../protocol/oauth/user-code.ts'
+import { createInTurn } from '../../in-turn.ts'
 import { formParameters } from '../form-body.ts'
 import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'

@@ -3,9 +3,9 @@
  * §4). The caller must authenticate (RFC 7662 §2.1) or receives 401 (§2.3), so that tokens cannot be guessed here (§4).
  */
 import type { FastifyInstance } from 'fastify'
-import type { Client } from '../../domain/model/records.ts'
-import { introspect } from '../../domain/tokens/introspect.ts'
-import { SIGNED_INTROSPECTION, signIntrospection } from '../../domain/tokens/signed-introspection.ts'
+import type { Client } from '../../../domain/model/records.ts'
+import { introspect } from '../../../domain/tokens/introspect.ts'
+import { SIGNED_INTROSPECTION, signIntrospection } from '../../../domain/tokens/signed-introspection.ts'
 import { namesMediaType } from '../accept.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { limitClient } from '../client-limits.ts'

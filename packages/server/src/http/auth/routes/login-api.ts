@@ -4,15 +4,21 @@
  * user's address in `client_ip` trusted.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../domain/login/login.ts'
-import { LoginError } from '../../domain/login/login-error.ts'
-import type { WalletClaim } from '../../domain/login/sign-in-text.ts'
-import { parseForm, queryOf } from '../../oauth/form.ts'
-import { invalidClient, OAuthError, tooManyContractChecks, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
-import type { ParameterName } from '../../oauth/reasons.ts'
-import { isSameSecret } from '../../oauth/same-secret.ts'
-import { networkOf } from '../../ops/http/network.ts'
-import { noteCallerAddress } from '../../ops/http/request-log.ts'
+import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../../domain/login/login.ts'
+import { LoginError } from '../../../domain/login/login-error.ts'
+import type { WalletClaim } from '../../../domain/login/sign-in-text.ts'
+import { networkOf } from '../../../observability/log/network.ts'
+import { noteCallerAddress } from '../../../observability/log/request-log.ts'
+import { parseForm, queryOf } from '../../../protocol/oauth/form.ts'
+import {
+  invalidClient,
+  OAuthError,
+  tooManyContractChecks,
+  tooManyFailures,
+  tooManySignIns,
+} from '../../../protocol/oauth/oauth-error.ts'
+import type { ParameterName } from '../../../protocol/oauth/reasons.ts'
+import { isSameSecret } from '../../../protocol/oauth/same-secret.ts'
 import { basicCredentialsOf } from '../client-credentials.ts'
 import { JSON_HEADERS, replyWithError, statusOf } from '../error-reply.ts'
 import type { HttpService } from '../service.ts'

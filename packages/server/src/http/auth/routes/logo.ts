@@ -1,7 +1,7 @@
 /** `GET /logos/HASH`: the logo of the platform. `GET /logos/CLIENT/HASH`: the logo that an operator uploaded for a client. */
 import type { FastifyInstance } from 'fastify'
-import { addLogoRoute } from '../../ops/http/logo-route.ts'
-import { LOGO_PATH } from '../../pages/look.ts'
+import { LOGO_PATH } from '../../../pages/look.ts'
+import { addLogoRoute } from '../../logo-route.ts'
 import type { HttpService } from '../service.ts'
 import { refuseUnknownPath } from '../unknown-route.ts'
 

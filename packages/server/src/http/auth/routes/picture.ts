@@ -3,9 +3,9 @@
  * name, or is computed from the address. A request writes nothing. Pages of every origin may show the picture.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Deps } from '../../domain/model/deps.ts'
-import { readPictureLink } from '../../domain/tokens/picture-link.ts'
-import { addressPicture } from '../../pages/address-picture.ts'
+import type { Deps } from '../../../domain/model/deps.ts'
+import { readPictureLink } from '../../../domain/tokens/picture-link.ts'
+import { addressPicture } from '../../../pages/address-picture.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import type { HttpService } from '../service.ts'
 import { refuseUnknownPath } from '../unknown-route.ts'

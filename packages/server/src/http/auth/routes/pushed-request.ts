@@ -1,6 +1,6 @@
 /** `POST /oauth/par` (RFC 9126 §2, §2.2, §2.3): the client itself sends an authorization request. */
 import type { FastifyInstance } from 'fastify'
-import { pushRequest } from '../../domain/authorization/pushed-request.ts'
+import { pushRequest } from '../../../domain/authorization/pushed-request.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'

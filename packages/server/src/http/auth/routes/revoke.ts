@@ -3,9 +3,9 @@
  * §2.2.1).
  */
 import type { FastifyInstance } from 'fastify'
-import type { Client } from '../../domain/model/records.ts'
-import { revoke } from '../../domain/tokens/revoke.ts'
-import { tooManyRevocations } from '../../oauth/oauth-error.ts'
+import type { Client } from '../../../domain/model/records.ts'
+import { revoke } from '../../../domain/tokens/revoke.ts'
+import { tooManyRevocations } from '../../../protocol/oauth/oauth-error.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { limitClient } from '../client-limits.ts'
 import { openToPublicClients } from '../cross-origin.ts'

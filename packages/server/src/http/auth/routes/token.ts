@@ -3,23 +3,29 @@
  * §10.7, RFC 9700 §2.4).
  */
 import type { FastifyInstance } from 'fastify'
-import { authenticateClient } from '../../domain/clients/authenticate-client.ts'
-import { requireSigningOfProfile } from '../../domain/clients/profile-signing.ts'
-import { countedClient } from '../../domain/model/client-id.ts'
-import type { Deps } from '../../domain/model/deps.ts'
-import type { Client } from '../../domain/model/records.ts'
-import { grantToClient } from '../../domain/tokens/client-credentials-grant.ts'
-import { grantToDevice } from '../../domain/tokens/device-grant.ts'
-import { type DpopProof, readTokenProof } from '../../domain/tokens/dpop.ts'
-import { exchangeCode } from '../../domain/tokens/exchange-code.ts'
-import { exchangeToken } from '../../domain/tokens/exchange-token.ts'
-import { refresh } from '../../domain/tokens/refresh.ts'
-import type { TokenResponse } from '../../domain/tokens/token-response.ts'
-import { DEVICE_CODE_GRANT, GRANT_PARAMETERS, type GrantType, isGrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
-import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
-import type { Parameters } from '../../oauth/parameters.ts'
-import { isResourceUri } from '../../oauth/resource-uri.ts'
-import { noteClient } from '../../ops/http/request-log.ts'
+import { authenticateClient } from '../../../domain/clients/authenticate-client.ts'
+import { requireSigningOfProfile } from '../../../domain/clients/profile-signing.ts'
+import { countedClient } from '../../../domain/model/client-id.ts'
+import type { Deps } from '../../../domain/model/deps.ts'
+import type { Client } from '../../../domain/model/records.ts'
+import { grantToClient } from '../../../domain/tokens/client-credentials-grant.ts'
+import { grantToDevice } from '../../../domain/tokens/device-grant.ts'
+import { type DpopProof, readTokenProof } from '../../../domain/tokens/dpop.ts'
+import { exchangeCode } from '../../../domain/tokens/exchange-code.ts'
+import { exchangeToken } from '../../../domain/tokens/exchange-token.ts'
+import { refresh } from '../../../domain/tokens/refresh.ts'
+import type { TokenResponse } from '../../../domain/tokens/token-response.ts'
+import { noteClient } from '../../../observability/log/request-log.ts'
+import {
+  DEVICE_CODE_GRANT,
+  GRANT_PARAMETERS,
+  type GrantType,
+  isGrantType,
+  TOKEN_EXCHANGE,
+} from '../../../protocol/oauth/grant-types.ts'
+import { invalidTarget, unsupportedGrantType } from '../../../protocol/oauth/oauth-error.ts'
+import type { Parameters } from '../../../protocol/oauth/parameters.ts'
+import { isResourceUri } from '../../../protocol/oauth/resource-uri.ts'
 import { CREDENTIAL_PARAMETERS, countFailure, presentedCredentials } from '../client-credentials.ts'
 import { limitClient } from '../client-limits.ts'
 import { openToPublicClients } from '../cross-origin.ts'

@@ -1,9 +1,9 @@
 /** `GET` and `POST /oauth/userinfo` (OpenID Connect Core §5.3, §5.3.1, §5.3.2): takes an access token and returns claims. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readUserinfo } from '../../domain/tokens/userinfo.ts'
-import { presentedToken } from '../../oauth/bearer-token.ts'
-import { invalidRequest, OAuthError } from '../../oauth/oauth-error.ts'
-import { headerFields } from '../../ops/http/header-fields.ts'
+import { readUserinfo } from '../../../domain/tokens/userinfo.ts'
+import { presentedToken } from '../../../protocol/oauth/bearer-token.ts'
+import { invalidRequest, OAuthError } from '../../../protocol/oauth/oauth-error.ts'
+import { headerFields } from '../../header-fields.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS, TOKEN_CHALLENGE } from '../error-reply.ts'

@@ -4,10 +4,10 @@
  * Readable from any origin.
  */
 import type { FastifyInstance } from 'fastify'
-import { ACR } from '../../domain/tokens/id-token.ts'
-import { publishedAlgorithms } from '../../domain/tokens/signing-key.ts'
-import { type MetadataFacts, openidConfiguration, serverMetadata } from '../../oauth/metadata.ts'
-import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
+import { ACR } from '../../../domain/tokens/id-token.ts'
+import { publishedAlgorithms } from '../../../domain/tokens/signing-key.ts'
+import { type MetadataFacts, openidConfiguration, serverMetadata } from '../../../protocol/oauth/metadata.ts'
+import { STANDARD_SCOPES } from '../../../protocol/oauth/standard-scopes.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import type { HttpService } from '../service.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { readerOf } from '../../pages/languages.ts'
-import { movingOnPage } from '../../pages/moving-on-page.ts'
+import { readerOf } from '../../../pages/languages.ts'
+import { movingOnPage } from '../../../pages/moving-on-page.ts'
 import type { AuthService } from '../auth-service.ts'
 import { postedOf } from '../posted.ts'
 import { sendJson, sendPage, wantsJson } from '../refusal-reply.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { addLogoRoute } from '../../ops/http/logo-route.ts'
-import { LOGO_PATH, type Look } from '../../pages/look.ts'
+import { LOGO_PATH, type Look } from '../../../pages/look.ts'
+import { addLogoRoute } from '../../logo-route.ts'
 import { notFound } from '../refusal.ts'
 import { onlyMethods } from './only-methods.ts'
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import { hashSources, walletConnect } from '../../pages/inline.ts'
-import type { WalletConnect } from '../../pages/login/walletconnect.ts'
-import type { PolicyAdditions } from '../../pages/page-headers.ts'
+import { hashSources, walletConnect } from '../../../pages/inline.ts'
+import type { WalletConnect } from '../../../pages/login/walletconnect.ts'
+import type { PolicyAdditions } from '../../../pages/page-headers.ts'
 import { onlyMethods } from './only-methods.ts'
 
 export type WalletConnectOptions = {

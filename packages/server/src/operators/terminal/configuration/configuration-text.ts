@@ -1,7 +1,7 @@
 /** The text of a configuration, as YAML or JSON, made page by page. The text is that of the whole configuration in one call. */
 import { stringify } from 'yaml'
-import type { SectionName } from '../../operations/configuration/plan.ts'
-import type { Members } from '../../operations/members/member.ts'
+import type { SectionName } from '../../configuration/plan.ts'
+import type { Members } from '../../members/member.ts'
 
 export type Format = 'yaml' | 'json'
 

@@ -1,9 +1,9 @@
 /** Several files in a new folder, each of which `grantor apply` reads: none has more entries or characters than one file may have. */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { planSections, type SectionName } from '../../operations/configuration/plan.ts'
-import type { Members } from '../../operations/members/member.ts'
-import { UsageError } from '../terminal/command.ts'
+import { planSections, type SectionName } from '../../configuration/plan.ts'
+import type { Members } from '../../members/member.ts'
+import { UsageError } from '../command.ts'
 import { type ConfigurationText, createConfigurationText, type Format } from './configuration-text.ts'
 import { FILE_AT_MOST } from './read-configuration.ts'
 

@@ -1,6 +1,6 @@
 /** A new file that only its owner can read. */
 import { openSync } from 'node:fs'
-import { UsageError } from '../terminal/command.ts'
+import { UsageError } from '../command.ts'
 
 /** Creates the file, and never overwrites one. `option` is for the message. Returns the descriptor. */
 export function openNewPrivateFile(file: string, option: string): number {

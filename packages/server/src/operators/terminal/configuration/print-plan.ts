@@ -1,9 +1,9 @@
 /** Prints a plan, for people and as JSON. */
 
-import type { Plan } from '../../operations/configuration/plan.ts'
-import type { PlannedChange } from '../../operations/configuration/section.ts'
-import type { MemberChange } from '../../operations/members/member.ts'
-import { formatCount, shorten } from '../terminal/print.ts'
+import type { Plan } from '../../configuration/plan.ts'
+import type { PlannedChange } from '../../configuration/section.ts'
+import type { MemberChange } from '../../members/member.ts'
+import { formatCount, shorten } from '../print.ts'
 
 /** In characters. A longer value is shortened. */
 const VALUE_AT_MOST = 200

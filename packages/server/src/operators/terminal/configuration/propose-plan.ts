@@ -1,10 +1,10 @@
 /** Shows a plan, waits for a confirmation, and carries the plan out: the same for each command that makes a plan from a file. */
-import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import type { Plan } from '../../operations/configuration/plan.ts'
-import { ChangedMeanwhile, type KeepSecret, type NewSecret, type PlannedChange } from '../../operations/configuration/section.ts'
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
+import type { Plan } from '../../configuration/plan.ts'
+import { ChangedMeanwhile, type KeepSecret, type NewSecret, type PlannedChange } from '../../configuration/section.ts'
 import type { Actor } from '../../operations/service.ts'
-import { type CommandEnvironment, CommandError, EXIT, UsageError } from '../terminal/command.ts'
-import { formatCount } from '../terminal/print.ts'
+import { type CommandEnvironment, CommandError, EXIT, UsageError } from '../command.ts'
+import { formatCount } from '../print.ts'
 import { planLines, planRecord, titleOf } from './print-plan.ts'
 import { openSecretsFile, secretRecord } from './secrets-file.ts'
 

@@ -16,15 +16,15 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml'
-import { CLIENT_LOGO, readLogoUri } from '../../look/logo.ts'
-import { nearest } from '../../oauth/nearest.ts'
-import { entryOfMetadata, metadataMembers } from '../../operations/configuration/client-metadata-entry.ts'
-import { type Configuration, planSections, SECTION_NAMES } from '../../operations/configuration/plan.ts'
-import type { PlanEntry } from '../../operations/configuration/section.ts'
-import type { Member, Members, Shape } from '../../operations/members/member.ts'
-import { UsageError } from '../terminal/command.ts'
-import { shorten } from '../terminal/print.ts'
-import { readPictureFile } from '../terminal/read-picture.ts'
+import { CLIENT_LOGO, readLogoUri } from '../../../config/look/logo.ts'
+import { nearest } from '../../../protocol/oauth/nearest.ts'
+import { entryOfMetadata, metadataMembers } from '../../configuration/client-metadata-entry.ts'
+import { type Configuration, planSections, SECTION_NAMES } from '../../configuration/plan.ts'
+import type { PlanEntry } from '../../configuration/section.ts'
+import type { Member, Members, Shape } from '../../members/member.ts'
+import { UsageError } from '../command.ts'
+import { shorten } from '../print.ts'
+import { readPictureFile } from '../read-picture.ts'
 
 /** In characters. 10,000 clients with one redirect URI each have 5 million. */
 export const FILE_AT_MOST = 10_000_000
@@ -279,7 +279,7 @@ function readPicture(text: string, folder: string, fault: (words: string) => nul
     return 'fault' in read ? fault(read.fault) : text
   }
   // The file may be from another author, so it names no other files of this machine.
-  if (isAbsolute(text) || normalize(text).startsWith('..'))
+  if (isAbsolute(text) || normalize(text).startsWith('../../../app'))
     return fault('must be a file in the folder of this file, or a data URI')
   const read = readPictureFile(join(folder, text))
   return 'fault' in read ? fault(read.fault) : read.uri

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { UsageError } from '../terminal/command.ts'
+import { UsageError } from '../command.ts'
 import { FILE_AT_MOST } from './read-configuration.ts'
 
 /** The text of a file of a configuration. Throws a `UsageError` for a file that cannot be read or is too large. */

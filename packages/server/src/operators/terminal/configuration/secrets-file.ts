@@ -2,8 +2,8 @@
 import { closeSync, fsync, rmSync, writeSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { combineCalls } from '../../domain/model/combine-calls.ts'
-import type { KeepSecret, NewSecret } from '../../operations/configuration/section.ts'
+import { combineCalls } from '../../../domain/model/combine-calls.ts'
+import type { KeepSecret, NewSecret } from '../../configuration/section.ts'
 import { openNewPrivateFile } from './new-private-file.ts'
 
 /**

@@ -1,12 +1,8 @@
 /** The file of `--stored-secrets`, which `grantor export` writes and `grantor apply` reads: one JSON object per line, for its owner only. */
 import { closeSync, createReadStream, fsyncSync, rmSync, statSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import {
-  createStoredSecretsReader,
-  type StoredSecret,
-  type StoredSecrets,
-} from '../../operations/configuration/stored-secrets.ts'
-import { UsageError } from '../terminal/command.ts'
+import { createStoredSecretsReader, type StoredSecret, type StoredSecrets } from '../../configuration/stored-secrets.ts'
+import { UsageError } from '../command.ts'
 import { openNewPrivateFile } from './new-private-file.ts'
 
 /** In bytes: half a million secrets. */

@@ -1,9 +1,10 @@
 /** The command of a list: its records as a table or as JSON, printed page by page. */
+
+import type { Members } from '../../members/member.ts'
 import { subjectOf } from '../../operations/all.ts'
-import type { Members } from '../../operations/members/member.ts'
 import { type Call, type CommandOperation, type CommandWords, type Listed, perform } from '../../operations/operation.ts'
-import { type CommandEnvironment, type OptionSpecs, UsageError } from '../terminal/command.ts'
-import { growingColumns } from '../terminal/print.ts'
+import { type CommandEnvironment, type OptionSpecs, UsageError } from '../command.ts'
+import { growingColumns } from '../print.ts'
 import { cellText } from './print.ts'
 
 /** A list is read this many records at a time. */

@@ -1,9 +1,9 @@
 /** The options of an operation's command, from the members of its input, and the input from the given options. */
-import type { Member, Members } from '../../operations/members/member.ts'
+import type { Member, Members } from '../../members/member.ts'
 import type { CommandOperation } from '../../operations/operation.ts'
-import { type OptionSpec, type OptionSpecs, UsageError } from '../terminal/command.ts'
-import { readPictureFile } from '../terminal/read-picture.ts'
-import { walletFrom } from '../terminal/wallet-option.ts'
+import { type OptionSpec, type OptionSpecs, UsageError } from '../command.ts'
+import { readPictureFile } from '../read-picture.ts'
+import { walletFrom } from '../wallet-option.ts'
 import { readJwks } from './read-jwks.ts'
 
 type GivenOptions = Readonly<Record<string, unknown>>

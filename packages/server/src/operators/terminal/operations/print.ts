@@ -1,9 +1,9 @@
 /** Prints records and the outputs of operations in a terminal. */
 
+import { type Members, type Shown, textOf } from '../../members/member.ts'
 import { subjectOf } from '../../operations/all.ts'
-import { type Members, type Shown, textOf } from '../../operations/members/member.ts'
 import { type CommandOperation, type CommandWords, type Display, recordIn, type Subject } from '../../operations/operation.ts'
-import { columns, printFacts, time } from '../terminal/print.ts'
+import { columns, printFacts, time } from '../print.ts'
 
 /** A state in a table has no time. */
 export function cellText(shown: Shown): string {

@@ -1,7 +1,7 @@
 /** `--jwks`: a client's public keys, in a file or directly as JSON. */
 import { readFileSync } from 'node:fs'
 import type { JwkSet } from '@grantor/protocol/public-jwk'
-import { UsageError } from '../terminal/command.ts'
+import { UsageError } from '../command.ts'
 
 /** In characters; twenty RSA keys have about half. */
 const LONGEST = 100_000

@@ -1,7 +1,7 @@
 /** A refusal as an error of a command. */
 import { subjects } from '../../operations/all.ts'
 import { HAS_FAULTS, Refusal } from '../../operations/refusal.ts'
-import { CommandError, UsageError } from '../terminal/command.ts'
+import { CommandError, UsageError } from '../command.ts'
 
 /** Returns any other error unchanged. */
 export function commandErrorOf(error: unknown): unknown {

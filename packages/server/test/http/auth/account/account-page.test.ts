@@ -1,13 +1,13 @@
 /** The account page over HTTP: it lists the apps and the sessions of the signed-in wallet, and only its own forms can end them. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { CHALLENGE_LIFETIME } from '../../../src/domain/model/deps.ts'
-import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import { type App, type Tokens, tokensOf } from '../../support/app.ts'
-import { offerOf, openUrl, signOn } from '../../support/cross-device.ts'
-import { changeClient, outcomeOf, receiptsOf, signInToAccount, startSignedApp, vouchFor } from '../../support/signed-app.ts'
-import { type Answer, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { CHALLENGE_LIFETIME } from '../../../../src/domain/model/deps.ts'
+import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import { type App, type Tokens, tokensOf } from '../../../support/app.ts'
+import { offerOf, openUrl, signOn } from '../../../support/cross-device.ts'
+import { changeClient, outcomeOf, receiptsOf, signInToAccount, startSignedApp, vouchFor } from '../../../support/signed-app.ts'
+import { type Answer, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const DAY = 86_400
 

@@ -1,13 +1,13 @@
 /** The account page of a wallet with many apps, sessions and receipts: pagination by links, without script. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { NewGrant } from '../../../src/domain/model/request-store.ts'
-import type { Address } from '../../../src/wallet/address.ts'
-import { newGrant, someReceipt, someSession } from '../../store/contract/subject.ts'
-import type { App } from '../../support/app.ts'
-import { signInToAccount, startSignedApp, vouchFor } from '../../support/signed-app.ts'
-import { type Answer, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import type { NewGrant } from '../../../../src/domain/model/request-store.ts'
+import type { Address } from '../../../../src/protocol/wallet/address.ts'
+import { newGrant, someReceipt, someSession } from '../../../store/contract/subject.ts'
+import type { App } from '../../../support/app.ts'
+import { signInToAccount, startSignedApp, vouchFor } from '../../../support/signed-app.ts'
+import { type Answer, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const DAY = 86_400
 

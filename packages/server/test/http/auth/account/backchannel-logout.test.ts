@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { losingAnswers } from '../../support/lost-answers.ts'
-import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { newPostgresDatabase } from '../../support/postgres.ts'
-import { endEverything } from '../../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { noticeOf, requestOf, Walk } from '../../support/walk.ts'
+import { losingAnswers } from '../../../support/lost-answers.ts'
+import { openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { newPostgresDatabase } from '../../../support/postgres.ts'
+import { endEverything } from '../../../support/signed-app.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { noticeOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

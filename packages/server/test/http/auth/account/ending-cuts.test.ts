@@ -3,14 +3,14 @@
  * nothing that was ended is valid, independent of the clocks (decisions: the ledger).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endApp, endSessionOf, sessionHandle } from '../../../src/domain/account/account.ts'
-import { endEverything, endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
-import { hashSessionId } from '../../../src/domain/consent/session.ts'
-import type { Session } from '../../../src/domain/model/records.ts'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { allCuts, type Cut, startTwoNodes, type TwoNodes } from '../../support/interleave.ts'
-import type { TestClient } from '../../support/start.ts'
-import { type Answer, movingTo, parameterOf, requestOf, type Walk } from '../../support/walk.ts'
+import { endApp, endSessionOf, sessionHandle } from '../../../../src/domain/account/account.ts'
+import { endEverything, endGrantsOfWallet } from '../../../../src/domain/consent/end-grants.ts'
+import { hashSessionId } from '../../../../src/domain/consent/session.ts'
+import type { Session } from '../../../../src/domain/model/records.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { allCuts, type Cut, startTwoNodes, type TwoNodes } from '../../../support/interleave.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { type Answer, movingTo, parameterOf, requestOf, type Walk } from '../../../support/walk.ts'
 
 let nodes: TwoNodes
 let walk: Walk

@@ -1,8 +1,8 @@
 /** Fifty simultaneous requests during an ending: in any order, nothing that was ended is valid after the response. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type App, tokensOf } from '../../support/app.ts'
-import { endEverything, endingChallenge, standingReceipts, startSignedApp } from '../../support/signed-app.ts'
-import { type Answer, requestOf, Walk } from '../../support/walk.ts'
+import { type App, tokensOf } from '../../../support/app.ts'
+import { endEverything, endingChallenge, standingReceipts, startSignedApp } from '../../../support/signed-app.ts'
+import { type Answer, requestOf, Walk } from '../../../support/walk.ts'
 
 let app: App
 beforeAll(async () => {

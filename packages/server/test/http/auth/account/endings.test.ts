@@ -1,9 +1,9 @@
 /** The effect of an ending on earlier tokens, codes, logins and consents, from its response on (decisions: the ledger; rules 21 and 22). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
-import type { Address } from '../../../src/wallet/address.ts'
-import { type App, claimsOf, type Tokens, tokensOf } from '../../support/app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
+import { endGrantsOfWallet } from '../../../../src/domain/consent/end-grants.ts'
+import type { Address } from '../../../../src/protocol/wallet/address.ts'
+import { type App, claimsOf, type Tokens, tokensOf } from '../../../support/app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
 import {
   endEverything,
   outcomeOf,
@@ -12,10 +12,10 @@ import {
   signInToAccount,
   standingReceipts,
   startSignedApp,
-} from '../../support/signed-app.ts'
-import type { TestClient } from '../../support/start.ts'
-import { type Answer, noticeOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+} from '../../../support/signed-app.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { type Answer, noticeOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 /** a second app of the same wallet, with the consent rule session */

@@ -1,14 +1,14 @@
 /** The ending of a wallet with more grants than one request ends: the request says that the work is under way, and a job ends the others. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ENDED_AT_ONCE } from '../../../src/domain/consent/end-grants.ts'
-import type { Address } from '../../../src/wallet/address.ts'
-import { newGrant } from '../../store/contract/subject.ts'
-import { adminCaller } from '../../support/admin.ts'
-import { type App, startApp, tokensOf } from '../../support/app.ts'
-import { endEverything } from '../../support/signed-app.ts'
-import type { Grantor } from '../../support/start.ts'
-import { noticeOf, requestOf, Walk } from '../../support/walk.ts'
+import { ENDED_AT_ONCE } from '../../../../src/domain/consent/end-grants.ts'
+import type { Address } from '../../../../src/protocol/wallet/address.ts'
+import { newGrant } from '../../../store/contract/subject.ts'
+import { adminCaller } from '../../../support/admin.ts'
+import { type App, startApp, tokensOf } from '../../../support/app.ts'
+import { endEverything } from '../../../support/signed-app.ts'
+import type { Grantor } from '../../../support/start.ts'
+import { noticeOf, requestOf, Walk } from '../../../support/walk.ts'
 
 /** One page of grants more than a request ends, besides those of the app. */
 const MANY = ENDED_AT_ONCE + 60

@@ -1,10 +1,10 @@
 /** Logout at the request of an app (OpenID Connect RP-Initiated Logout §2). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, encode, fieldOf, movingTo, noticeOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, encode, fieldOf, movingTo, noticeOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const AFTERWARDS = 'https://app.example.net/bye?from=grantor'
 

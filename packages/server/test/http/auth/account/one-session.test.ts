@@ -1,10 +1,10 @@
 /** The end of a session ends the codes of that session, and nothing else. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { encode, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { encode, noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let grantor: Grantor
 let client: TestClient

@@ -1,12 +1,12 @@
 /** How many lines of the audit trail one caller can cause, on both engines. */
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { fieldsOf } from '../../../src/domain/audit/verify.ts'
-import { migratePostgres } from '../../../src/store/postgres/index.ts'
-import { type App, startApp, tokensOf } from '../../support/app.ts'
-import { newPostgresDatabase } from '../../support/postgres.ts'
-import type { StartOptions, TestClient } from '../../support/start.ts'
-import { requestOf } from '../../support/walk.ts'
+import { fieldsOf } from '../../../../src/domain/audit/verify.ts'
+import { migratePostgres } from '../../../../src/store/postgres/index.ts'
+import { type App, startApp, tokensOf } from '../../../support/app.ts'
+import { newPostgresDatabase } from '../../../support/postgres.ts'
+import type { StartOptions, TestClient } from '../../../support/start.ts'
+import { requestOf } from '../../../support/walk.ts'
 
 const ENGINES = ['SQLite', 'PostgreSQL'] as const
 

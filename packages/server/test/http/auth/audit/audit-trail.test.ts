@@ -1,11 +1,11 @@
 /** Which requests are lines of the audit trail, and when their responses are sent. */
 import { test as base, expect } from 'vitest'
-import { fieldsOf } from '../../../src/domain/audit/verify.ts'
-import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { type App, startApp } from '../../support/app.ts'
-import { started } from '../../support/fixtures.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { fieldsOf } from '../../../../src/domain/audit/verify.ts'
+import { StoreUnavailable } from '../../../../src/domain/model/store-errors.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { started } from '../../../support/fixtures.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const test = base.extend(
   'app',

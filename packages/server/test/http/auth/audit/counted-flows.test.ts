@@ -1,10 +1,10 @@
 /** The metrics of whole flows. */
 import { expect } from 'vitest'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { tokensOf } from '../../support/app.ts'
-import { startMetadataClient } from '../../support/client-host.ts'
-import { test as base, FILE, started } from '../../support/fixtures.ts'
-import { CODE_VERIFIER, PKCE, requestOf, Walk } from '../../support/walk.ts'
+import { createMetrics } from '../../../../src/observability/metrics/metrics.ts'
+import { tokensOf } from '../../../support/app.ts'
+import { startMetadataClient } from '../../../support/client-host.ts'
+import { test as base, FILE, started } from '../../../support/fixtures.ts'
+import { CODE_VERIFIER, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 const metrics = createMetrics()
 const test = base

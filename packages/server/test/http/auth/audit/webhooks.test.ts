@@ -1,10 +1,10 @@
 /** Webhooks against real receivers, which may be slow, dead, redirecting, or within the network. */
 import { createHmac } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
-import { type App, startApp } from '../../support/app.ts'
-import { aClientHost, type ClientHost } from '../../support/client-host.ts'
-import { TEST_SECRET } from '../../support/start.ts'
+import { createKeyWrap } from '../../../../src/protocol/keys/key-wrap.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { aClientHost, type ClientHost } from '../../../support/client-host.ts'
+import { TEST_SECRET } from '../../../support/start.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
 const DAY = 86_400

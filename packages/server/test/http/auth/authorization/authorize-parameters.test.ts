@@ -1,7 +1,7 @@
 /** The parameters of an authorization request: which are accepted, how often, and the error for a wrong one (RFC 6749 §3.1, §4.1.2.1). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, encode, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, encode, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 const KNOWN = [
   'client_id',

@@ -1,8 +1,8 @@
 /** When a session suffices, when a login is required, and the effect of `prompt` (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { endSessions } from '../../../src/domain/consent/end-grants.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { fieldOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { endSessions } from '../../../../src/domain/consent/end-grants.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { fieldOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

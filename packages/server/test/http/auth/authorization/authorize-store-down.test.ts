@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import { isDoneWithin } from '../../support/attempts.ts'
-import { pushed } from '../../support/pushed.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, fieldOf, noticeOf, PKCE, requestOf, Walk } from '../../support/walk.ts'
+import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import { isDoneWithin } from '../../../support/attempts.ts'
+import { pushed } from '../../../support/pushed.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, fieldOf, noticeOf, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

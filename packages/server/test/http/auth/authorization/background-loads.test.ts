@@ -1,9 +1,9 @@
 /** Requests that a browser makes without a navigation get no code and change nothing: prefetches, images, scripts, `fetch`. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { pushed } from '../../support/pushed.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, encode, movingTo, noticeOf, type Parameters, requestOf, Walk } from '../../support/walk.ts'
+import { openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { pushed } from '../../../support/pushed.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, encode, movingTo, noticeOf, type Parameters, requestOf, Walk } from '../../../support/walk.ts'
 
 type Headers = Record<string, string>
 

@@ -1,9 +1,9 @@
 /** The login challenge: a complete authorization request, sealed for one browser and ten minutes. Nothing is stored. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CHALLENGE_LIFETIME } from '../../../src/domain/model/deps.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { fieldOf, LOGIN_SERVER, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { CHALLENGE_LIFETIME } from '../../../../src/domain/model/deps.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { fieldOf, LOGIN_SERVER, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

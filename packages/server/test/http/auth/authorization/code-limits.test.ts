@@ -1,9 +1,9 @@
 /** The limits on codes: of one wallet, and of one network. Each code can become a row that is kept for a day after its end. */
 import { afterEach, expect, test } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import type { StartOptions } from '../../support/start.ts'
-import { type Answer, CODE_VERIFIER, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import type { StartOptions } from '../../../support/start.ts'
+import { type Answer, CODE_VERIFIER, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const LIMIT = 3
 

@@ -1,8 +1,8 @@
 /** The confirmation page, for `prompt=consent` (OpenID Connect Core §3.1.2.1) under the consent rule session. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { endSessions } from '../../../src/domain/consent/end-grants.ts'
-import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
+import { endSessions } from '../../../../src/domain/consent/end-grants.ts'
+import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import {
   type Answer,
   CODE_VERIFIER,
@@ -13,7 +13,7 @@ import {
   parameterOf,
   requestOf,
   Walk,
-} from '../../support/walk.ts'
+} from '../../../support/walk.ts'
 
 const CONFIRM = '/oauth/authorize/confirm'
 

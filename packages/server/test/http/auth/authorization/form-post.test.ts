@@ -1,8 +1,8 @@
 /** OAuth 2.0 Form Post Response Mode: the browser posts the response to the app with a form from the server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashSources, scripts, styles } from '../../../src/pages/inline.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, fieldOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { hashSources, scripts, styles } from '../../../../src/pages/inline.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, fieldOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

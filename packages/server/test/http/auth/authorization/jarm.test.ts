@@ -1,10 +1,10 @@
 /** JWT Secured Authorization Response Mode (JARM): the response to an authorization request as one signed JWT. */
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openIdClient } from '../../support/openid-app.ts'
-import { pushed } from '../../support/pushed.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
+import { openIdClient } from '../../../support/openid-app.ts'
+import { pushed } from '../../../support/pushed.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import {
   type Answer,
   CODE_VERIFIER,
@@ -15,7 +15,7 @@ import {
   parameterOf,
   requestOf,
   Walk,
-} from '../../support/walk.ts'
+} from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient
@@ -114,7 +114,7 @@ describe('The response mode query.jwt (JARM §2.3.1)', () => {
     const { location } = await walk.authorize(requestOf(client, { response_type: 'code', scope: 'openid' }))
     const { id_token } = (await walk.exchange(client, parameterOf(location, 'code'))).json() as { id_token: string }
     const browser = new Walk(grantor)
-    const { testWallet } = await import('../../support/wallet.ts')
+    const { testWallet } = await import('../../../support/wallet.ts')
     const challenge = await browser.challenge(jwtModeRequest({ id_token_hint: id_token }))
     const page = await browser.complete(await browser.prove(challenge, testWallet(1)))
     expect(await verifyResponse(responseOf(movingTo(page)))).toMatchObject({ error: 'login_required' })

@@ -1,11 +1,11 @@
 /** Pushed authorization requests (RFC 9126) that are too long for a login challenge: the challenge refers to the stored request. */
 import { describe, expect } from 'vitest'
-import { tokensOf } from '../../support/app.ts'
-import { test } from '../../support/fixtures.ts'
-import { pushed } from '../../support/pushed.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { CODE_VERIFIER, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { tokensOf } from '../../../support/app.ts'
+import { test } from '../../../support/fixtures.ts'
+import { pushed } from '../../../support/pushed.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { CODE_VERIFIER, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 describe('Requests that are too long for a login challenge', () => {
   const long = { state: 'x'.repeat(5000), response_type: 'code', nonce: 'n'.repeat(500) }

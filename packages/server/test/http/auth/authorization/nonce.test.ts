@@ -1,11 +1,11 @@
 /** The longest `nonce` (OpenID Connect Core §3.1.2.1): an ID token with such a nonce is still accepted as `id_token_hint`. */
 import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
-import { test as base, FILE, signIn } from '../../support/fixtures.ts'
-import { OPENID, openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { push, pushed } from '../../support/pushed.ts'
-import type { TestClient } from '../../support/start.ts'
-import { parameterOf, requestOf, type Walk } from '../../support/walk.ts'
+import { test as base, FILE, signIn } from '../../../support/fixtures.ts'
+import { OPENID, openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { push, pushed } from '../../../support/pushed.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { parameterOf, requestOf, type Walk } from '../../../support/walk.ts'
 
 const test = base.extend('client', ({ grantor }) => openIdClient(grantor)).extend('walk', FILE, signIn)
 

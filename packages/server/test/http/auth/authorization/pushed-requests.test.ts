@@ -1,13 +1,13 @@
 /** Pushed authorization requests (RFC 9126): the push. request-uri.test.ts covers the use of the `request_uri`. */
 import { afterEach, beforeEach, describe, expect } from 'vitest'
-import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { test } from '../../support/fixtures.ts'
-import { push, pushed, URN } from '../../support/pushed.ts'
-import { expectRefusal, headersOf, invalidRequest } from '../../support/refusals.ts'
-import { storedBytes } from '../../support/rows.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { PKCE, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
+import { test } from '../../../support/fixtures.ts'
+import { push, pushed, URN } from '../../../support/pushed.ts'
+import { expectRefusal, headersOf, invalidRequest } from '../../../support/refusals.ts'
+import { storedBytes } from '../../../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { PKCE, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 describe('The push (RFC 9126 §2)', () => {
   test('A valid push gets 201 and a random request_uri for 60 seconds (RFC 9126 §2.2)', async ({ app }) => {

@@ -1,7 +1,7 @@
 /** The parameters that are appended to a redirect URI, which itself never changes (RFC 6749 §4.1.2, RFC 9207). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, movingTo, requestOf, Walk } from '../../support/walk.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, movingTo, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

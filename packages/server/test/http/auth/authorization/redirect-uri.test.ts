@@ -1,7 +1,7 @@
 /** The redirect URIs that a request may use (RFC 9700 §2.1: exact string matching; RFC 8252 §7.3: the loopback port of native apps). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, noticeOf, PKCE, requestOf, Walk } from '../../support/walk.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, noticeOf, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 const REGISTERED = 'https://app.example.net/callback?tenant=a%2Fb&x=1'
 

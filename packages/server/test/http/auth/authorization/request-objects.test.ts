@@ -1,13 +1,13 @@
 /** Request objects (RFC 9101): requests that the client signed, passed by value or inside a pushed request. */
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, claimsOf, startApp, tokensOf } from '../../support/app.ts'
-import { aClientHost } from '../../support/client-host.ts'
-import { assertionOf, newClientKey, oldRsaKeys, type TestKey } from '../../support/client-key.ts'
-import { push, pushed, requestObjectOf } from '../../support/pushed.ts'
-import { changeClient, outcomeOf } from '../../support/signed-app.ts'
-import type { TestClient } from '../../support/start.ts'
-import { noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { type App, claimsOf, startApp, tokensOf } from '../../../support/app.ts'
+import { aClientHost } from '../../../support/client-host.ts'
+import { assertionOf, newClientKey, oldRsaKeys, type TestKey } from '../../../support/client-key.ts'
+import { push, pushed, requestObjectOf } from '../../../support/pushed.ts'
+import { changeClient, outcomeOf } from '../../../support/signed-app.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let app: App
 let client: TestClient

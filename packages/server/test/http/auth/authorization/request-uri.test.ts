@@ -1,11 +1,11 @@
 /** Pushed authorization requests (RFC 9126): the browser presents the `request_uri`, which is good for one code. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, claimsOf, startApp, tokensOf } from '../../support/app.ts'
-import { pushed, URN } from '../../support/pushed.ts'
-import { changeClient, outcomeOf, signedClient } from '../../support/signed-app.ts'
-import { startBeside } from '../../support/start.ts'
-import { CODE_VERIFIER, movingTo, noticeOf, type Parameters, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { type App, claimsOf, startApp, tokensOf } from '../../../support/app.ts'
+import { pushed, URN } from '../../../support/pushed.ts'
+import { changeClient, outcomeOf, signedClient } from '../../../support/signed-app.ts'
+import { startBeside } from '../../../support/start.ts'
+import { CODE_VERIFIER, movingTo, noticeOf, type Parameters, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 

@@ -1,10 +1,10 @@
 /** The service returns `state` "as received from the client" (RFC 6749 §4.1.2): byte for byte after form decoding. */
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { test as base, FILE, signIn } from '../../support/fixtures.ts'
-import { forAllAsync } from '../../support/property.ts'
-import type { TestClient } from '../../support/start.ts'
-import { encode, movingTo, requestOf, Walk } from '../../support/walk.ts'
+import { test as base, FILE, signIn } from '../../../support/fixtures.ts'
+import { forAllAsync } from '../../../support/property.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { encode, movingTo, requestOf, Walk } from '../../../support/walk.ts'
 
 const test = base.extend('walk', FILE, signIn)
 

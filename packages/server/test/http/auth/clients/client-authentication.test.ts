@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import { expectRefusal, invalidRequest } from '../../support/refusals.ts'
-import { type Answer, rawRequest, send } from '../../support/send.ts'
-import type { TestClient } from '../../support/start.ts'
-import { basic, encode } from '../../support/walk.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { expectRefusal, invalidRequest } from '../../../support/refusals.ts'
+import { type Answer, rawRequest, send } from '../../../support/send.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { basic, encode } from '../../../support/walk.ts'
 
 let app: App
 let postClient: TestClient

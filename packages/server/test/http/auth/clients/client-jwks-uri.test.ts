@@ -1,9 +1,9 @@
 /** Clients that publish their keys at a jwks_uri: when and how often the keys are fetched. Real HTTP servers, a fake clock. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { type ClientHost, startClientHost } from '../../support/client-host.ts'
-import { asserting, assertionOf, newClientKey, oldRsaKeys, post, type TestKey } from '../../support/client-key.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
+import { createMetrics } from '../../../../src/observability/metrics/metrics.ts'
+import { type ClientHost, startClientHost } from '../../../support/client-host.ts'
+import { asserting, assertionOf, newClientKey, oldRsaKeys, post, type TestKey } from '../../../support/client-key.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 
 let grantor: Grantor
 let host: ClientHost

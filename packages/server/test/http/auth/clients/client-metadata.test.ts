@@ -5,12 +5,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { type ClientHost, startClientHost } from '../../support/client-host.ts'
-import { asserting, post } from '../../support/client-key.ts'
-import { exchangeWith, newDpopKey } from '../../support/dpop.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, noticeOf, PKCE, parameterOf, Walk } from '../../support/walk.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { type ClientHost, startClientHost } from '../../../support/client-host.ts'
+import { asserting, post } from '../../../support/client-key.ts'
+import { exchangeWith, newDpopKey } from '../../../support/dpop.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, noticeOf, PKCE, parameterOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let host: ClientHost

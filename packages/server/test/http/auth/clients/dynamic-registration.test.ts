@@ -1,14 +1,14 @@
 /** Clients that register themselves (RFC 7591): the client id is the sealed registration, and nothing is stored. */
 import { decodeProtectedHeader } from 'jose'
 import { expect, onTestFinished } from 'vitest'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { newClientKey } from '../../support/client-key.ts'
-import { allowDevice, authorizedDevice, DEVICE_GRANT, openDevicePage, poll } from '../../support/device.ts'
-import { exchangeWith, newDpopKey } from '../../support/dpop.ts'
-import { test as base } from '../../support/fixtures.ts'
-import type { Answer } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, PKCE, parameterOf, Walk } from '../../support/walk.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { newClientKey } from '../../../support/client-key.ts'
+import { allowDevice, authorizedDevice, DEVICE_GRANT, openDevicePage, poll } from '../../../support/device.ts'
+import { exchangeWith, newDpopKey } from '../../../support/dpop.ts'
+import { test as base } from '../../../support/fixtures.ts'
+import type { Answer } from '../../../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, PKCE, parameterOf, Walk } from '../../../support/walk.ts'
 
 const ON = { GRANTOR_DYNAMIC_REGISTRATION: 'on' }
 

@@ -1,12 +1,12 @@
 /** FAPI 2.0 Message Signing: signed requests of a client, and signed responses to the client. */
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { requestObjectOf } from '../../support/pushed.ts'
-import type { Answer } from '../../support/send.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
+import { requestObjectOf } from '../../../support/pushed.ts'
+import type { Answer } from '../../../support/send.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 const key = newClientKey()
 

@@ -1,14 +1,14 @@
 /** Clients of the FAPI 2.0 Security Profile while the server signs with an algorithm that the profile forbids (§5.4.1). */
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { newDpopKey, proofOf } from '../../support/dpop.ts'
-import { keepingOf } from '../../support/key-keeping.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import type { Answer } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { rotateKey } from '../../../../src/domain/maintenance/keep-keys.ts'
+import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
+import { newDpopKey, proofOf } from '../../../support/dpop.ts'
+import { keepingOf } from '../../../support/key-keeping.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import type { Answer } from '../../../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 const key = newClientKey()
 const dpop = newDpopKey()

@@ -1,13 +1,13 @@
 /** The requirements of the FAPI 2.0 Security Profile on an authorization server, over HTTP. */
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ClientRegistration } from '../../../src/domain/clients/register-client.ts'
-import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { newDpopKey, proofOf, thumbprint } from '../../support/dpop.ts'
-import type { Answer } from '../../support/send.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import type { ClientRegistration } from '../../../../src/domain/clients/register-client.ts'
+import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
+import { newDpopKey, proofOf, thumbprint } from '../../../support/dpop.ts'
+import type { Answer } from '../../../support/send.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 const key = newClientKey()
 const dpop = newDpopKey()

@@ -1,10 +1,10 @@
 /** An app whose client authenticates with private_key_jwt, and checks whether an assertion is accepted. */
 import { expect } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import { asserting, assertionOf, newClientKey, post, type TestKey } from '../../support/client-key.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import type { Answer } from '../../support/send.ts'
-import type { TestClient } from '../../support/start.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { asserting, assertionOf, newClientKey, post, type TestKey } from '../../../support/client-key.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import type { Answer } from '../../../support/send.ts'
+import type { TestClient } from '../../../support/start.ts'
 
 export const key = newClientKey('ES256', 'one')
 export const another = newClientKey('ES256', 'two')

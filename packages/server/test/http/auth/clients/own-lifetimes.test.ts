@@ -1,11 +1,11 @@
 /** Lifetimes and limits that an operator gives one client. */
 import { describe, expect } from 'vitest'
-import { type App, claimsOf, tokensOf } from '../../support/app.ts'
-import { readFeed } from '../../support/feed.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { LIFETIMES, type TestClient } from '../../support/start.ts'
-import { requestOf } from '../../support/walk.ts'
+import { type App, claimsOf, tokensOf } from '../../../support/app.ts'
+import { readFeed } from '../../../support/feed.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { LIFETIMES, type TestClient } from '../../../support/start.ts'
+import { requestOf } from '../../../support/walk.ts'
 
 const API = 'https://api.example.com/'
 const HOUR = 3600

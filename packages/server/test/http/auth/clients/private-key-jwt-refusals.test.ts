@@ -2,11 +2,11 @@
 import { createHmac, createPublicKey, randomUUID, sign } from 'node:crypto'
 import { CompactSign } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { ASSERTION_TYPE, newClientKey, oldRsaKeys, post } from '../../support/client-key.ts'
-import { expectRefusal, invalidRequest } from '../../support/refusals.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import type { TestClient } from '../../support/start.ts'
+import type { App } from '../../../support/app.ts'
+import { ASSERTION_TYPE, newClientKey, oldRsaKeys, post } from '../../../support/client-key.ts'
+import { expectRefusal, invalidRequest } from '../../../support/refusals.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import type { TestClient } from '../../../support/start.ts'
 import { type KeyedApp, key, registration, startKeyedApp } from './keyed-app.ts'
 
 let app: App

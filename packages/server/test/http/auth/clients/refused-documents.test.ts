@@ -1,10 +1,10 @@
 /** The page for a metadata document that cannot be used: one true sentence for each reason, with the address and the cause in the log. */
 import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished } from 'vitest'
-import { type ClientHost, startClientHost } from '../../support/client-host.ts'
-import { test as base, FILE, started } from '../../support/fixtures.ts'
-import { startGrantor } from '../../support/start.ts'
-import { noticeOf, PKCE, Walk } from '../../support/walk.ts'
+import { type ClientHost, startClientHost } from '../../../support/client-host.ts'
+import { test as base, FILE, started } from '../../../support/fixtures.ts'
+import { startGrantor } from '../../../support/start.ts'
+import { noticeOf, PKCE, Walk } from '../../../support/walk.ts'
 
 const test = base.extend('options', { clientMetadata: true }).extend(
   'host',

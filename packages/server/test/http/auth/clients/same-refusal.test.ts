@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { rawExchange } from '../../support/send.ts'
-import { basic } from '../../support/walk.ts'
+import type { App } from '../../../support/app.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { rawExchange } from '../../../support/send.ts'
+import { basic } from '../../../support/walk.ts'
 
 const test = base
   .extend('postClient', FILE, ({ app }) => app.grantor.createClient({ authMethod: 'client_secret_post' }))

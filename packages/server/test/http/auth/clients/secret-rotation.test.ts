@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
-import type { Client } from '../../../src/domain/model/records.ts'
-import { type App, startApp } from '../../support/app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
+import { rotateClientSecret } from '../../../../src/domain/clients/register-client.ts'
+import type { Client } from '../../../../src/domain/model/records.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
 
 const DAY = 86_400
 

@@ -1,8 +1,8 @@
 /** Clients that register themselves (RFC 7591) and authenticate with a key that they publish at a `jwks_uri`. */
 import { expect } from 'vitest'
-import { asserting, assertionOf, post, type TestKey } from '../../support/client-key.ts'
-import { type Answer, send } from '../../support/send.ts'
-import type { Grantor } from '../../support/start.ts'
+import { asserting, assertionOf, post, type TestKey } from '../../../support/client-key.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import type { Grantor } from '../../../support/start.ts'
 
 export const SELF_REGISTERED_REDIRECT_URI = 'https://agent.example/callback'
 

@@ -1,10 +1,10 @@
 /** The reads of the store that an unregistered or failing client causes. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
-import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { basic, encode, Walk } from '../../support/walk.ts'
+import { rotateClientSecret } from '../../../../src/domain/clients/register-client.ts'
+import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { basic, encode, Walk } from '../../../support/walk.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const key = newClientKey()

@@ -1,10 +1,10 @@
 /** A platform's own login server may vouch for a wallet. Vouching is off by default, and never replaces a signed consent. */
 import { createProtectedResource } from '@grantor/resource'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bearer, refusal } from '../../../../resource/test/refusal.ts'
-import { outcomeOf } from '../../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, CODE_VERIFIER, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { bearer, refusal } from '../../../../../resource/test/refusal.ts'
+import { outcomeOf } from '../../../support/signed-app.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, CODE_VERIFIER, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 type Platform = { grantor: Grantor; web: TestClient; native: TestClient }
 

@@ -2,14 +2,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { createBoundKeeper } from '../../../src/domain/maintenance/bounds.ts'
-import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
-import { type App, appOf, claimsOf, startApp, type Tokens, tokensOf } from '../../support/app.ts'
-import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { outcomeOf, receiptsOf, signedClient, signInToAccount, startSignedApp } from '../../support/signed-app.ts'
-import type { TestClient } from '../../support/start.ts'
-import { parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { createBoundKeeper } from '../../../../src/domain/maintenance/bounds.ts'
+import { openSqliteStore } from '../../../../src/store/sqlite/index.ts'
+import { type App, appOf, claimsOf, startApp, type Tokens, tokensOf } from '../../../support/app.ts'
+import { openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { outcomeOf, receiptsOf, signedClient, signInToAccount, startSignedApp } from '../../../support/signed-app.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 const start = async (bounds = { grantsPerWalletAndClient: 3, sessionsPerWallet: 2 }) => (app = await startApp({ bounds }))

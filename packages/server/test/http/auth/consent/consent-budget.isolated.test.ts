@@ -1,14 +1,14 @@
 /** The cost of signed consent in store calls and signature recoveries, per request. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { verifyPlainSignature } from '../../../src/wallet/signature.ts'
-import type { App } from '../../support/app.ts'
-import { startSignedApp } from '../../support/signed-app.ts'
-import { countStoreCalls } from '../../support/store-calls.ts'
-import { redirectPath, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { verifyPlainSignature } from '../../../../src/protocol/wallet/signature.ts'
+import type { App } from '../../../support/app.ts'
+import { startSignedApp } from '../../../support/signed-app.ts'
+import { countStoreCalls } from '../../../support/store-calls.ts'
+import { redirectPath, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 // a spy on the real function: each call is at most one recovery
-vi.mock('../../../src/wallet/signature.ts', { spy: true })
+vi.mock('../../../../src/protocol/wallet/signature.ts', { spy: true })
 
 let app: App
 let storeCostOf: ReturnType<typeof countStoreCalls>

@@ -1,12 +1,12 @@
 /** Codes and tokens end with their consent, and depend on no other consent (decisions: consent rule `signed`). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Address } from '../../../src/wallet/address.ts'
-import { someReceipt } from '../../store/contract/subject.ts'
-import { type App, claimsOf, tokensOf } from '../../support/app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { API, changeClient, outcomeOf, receiptsOf, startSignedApp, vouchFor } from '../../support/signed-app.ts'
-import { LIFETIMES, type TestClient } from '../../support/start.ts'
-import { movingTo, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import type { Address } from '../../../../src/protocol/wallet/address.ts'
+import { someReceipt } from '../../../store/contract/subject.ts'
+import { type App, claimsOf, tokensOf } from '../../../support/app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { API, changeClient, outcomeOf, receiptsOf, startSignedApp, vouchFor } from '../../../support/signed-app.ts'
+import { LIFETIMES, type TestClient } from '../../../support/start.ts'
+import { movingTo, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 const DAY = 86_400
 

@@ -1,10 +1,10 @@
 /** The DPoP key of an authorization request (RFC 9449 §10) in the text that the wallet signs. */
 import { describe, expect } from 'vitest'
-import { readConsent } from '../../../src/wallet/read-consent.ts'
-import { newDpopKey, thumbprint } from '../../support/dpop.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { outcomeOf, signedClient } from '../../support/signed-app.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
+import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
+import { newDpopKey, thumbprint } from '../../../support/dpop.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { outcomeOf, signedClient } from '../../../support/signed-app.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
 
 const test = base
   .extend('client', ({ grantor }) => signedClient(grantor))

@@ -1,10 +1,10 @@
 /** A person can switch scopes off at the login. The signed text, the grant and the tokens have exactly the scopes left on. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readConsent } from '../../../src/wallet/read-consent.ts'
-import { type App, claimsOf, tokensOf } from '../../support/app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { API, outcomeOf, receiptsOf, signedClient, standingReceipts, startSignedApp } from '../../support/signed-app.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
+import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
+import { type App, claimsOf, tokensOf } from '../../../support/app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { API, outcomeOf, receiptsOf, signedClient, standingReceipts, startSignedApp } from '../../../support/signed-app.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
 
 const BOTH = 'enhancement profile'
 

@@ -1,14 +1,14 @@
 /** The receipt of a signed consent is stored sealed. Only the owner of the wallet can view and download the receipt. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import { readConsent } from '../../../src/wallet/read-consent.ts'
-import { checkReceipt } from '../../../src/wallet/receipt.ts'
-import type { App } from '../../support/app.ts'
-import { headersOf } from '../../support/refusals.ts'
-import { storedBytes } from '../../support/rows.ts'
-import { API, receiptsOf, signInToAccount, startSignedApp, vouchFor } from '../../support/signed-app.ts'
-import { type Answer, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
+import { checkReceipt } from '../../../../src/protocol/wallet/receipt.ts'
+import type { App } from '../../../support/app.ts'
+import { headersOf } from '../../../support/refusals.ts'
+import { storedBytes } from '../../../support/rows.ts'
+import { API, receiptsOf, signInToAccount, startSignedApp, vouchFor } from '../../../support/signed-app.ts'
+import { type Answer, noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 /** the text that the wallet signed, its signature, and the id of the receipt */

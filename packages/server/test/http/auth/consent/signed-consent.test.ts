@@ -1,8 +1,8 @@
 /** Consent rule `signed`: a request gets a code only if the wallet has signed a consent that covers the request. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { clientFaults } from '../../../src/domain/clients/client-faults.ts'
-import { type App, tokensOf } from '../../support/app.ts'
-import type { Answer } from '../../support/send.ts'
+import { clientFaults } from '../../../../src/domain/clients/client-faults.ts'
+import { type App, tokensOf } from '../../../support/app.ts'
+import type { Answer } from '../../../support/send.ts'
 import {
   API,
   FILES,
@@ -12,10 +12,10 @@ import {
   signInToAccount,
   startSignedApp,
   vouchFor,
-} from '../../support/signed-app.ts'
-import type { TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+} from '../../../support/signed-app.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** Device authorization (RFC 8628) over HTTP, on both stores. device-page.test.ts covers the page, device-polls.test.ts the polls. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seal, unseal } from '../../../src/keys/sealed.ts'
-import type { Address } from '../../../src/wallet/address.ts'
-import { readConsent } from '../../../src/wallet/read-consent.ts'
-import { claimsOf, tokensOf } from '../../support/app.ts'
+import { seal, unseal } from '../../../../src/protocol/keys/sealed.ts'
+import type { Address } from '../../../../src/protocol/wallet/address.ts'
+import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
 import {
   allowDevice,
   askForDevice,
@@ -12,13 +12,13 @@ import {
   createDeviceClient,
   DEVICE_GRANT,
   poll,
-} from '../../support/device.ts'
-import { newDpopKey, proofOf, thumbprint } from '../../support/dpop.ts'
-import { createPostgresDatabase } from '../../support/postgres.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Grantor, type StartOptions, startBeside, startGrantor, type TestClient } from '../../support/start.ts'
-import { noticeOf, redirectPath, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+} from '../../../support/device.ts'
+import { newDpopKey, proofOf, thumbprint } from '../../../support/dpop.ts'
+import { createPostgresDatabase } from '../../../support/postgres.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Grantor, type StartOptions, startBeside, startGrantor, type TestClient } from '../../../support/start.ts'
+import { noticeOf, redirectPath, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const engines = [
   { engine: 'SQLite', open: async () => ({ options: {} as StartOptions, drop: async () => undefined }) },

@@ -10,10 +10,10 @@ import {
   decide,
   openDevicePage,
   poll,
-} from '../../support/device.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { fieldOf, movingTo, noticeOf, Walk } from '../../support/walk.ts'
+} from '../../../support/device.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { fieldOf, movingTo, noticeOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

@@ -1,11 +1,11 @@
 /** The polls of a device (RFC 8628 §3.5), and what they cost. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { allowDevice, askForDevice, authorizedDevice, createDeviceClient, poll } from '../../support/device.ts'
-import { newDpopKey, proofOf } from '../../support/dpop.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { countStoreCalls } from '../../support/store-calls.ts'
-import { Walk } from '../../support/walk.ts'
+import { allowDevice, askForDevice, authorizedDevice, createDeviceClient, poll } from '../../../support/device.ts'
+import { newDpopKey, proofOf } from '../../../support/dpop.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { countStoreCalls } from '../../../support/store-calls.ts'
+import { Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

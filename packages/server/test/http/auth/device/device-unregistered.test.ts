@@ -1,7 +1,7 @@
 /** Devices whose client is not registered: its client id is the URL of a metadata document. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { type ClientHost, startClientHost } from '../../support/client-host.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { type ClientHost, startClientHost } from '../../../support/client-host.ts'
 import {
   allowDevice,
   askForDevice,
@@ -10,10 +10,10 @@ import {
   DEVICE_GRANT,
   openDevicePage,
   poll,
-} from '../../support/device.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { Walk } from '../../support/walk.ts'
+} from '../../../support/device.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let host: ClientHost

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { namesMediaType } from '../../../src/http/accept.ts'
+import { namesMediaType } from '../../../../src/http/auth/accept.ts'
 
 const TYPE = 'application/token-introspection+jwt'
 

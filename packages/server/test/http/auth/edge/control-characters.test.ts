@@ -1,10 +1,10 @@
 /** Parameters with control characters are refused before they reach the store. PostgreSQL cannot store NUL. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Store } from '../../../src/domain/model/store.ts'
-import { type App, startApp, type Tokens } from '../../support/app.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
-import { push } from '../../support/pushed.ts'
-import { type Answer, basic, CODE_VERIFIER, encode, PKCE, requestOf } from '../../support/walk.ts'
+import type { Store } from '../../../../src/domain/model/store.ts'
+import { type App, startApp, type Tokens } from '../../../support/app.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../../../support/postgres.ts'
+import { push } from '../../../support/pushed.ts'
+import { type Answer, basic, CODE_VERIFIER, encode, PKCE, requestOf } from '../../../support/walk.ts'
 
 let database: PostgresDatabase
 let app: App

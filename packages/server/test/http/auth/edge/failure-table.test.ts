@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import { expectJson, expectRefusal, invalidRequest } from '../../support/refusals.ts'
-import type { Answer } from '../../support/send.ts'
-import { LIFETIMES, type TestClient } from '../../support/start.ts'
-import { parameterOf, requestOf } from '../../support/walk.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { expectJson, expectRefusal, invalidRequest } from '../../../support/refusals.ts'
+import type { Answer } from '../../../support/send.ts'
+import { LIFETIMES, type TestClient } from '../../../support/start.ts'
+import { parameterOf, requestOf } from '../../../support/walk.ts'
 
 let app: App
 let other: TestClient

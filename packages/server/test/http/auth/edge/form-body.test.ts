@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp, tokensOf } from '../../support/app.ts'
-import { expectRefusal, headersOf, invalidRequest } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { basic, encode } from '../../support/walk.ts'
+import { type App, startApp, tokensOf } from '../../../support/app.ts'
+import { expectRefusal, headersOf, invalidRequest } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { basic, encode } from '../../../support/walk.ts'
 
 let app: App
 

@@ -1,9 +1,9 @@
 /** The limits on the length of header fields. */
 import { expect } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { test } from '../../support/fixtures.ts'
-import { parseAnswer, rawExchange, send } from '../../support/send.ts'
-import { basic } from '../../support/walk.ts'
+import type { App } from '../../../support/app.ts'
+import { test } from '../../../support/fixtures.ts'
+import { parseAnswer, rawExchange, send } from '../../../support/send.ts'
+import { basic } from '../../../support/walk.ts'
 
 const post = (app: App, headers: Record<string, string>) =>
   send(app.grantor.authUrl, {

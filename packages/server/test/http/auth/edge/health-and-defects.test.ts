@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import { expectJson, expectRefusal, headersOf, JSON_HEADERS } from '../../support/refusals.ts'
-import { type Answer, rawExchange, send } from '../../support/send.ts'
-import { basic } from '../../support/walk.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { expectJson, expectRefusal, headersOf, JSON_HEADERS } from '../../../support/refusals.ts'
+import { type Answer, rawExchange, send } from '../../../support/send.ts'
+import { basic } from '../../../support/walk.ts'
 
 let app: App
 

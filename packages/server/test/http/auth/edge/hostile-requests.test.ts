@@ -1,9 +1,9 @@
 /** No input causes a 5xx, a redirect to an unregistered address or a new row. Covers all parameters and headers of the browser endpoints and the login API. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { forAllAsync } from '../../support/property.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, encode, fieldOf, LOGIN_SERVER, PKCE, requestOf, Walk } from '../../support/walk.ts'
+import { forAllAsync } from '../../../support/property.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, encode, fieldOf, LOGIN_SERVER, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

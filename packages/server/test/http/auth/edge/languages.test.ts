@@ -1,10 +1,10 @@
 /** The language of a page over HTTP: what selects it, what remembers it, the chooser, and links that another person sends. */
 import { expect } from 'vitest'
-import { readerOf } from '../../../src/pages/languages.ts'
-import { compareOn, offerOf, openUrl, signOn } from '../../support/cross-device.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
+import { readerOf } from '../../../../src/pages/languages.ts'
+import { compareOn, offerOf, openUrl, signOn } from '../../../support/cross-device.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
 
 const test = base.extend('client', FILE, ({ grantor }) => grantor.createClient())
 

@@ -1,9 +1,9 @@
 /** The operator's look on both servers. */
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
-import { PLATFORM_LOGO, readLogo } from '../../../src/look/logo.ts'
-import { test as base } from '../../support/fixtures.ts'
-import { pngLogo } from '../../support/pictures.ts'
+import { PLATFORM_LOGO, readLogo } from '../../../../src/config/look/logo.ts'
+import { test as base } from '../../../support/fixtures.ts'
+import { pngLogo } from '../../../support/pictures.ts'
 
 const read = readLogo(pngLogo({ width: 200, height: 50 }), PLATFORM_LOGO)
 if ('fault' in read) throw new Error(read.fault)

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { test as base } from '../../support/fixtures.ts'
-import { runs } from '../../support/runs.ts'
-import { parseAnswer, rawExchange } from '../../support/send.ts'
-import { basic } from '../../support/walk.ts'
+import type { App } from '../../../support/app.ts'
+import { test as base } from '../../../support/fixtures.ts'
+import { runs } from '../../../support/runs.ts'
+import { parseAnswer, rawExchange } from '../../../support/send.ts'
+import { basic } from '../../../support/walk.ts'
 
 const test = base.extend('options', { failureLimit: 1_000_000 })
 

@@ -1,10 +1,10 @@
 /** Invalid HTTP requests get the same JSON errors as other refused requests, on every listener, with and without TLS. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createMetricsServer } from '../../../src/ops/http/metrics-server.ts'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/certificates.ts'
-import { parseAnswer, rawExchange } from '../../support/send.ts'
-import { type Grantor, startGrantor } from '../../support/start.ts'
+import { createMetricsServer } from '../../../../src/http/metrics-server.ts'
+import { createMetrics } from '../../../../src/observability/metrics/metrics.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../../support/certificates.ts'
+import { parseAnswer, rawExchange } from '../../../support/send.ts'
+import { type Grantor, startGrantor } from '../../../support/start.ts'
 
 let plain: Grantor
 let secure: Grantor

@@ -1,10 +1,10 @@
 /** The members of the server metadata for pushed and signed requests (RFC 9126 §5, RFC 9101 §10.5). The others are in metadata.test.ts. */
 import { expect } from 'vitest'
-import { newClientKey, type TestKey } from '../../support/client-key.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { pushed, requestObjectOf } from '../../support/pushed.ts'
-import { send } from '../../support/send.ts'
-import { parameterOf, requestOf } from '../../support/walk.ts'
+import { newClientKey, type TestKey } from '../../../support/client-key.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { pushed, requestObjectOf } from '../../../support/pushed.ts'
+import { send } from '../../../support/send.ts'
+import { parameterOf, requestOf } from '../../../support/walk.ts'
 
 const test = base.extend('metadata', FILE, async ({ app }) =>
   (await send(app.grantor.authUrl, { path: '/.well-known/oauth-authorization-server' })).json(),

@@ -1,11 +1,11 @@
 /** Sends arbitrary requests to every endpoint, none of which may get a 5xx. The same tests run on every store. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
-import { type App, startApp } from '../../support/app.ts'
-import { API, changeClient } from '../../support/signed-app.ts'
-import type { StartOptions } from '../../support/start.ts'
-import { basic, CODE_VERIFIER, fieldOf, LOGIN_SERVER, PKCE, requestOf } from '../../support/walk.ts'
+import { TOKEN_EXCHANGE } from '../../../../src/protocol/oauth/grant-types.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { API, changeClient } from '../../../support/signed-app.ts'
+import type { StartOptions } from '../../../support/start.ts'
+import { basic, CODE_VERIFIER, fieldOf, LOGIN_SERVER, PKCE, requestOf } from '../../../support/walk.ts'
 import { anyRequestTo, type Endpoint, goodRequestTo } from './any-request.ts'
 
 /** The parameters of valid requests, which can be repeated as long as the clock does not advance. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createLogger } from '../../../src/ops/log/logger.ts'
-import { capturedLog } from '../../ops/log/captured-log.ts'
-import { type App, startApp } from '../../support/app.ts'
-import { runEverything, type Secret, spellingsOf } from '../../support/full-run.ts'
-import { TEST_LOGIN_SECRET, TEST_SECRET } from '../../support/start.ts'
+import { createLogger } from '../../../../src/observability/log/logger.ts'
+import { capturedLog } from '../../../observability/log/captured-log.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { runEverything, type Secret, spellingsOf } from '../../../support/full-run.ts'
+import { TEST_LOGIN_SECRET, TEST_SECRET } from '../../../support/start.ts'
 
 let folder: string
 let app: App

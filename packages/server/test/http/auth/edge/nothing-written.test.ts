@@ -1,9 +1,9 @@
 /** Requests without a proof or a session write no row. Otherwise unauthenticated requests could fill the database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Rows } from '../../support/rows.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { PKCE, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { type Rows } from '../../../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { PKCE, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let grantor: Grantor
 let clients: TestClient[]

@@ -1,7 +1,7 @@
 /** The headers and the content of every page of the auth service, and the secrets that the log must not contain. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import {
   type Answer,
   contentOf,
@@ -13,8 +13,8 @@ import {
   requestOf,
   STYLE_OR_SCRIPT,
   Walk,
-} from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+} from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import { newDpopKey, proofOf } from '../../support/dpop.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
-import type { StartOptions, TestClient } from '../../support/start.ts'
-import { noticeOf } from '../../support/walk.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { newDpopKey, proofOf } from '../../../support/dpop.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import type { StartOptions, TestClient } from '../../../support/start.ts'
+import { noticeOf } from '../../../support/walk.ts'
 
 const LIMIT = 5
 const FROM = { 'x-forwarded-for': '203.0.113.1' }

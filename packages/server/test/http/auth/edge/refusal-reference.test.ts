@@ -1,8 +1,8 @@
 /** The last line of an error page: the reason from the audit log, and the number of the request. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import { pushed } from '../../support/pushed.ts'
-import { type Answer, encode, requestOf, Walk } from '../../support/walk.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { pushed } from '../../../support/pushed.ts'
+import { type Answer, encode, requestOf, Walk } from '../../../support/walk.ts'
 
 let app: App
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 /** Every response has a request id, which the log repeats in the request line and in each audit line. */
 import { describe, expect } from 'vitest'
-import { createLogger } from '../../../src/ops/log/logger.ts'
-import { capturedLog } from '../../ops/log/captured-log.ts'
-import { test as base } from '../../support/fixtures.ts'
-import { type Answer, parseAnswer, rawExchange, send } from '../../support/send.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
+import { createLogger } from '../../../../src/observability/log/logger.ts'
+import { capturedLog } from '../../../observability/log/captured-log.ts'
+import { test as base } from '../../../support/fixtures.ts'
+import { type Answer, parseAnswer, rawExchange, send } from '../../../support/send.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

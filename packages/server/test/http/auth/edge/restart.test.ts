@@ -2,12 +2,12 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { retireKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import { type App, appOf, startApp, type Tokens, tokensOf } from '../../support/app.ts'
-import { keepingOf } from '../../support/key-keeping.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { hangUp } from '../../support/send.ts'
-import { startGrantor } from '../../support/start.ts'
+import { retireKey } from '../../../../src/domain/maintenance/keep-keys.ts'
+import { type App, appOf, startApp, type Tokens, tokensOf } from '../../../support/app.ts'
+import { keepingOf } from '../../../support/key-keeping.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { hangUp } from '../../../support/send.ts'
+import { startGrantor } from '../../../support/start.ts'
 
 let folder: string
 let app: App

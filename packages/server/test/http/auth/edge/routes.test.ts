@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect } from 'vitest'
-import { test as base, FILE, signIn } from '../../support/fixtures.ts'
-import type { Grantor } from '../../support/start.ts'
-import { encode, LOGIN_SERVER, noticeOf, requestOf } from '../../support/walk.ts'
+import { test as base, FILE, signIn } from '../../../support/fixtures.ts'
+import type { Grantor } from '../../../support/start.ts'
+import { encode, LOGIN_SERVER, noticeOf, requestOf } from '../../../support/walk.ts'
 
 const RECEIPT = '/account/receipts/00000000-0000-8000-a000-000000000000'
 const GET_ONLY = ['/login/complete', '/login/challenge', '/login/resume', '/account', RECEIPT]

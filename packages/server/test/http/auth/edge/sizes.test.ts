@@ -1,13 +1,13 @@
 /** docs/reference/protocol.md states the lengths of codes, tokens and ids, so that an app can choose the width of its columns. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { startApp } from '../../support/app.ts'
-import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { push } from '../../support/pushed.ts'
-import { parameterOf, requestOf } from '../../support/walk.ts'
+import { startApp } from '../../../support/app.ts'
+import { openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { push } from '../../../support/pushed.ts'
+import { parameterOf, requestOf } from '../../../support/walk.ts'
 
 test('Codes, tokens, ids and secrets are no longer than docs/reference/protocol.md states (RFC 6749 §2.2, §4.1.2, §5.1)', async () => {
-  const documented = lengthsIn(readFileSync(new URL('../../../../../docs/reference/protocol.md', import.meta.url), 'utf8'))
+  const documented = lengthsIn(readFileSync(new URL('../../../../../../docs/reference/protocol.md', import.meta.url), 'utf8'))
   expect(Object.keys(documented)).toEqual([
     'client_id',
     'client_secret',

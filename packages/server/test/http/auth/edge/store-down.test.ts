@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type App, startApp, type Tokens } from '../../support/app.ts'
-import { isDoneWithin } from '../../support/attempts.ts'
-import { push } from '../../support/pushed.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
+import { type App, startApp, type Tokens } from '../../../support/app.ts'
+import { isDoneWithin } from '../../../support/attempts.ts'
+import { push } from '../../../support/pushed.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
 
 let app: App
 let tokens: Tokens

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import { type App, appOf, claimsOf, startApp, tokensOf } from '../../support/app.ts'
-import { keepingOf } from '../../support/key-keeping.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { startBeside } from '../../support/start.ts'
+import { rotateKey } from '../../../../src/domain/maintenance/keep-keys.ts'
+import { type App, appOf, claimsOf, startApp, tokensOf } from '../../../support/app.ts'
+import { keepingOf } from '../../../support/key-keeping.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { startBeside } from '../../../support/start.ts'
 
 let first: App
 let second: App

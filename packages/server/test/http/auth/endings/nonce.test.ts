@@ -1,9 +1,9 @@
 /** The first message of each response repeats the nonce of the request, so that a reader does not take a recording for the present feed. */
 import { randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { askFeed, basic, openMessage, readFeed } from '../../support/feed.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { send } from '../../support/send.ts'
+import { askFeed, basic, openMessage, readFeed } from '../../../support/feed.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { send } from '../../../support/send.ts'
 
 const API = 'https://api.example.com/'
 

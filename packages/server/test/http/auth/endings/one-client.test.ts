@@ -1,10 +1,10 @@
 /** A client that revokes its own tokens as fast as it may, for hours. */
 import { describe, expect } from 'vitest'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { entriesOf, entryOfText, insertEndings, readFeed } from '../../support/feed.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import type { Grantor, TestClient } from '../../support/start.ts'
-import { Walk } from '../../support/walk.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { entriesOf, entryOfText, insertEndings, readFeed } from '../../../support/feed.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import type { Grantor, TestClient } from '../../../support/start.ts'
+import { Walk } from '../../../support/walk.ts'
 
 const API = 'https://api.example.com/'
 const FILES = 'https://files.example.com/'

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, onTestFinished } from 'vitest'
-import { askFeed, basic, insertEndings } from '../../support/feed.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import type { Grantor, TestClient } from '../../support/start.ts'
+import { askFeed, basic, insertEndings } from '../../../support/feed.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import type { Grantor, TestClient } from '../../../support/start.ts'
 
 const API = 'https://api.example.com/'
 const MIB = 1024 * 1024

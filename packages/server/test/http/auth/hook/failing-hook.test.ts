@@ -1,15 +1,15 @@
 /** A hook that hangs, breaks or answers rubbish: every request fails closed, with its reason in the log, and loses nothing. */
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
-import { type App, claimsOf, startApp, type Tokens } from '../../support/app.ts'
-import { RSA } from '../../support/certificates.ts'
-import { aClientHost } from '../../support/client-host.ts'
-import { freePorts } from '../../support/free-ports.ts'
-import { type AskedQuestion, answerWith, expectQuestions, HOOK_SECRET, startHook, type TestHook } from '../../support/hook.ts'
-import { createPostgresDatabase } from '../../support/postgres.ts'
-import { type Grantor, startGrantor } from '../../support/start.ts'
-import { type Answer, requestOf, Walk } from '../../support/walk.ts'
+import { createMetrics } from '../../../../src/observability/metrics/metrics.ts'
+import { type App, claimsOf, startApp, type Tokens } from '../../../support/app.ts'
+import { RSA } from '../../../support/certificates.ts'
+import { aClientHost } from '../../../support/client-host.ts'
+import { freePorts } from '../../../support/free-ports.ts'
+import { type AskedQuestion, answerWith, expectQuestions, HOOK_SECRET, startHook, type TestHook } from '../../../support/hook.ts'
+import { createPostgresDatabase } from '../../../support/postgres.ts'
+import { type Grantor, startGrantor } from '../../../support/start.ts'
+import { type Answer, requestOf, Walk } from '../../../support/walk.ts'
 
 type Respond = (question: AskedQuestion, response: ServerResponse) => void
 

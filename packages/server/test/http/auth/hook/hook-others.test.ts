@@ -1,12 +1,12 @@
 /** The hook beside other checks of a refresh: contract wallets, and a second node. */
 import { expect, onTestFinished, test } from 'vitest'
-import { appOf, claimsOf, tokensOf } from '../../support/app.ts'
-import { startOnChain } from '../../support/contract-login.ts'
-import { answerWith, startHook } from '../../support/hook.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { startGrantor } from '../../support/start.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
-import { changeOwner, owner } from '../../support/wallet-contracts.ts'
+import { appOf, claimsOf, tokensOf } from '../../../support/app.ts'
+import { startOnChain } from '../../../support/contract-login.ts'
+import { answerWith, startHook } from '../../../support/hook.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { startGrantor } from '../../../support/start.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
+import { changeOwner, owner } from '../../../support/wallet-contracts.ts'
 
 async function aHook() {
   const hook = await startHook()

@@ -3,11 +3,11 @@
  * engine, over HTTP.
  */
 import { expect, test } from 'vitest'
-import { newPostgresDatabase } from '../../support/postgres.ts'
-import { howMany } from '../../support/runs.ts'
-import { type Grantor, type StartOptions, startGrantor, type TestClient } from '../../support/start.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { newPostgresDatabase } from '../../../support/postgres.ts'
+import { howMany } from '../../../support/runs.ts'
+import { type Grantor, type StartOptions, startGrantor, type TestClient } from '../../../support/start.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 import { lookAtPostgres, watchSqlite } from './written.ts'
 
 const COUNT = howMany('TEST_ABANDONED_LOGINS', 500)

@@ -1,9 +1,9 @@
 /** The limit on signature checks of contract wallets. Each check costs the operator chain calls, and no network may use up the share of another. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type HomeChain, startOnChain } from '../../support/contract-login.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
-import { type TestWallet, testWallet } from '../../support/wallet.ts'
-import { owner } from '../../support/wallet-contracts.ts'
+import { type HomeChain, startOnChain } from '../../../support/contract-login.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
+import { type TestWallet, testWallet } from '../../../support/wallet.ts'
+import { owner } from '../../../support/wallet-contracts.ts'
 
 const CHECKS_PER_MINUTE = 30
 const HERE = '198.51.100.1'

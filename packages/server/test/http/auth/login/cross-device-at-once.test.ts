@@ -1,10 +1,10 @@
 /** Many logins at the same time: those that a wallet on another device signs, and those that a wallet in the browser signs. */
 import { expect } from 'vitest'
-import { offerOf, openUrl, signOn } from '../../support/cross-device.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { signedClient } from '../../support/signed-app.ts'
-import { CODE_VERIFIER, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { offerOf, openUrl, signOn } from '../../../support/cross-device.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { signedClient } from '../../../support/signed-app.ts'
+import { CODE_VERIFIER, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const LOGINS = 200
 const AT_ONCE = 25

@@ -1,10 +1,10 @@
 /** A cross-device login under what an app or an operator requires: a wallet, an age of the login, no page, a client that may still request. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { compareOn, type Offer, offerOf, openUrl, signOn } from '../../support/cross-device.ts'
-import { changeClient, outcomeOf, startSignedApp } from '../../support/signed-app.ts'
-import { type Answer, movingTo, noticeOf, parameterOf, redirectPath, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import type { App } from '../../../support/app.ts'
+import { compareOn, type Offer, offerOf, openUrl, signOn } from '../../../support/cross-device.ts'
+import { changeClient, outcomeOf, startSignedApp } from '../../../support/signed-app.ts'
+import { type Answer, movingTo, noticeOf, parameterOf, redirectPath, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 let desktop: Walk

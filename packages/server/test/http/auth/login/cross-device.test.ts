@@ -3,9 +3,9 @@
  * cookie, and the other device gets nothing. The attacks are those of the device flow (RFC 8628 §5.4, draft-ietf-oauth-cross-device-security).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { compareOn, type Offer, offerOf, openUrl, signOn } from '../../support/cross-device.ts'
-import { API, endEverything, outcomeOf, receiptsOf, startSignedApp } from '../../support/signed-app.ts'
+import type { App } from '../../../support/app.ts'
+import { compareOn, type Offer, offerOf, openUrl, signOn } from '../../../support/cross-device.ts'
+import { API, endEverything, outcomeOf, receiptsOf, startSignedApp } from '../../../support/signed-app.ts'
 import {
   type Answer,
   CODE_VERIFIER,
@@ -17,8 +17,8 @@ import {
   parameterOf,
   requestOf,
   Walk,
-} from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+} from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 /** the browser that signs in, its challenge, and what its page offers to the other device */

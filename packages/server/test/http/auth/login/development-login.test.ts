@@ -1,11 +1,11 @@
 /** The development login of `grantor start`: it signs in any address by plain forms, without a wallet. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { developmentWallet } from '../../login-server/start-login-server.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { contentOf, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { contentOf, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
+import { developmentWallet } from '../../login/start-login-server.ts'
 
 const STRANGER = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
 

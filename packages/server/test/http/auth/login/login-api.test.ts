@@ -1,10 +1,10 @@
 /** The API for the login server: authentication, requests and statuses. */
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { CHALLENGE_LIFETIME } from '../../../src/domain/model/deps.ts'
-import { send } from '../../support/send.ts'
-import { type Grantor, startGrantor, TEST_LOGIN_SECRET, type TestClient } from '../../support/start.ts'
-import { type Answer, basic, LOGIN_SERVER, PKCE, requestOf, Walk } from '../../support/walk.ts'
+import { CHALLENGE_LIFETIME } from '../../../../src/domain/model/deps.ts'
+import { send } from '../../../support/send.ts'
+import { type Grantor, startGrantor, TEST_LOGIN_SECRET, type TestClient } from '../../../support/start.ts'
+import { type Answer, basic, LOGIN_SERVER, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 const POSTS = ['/login/message', '/login/accept', '/login/reject'] as const
 

@@ -1,10 +1,10 @@
 /** The return from the login server: one session per challenge, in the browser of the challenge, within sixty seconds. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endSessions } from '../../../src/domain/consent/end-grants.ts'
-import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, fieldOf, movingTo, noticeOf, parameterOf, redirectPath, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { endSessions } from '../../../../src/domain/consent/end-grants.ts'
+import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, fieldOf, movingTo, noticeOf, parameterOf, redirectPath, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let grantor: Grantor
 let client: TestClient

@@ -1,13 +1,13 @@
 /** An ending on one node and a login on another, interleaved at every point between their store calls. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endApp } from '../../../src/domain/account/account.ts'
-import { endEverything, endOtherSessions } from '../../../src/domain/consent/end-grants.ts'
-import { hashSessionId } from '../../../src/domain/consent/session.ts'
-import type { Session } from '../../../src/domain/model/records.ts'
-import { allCuts, startTwoNodes, type TwoNodes } from '../../support/interleave.ts'
-import { standingReceipts } from '../../support/signed-app.ts'
-import type { TestClient } from '../../support/start.ts'
-import { movingTo, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { endApp } from '../../../../src/domain/account/account.ts'
+import { endEverything, endOtherSessions } from '../../../../src/domain/consent/end-grants.ts'
+import { hashSessionId } from '../../../../src/domain/consent/session.ts'
+import type { Session } from '../../../../src/domain/model/records.ts'
+import { allCuts, startTwoNodes, type TwoNodes } from '../../../support/interleave.ts'
+import { standingReceipts } from '../../../support/signed-app.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { movingTo, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let nodes: TwoNodes
 let client: TestClient

@@ -1,8 +1,8 @@
 /** The limits on bodies, signatures and failures. A valid proof is never refused for failures, own or other. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { send } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, basic, LOGIN_SERVER, requestOf, Walk } from '../../support/walk.ts'
+import { send } from '../../../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, basic, LOGIN_SERVER, requestOf, Walk } from '../../../support/walk.ts'
 
 const LIMIT = 3
 const WRONG = `0x${'12'.repeat(65)}`

@@ -1,6 +1,6 @@
 /** The three purposes of a signature: an app, the account page and the ending of everything. A signature works for one purpose only. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type App, tokensOf } from '../../support/app.ts'
+import { type App, tokensOf } from '../../../support/app.ts'
 import {
   endingChallenge,
   outcomeOf,
@@ -9,9 +9,9 @@ import {
   standingReceipts,
   startSignedApp,
   vouchFor,
-} from '../../support/signed-app.ts'
-import { type Answer, encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+} from '../../../support/signed-app.ts'
+import { type Answer, encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 /** a browser without any session */

@@ -1,10 +1,10 @@
 /** A login that continues on another device and ends there with a session, never with a code. Only one device can finish the login. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { pageHeaders } from '../../../src/pages/page-headers.ts'
-import type { App } from '../../support/app.ts'
-import { outcomeOf, startSignedApp } from '../../support/signed-app.ts'
-import { type Answer, encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import type { App } from '../../../support/app.ts'
+import { outcomeOf, startSignedApp } from '../../../support/signed-app.ts'
+import { type Answer, encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 /** the browser that made the request, its challenge, and the phone that opened the link and got its own challenge */

@@ -1,10 +1,10 @@
 /** The session of a browser: its id, its lifetimes and its cookies. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
-import { test } from '../../support/fixtures.ts'
-import { storedBytes } from '../../support/rows.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, fieldOf, PKCE, requestOf, Walk } from '../../support/walk.ts'
+import { test } from '../../../support/fixtures.ts'
+import { storedBytes } from '../../../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, fieldOf, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 type SessionRow = { hash: string; last_seen_at: number; auth_time: number; expires_at: number }
 

@@ -1,10 +1,10 @@
 /** Limits on sign-ins by network. The limits apply before the signature is checked, so refused sign-ins cause no call to a chain. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type HomeChain, startOnChain } from '../../support/contract-login.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { type Answer, requestOf, Walk } from '../../support/walk.ts'
-import type { TestWallet } from '../../support/wallet.ts'
-import { owner } from '../../support/wallet-contracts.ts'
+import { type HomeChain, startOnChain } from '../../../support/contract-login.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { type Answer, requestOf, Walk } from '../../../support/walk.ts'
+import type { TestWallet } from '../../../support/wallet.ts'
+import { owner } from '../../../support/wallet-contracts.ts'
 
 const HERE = '198.51.100.1'
 const ELSEWHERE = '198.51.100.2'

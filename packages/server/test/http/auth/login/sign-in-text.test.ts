@@ -2,11 +2,11 @@
 import { ParsedMessage as SiweParsedMessage } from '@signinwithethereum/siwe-parser'
 import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seal, unseal } from '../../../src/keys/sealed.ts'
-import { send } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { LOGIN_SERVER, movingTo, PKCE, parameterOf, redirectPath, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { seal, unseal } from '../../../../src/protocol/keys/sealed.ts'
+import { send } from '../../../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { LOGIN_SERVER, movingTo, PKCE, parameterOf, redirectPath, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let grantor: Grantor
 let client: TestClient

@@ -1,10 +1,10 @@
 /** The signed text is composed twice, from the sealed challenge alone. Changes of settings or clients in between do not change the text. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { seal, unseal } from '../../../src/keys/sealed.ts'
-import { checkReceipt } from '../../../src/wallet/receipt.ts'
-import { type App, claimsOf, tokensOf } from '../../support/app.ts'
-import { API, changeClient, endingChallenge, outcomeOf, receiptsOf, startSignedApp } from '../../support/signed-app.ts'
-import { movingTo, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { seal, unseal } from '../../../../src/protocol/keys/sealed.ts'
+import { checkReceipt } from '../../../../src/protocol/wallet/receipt.ts'
+import { type App, claimsOf, tokensOf } from '../../../support/app.ts'
+import { API, changeClient, endingChallenge, outcomeOf, receiptsOf, startSignedApp } from '../../../support/signed-app.ts'
+import { movingTo, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let app: App
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 /** During a rolling update a node can get a challenge of a newer version, whose text the node cannot compose. */
 import { expect } from 'vitest'
-import { seal, unseal } from '../../../src/keys/sealed.ts'
-import { test } from '../../support/fixtures.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
+import { seal, unseal } from '../../../../src/protocol/keys/sealed.ts'
+import { test } from '../../../support/fixtures.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
 
 test('A challenge whose text the node cannot compose is 410 expired, not a wrong signature, and nothing is stored', async ({
   grantor,

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { allRows, type Rows } from '../../support/rows.ts'
-import type { Sql } from '../../support/sql.ts'
+import { allRows, type Rows } from '../../../support/rows.ts'
+import type { Sql } from '../../../support/sql.ts'
 
 /** Watches a SQLite file. Two results of `look` differ if the file was written in between. */
 export function watchSqlite(path: string) {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
-import { type App, startApp, tokensOf } from '../../support/app.ts'
-import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { exchangeWith, newDpopKey, refreshWith } from '../../support/dpop.ts'
-import { pushed } from '../../support/pushed.ts'
-import { countStoreCalls } from '../../support/store-calls.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { TOKEN_EXCHANGE } from '../../../../src/protocol/oauth/grant-types.ts'
+import { type App, startApp, tokensOf } from '../../../support/app.ts'
+import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
+import { exchangeWith, newDpopKey, refreshWith } from '../../../support/dpop.ts'
+import { pushed } from '../../../support/pushed.ts'
+import { countStoreCalls } from '../../../support/store-calls.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let app: App
 let costOf: ReturnType<typeof countStoreCalls>

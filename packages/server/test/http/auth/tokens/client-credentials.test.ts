@@ -1,11 +1,11 @@
 /** The client credentials grant (RFC 6749 §4.4): the content and the validity of its tokens. */
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, claimsOf, startApp, tokensOf } from '../../support/app.ts'
-import { asserting, assertionOf, newClientKey, post } from '../../support/client-key.ts'
-import { expectJson, expectRefusal, invalidRequest } from '../../support/refusals.ts'
-import { send } from '../../support/send.ts'
-import { LIFETIMES, type TestClient } from '../../support/start.ts'
+import { type App, claimsOf, startApp, tokensOf } from '../../../support/app.ts'
+import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
+import { expectJson, expectRefusal, invalidRequest } from '../../../support/refusals.ts'
+import { send } from '../../../support/send.ts'
+import { LIFETIMES, type TestClient } from '../../../support/start.ts'
 
 const API = 'https://api.example.com/'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
-import type { Grant } from '../../../src/domain/model/records.ts'
-import { type App, claimsOf, startApp, tokensOf } from '../../support/app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import type { TestClient } from '../../support/start.ts'
+import { endGrantsOfWallet } from '../../../../src/domain/consent/end-grants.ts'
+import type { Grant } from '../../../../src/domain/model/records.ts'
+import { type App, claimsOf, startApp, tokensOf } from '../../../support/app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import type { TestClient } from '../../../support/start.ts'
 
 let app: App
 let other: TestClient

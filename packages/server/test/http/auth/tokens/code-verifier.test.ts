@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp, tokensOf } from '../../support/app.ts'
-import { expectRefusal, invalidRequest } from '../../support/refusals.ts'
-import type { TestClient } from '../../support/start.ts'
+import { type App, startApp, tokensOf } from '../../../support/app.ts'
+import { expectRefusal, invalidRequest } from '../../../support/refusals.ts'
+import type { TestClient } from '../../../support/start.ts'
 
 let app: App
 let publicClient: TestClient

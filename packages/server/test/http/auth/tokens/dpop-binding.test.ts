@@ -1,11 +1,11 @@
 /** Codes, refresh tokens and access tokens that are bound to a DPoP key (RFC 9449 §5, §6, §10). */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { codeFor, exchangeWith, newDpopKey, proofOf, refreshWith, thumbprint } from '../../support/dpop.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { codeFor, exchangeWith, newDpopKey, proofOf, refreshWith, thumbprint } from '../../../support/dpop.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let walk: Walk

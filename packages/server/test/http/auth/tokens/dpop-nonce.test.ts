@@ -1,10 +1,10 @@
 /** Server nonces for DPoP proofs (RFC 9449 §8), if GRANTOR_DPOP_NONCE is on. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { athOf, codeFor, exchangeWith, newDpopKey, proofOf } from '../../support/dpop.ts'
-import { openIdClient } from '../../support/openid-app.ts'
-import { send } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, requestOf, Walk } from '../../support/walk.ts'
+import { athOf, codeFor, exchangeWith, newDpopKey, proofOf } from '../../../support/dpop.ts'
+import { openIdClient } from '../../../support/openid-app.ts'
+import { send } from '../../../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

@@ -1,13 +1,13 @@
 /** The checks of a DPoP proof (RFC 9449 §4.3), in the order of the RFC, at the token endpoint. */
 import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { claimsOf } from '../../support/app.ts'
-import { oldRsaKeys, type TestKey } from '../../support/client-key.ts'
-import { newDpopKey, proofOf, thumbprint } from '../../support/dpop.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { type Grantor, startBeside, startGrantor, type TestClient } from '../../support/start.ts'
-import { basic, Walk } from '../../support/walk.ts'
+import { claimsOf } from '../../../support/app.ts'
+import { oldRsaKeys, type TestKey } from '../../../support/client-key.ts'
+import { newDpopKey, proofOf, thumbprint } from '../../../support/dpop.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { type Grantor, startBeside, startGrantor, type TestClient } from '../../../support/start.ts'
+import { basic, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

@@ -1,12 +1,12 @@
 /** Bound tokens at the userinfo endpoint, which is a protected resource (RFC 9449 §7). */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { tokensOf } from '../../support/app.ts'
-import { athOf, codeFor, exchangeWith, newDpopKey, proofOf } from '../../support/dpop.ts'
-import { openIdClient } from '../../support/openid-app.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
+import { tokensOf } from '../../../support/app.ts'
+import { athOf, codeFor, exchangeWith, newDpopKey, proofOf } from '../../../support/dpop.ts'
+import { openIdClient } from '../../../support/openid-app.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

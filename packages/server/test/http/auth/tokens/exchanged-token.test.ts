@@ -1,15 +1,15 @@
 /** The validity of exchanged tokens (RFC 8693), on both engines: an exchanged token is never valid longer than what it was exchanged from. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { aClientHost } from '../../support/client-host.ts'
-import { ACCESS_TOKEN_TYPE, API, type ExchangeApp, FILES, MCP, startExchangeApp } from '../../support/exchange-app.ts'
-import { createPostgresDatabase } from '../../support/postgres.ts'
-import { expectJson, expectRefusal, invalidRequest } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { startGrantor, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, PKCE, requestOf, Walk } from '../../support/walk.ts'
+import { TOKEN_EXCHANGE } from '../../../../src/protocol/oauth/grant-types.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { aClientHost } from '../../../support/client-host.ts'
+import { ACCESS_TOKEN_TYPE, API, type ExchangeApp, FILES, MCP, startExchangeApp } from '../../../support/exchange-app.ts'
+import { createPostgresDatabase } from '../../../support/postgres.ts'
+import { expectJson, expectRefusal, invalidRequest } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { startGrantor, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 const SUBJECT_REFUSED = invalidRequest('The subject_token is invalid, expired, revoked, or not for this client.')
 

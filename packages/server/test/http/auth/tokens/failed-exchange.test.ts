@@ -1,15 +1,15 @@
 /** A code exchange that fails between its writes: the client gets 503, repeats the exchange and gets its tokens. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
-import { type App, appOf, claimsOf, startApp, tokensOf } from '../../support/app.ts'
-import { codeFor, exchangeWith, newDpopKey } from '../../support/dpop.ts'
-import { upgradeKeys } from '../../support/key-keeping.ts'
-import { OPENID, openIdClient } from '../../support/openid-app.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import type { Answer } from '../../support/send.ts'
-import { startBeside, type TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, PKCE, Walk } from '../../support/walk.ts'
+import { endGrantsOfWallet } from '../../../../src/domain/consent/end-grants.ts'
+import { type App, appOf, claimsOf, startApp, tokensOf } from '../../../support/app.ts'
+import { codeFor, exchangeWith, newDpopKey } from '../../../support/dpop.ts'
+import { upgradeKeys } from '../../../support/key-keeping.ts'
+import { OPENID, openIdClient } from '../../../support/openid-app.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../../../support/postgres.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import type { Answer } from '../../../support/send.ts'
+import { startBeside, type TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, PKCE, Walk } from '../../../support/walk.ts'
 
 let database: PostgresDatabase
 let first: App

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { type JWTHeaderParameters, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, claimsOf, startApp } from '../../support/app.ts'
+import { type App, claimsOf, startApp } from '../../../support/app.ts'
 
 let app: App
 let genuine: string

@@ -1,14 +1,14 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ClientDirectory } from '../../../src/domain/clients/client-directory.ts'
-import { keepKeys, retireKey, rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import { createUpkeep } from '../../../src/domain/maintenance/upkeep.ts'
-import type { KeyRecord } from '../../../src/keys/key-ring.ts'
-import { type App, startApp, tokensOf } from '../../support/app.ts'
-import { keepingOf } from '../../support/key-keeping.ts'
-import { expectRefusal, headersOf } from '../../support/refusals.ts'
-import { send } from '../../support/send.ts'
-import { LIFETIMES } from '../../support/start.ts'
+import { ClientDirectory } from '../../../../src/domain/clients/client-directory.ts'
+import { keepKeys, retireKey, rotateKey } from '../../../../src/domain/maintenance/keep-keys.ts'
+import { createUpkeep } from '../../../../src/domain/maintenance/upkeep.ts'
+import type { KeyRecord } from '../../../../src/protocol/keys/key-ring.ts'
+import { type App, startApp, tokensOf } from '../../../support/app.ts'
+import { keepingOf } from '../../../support/key-keeping.ts'
+import { expectRefusal, headersOf } from '../../../support/refusals.ts'
+import { send } from '../../../support/send.ts'
+import { LIFETIMES } from '../../../support/start.ts'
 
 let app: App
 

@@ -1,10 +1,10 @@
 /** Introspection of a token whose signature is known and whose claims are cached: everything else is checked each time (RFC 7662 §2.2). */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { endRestored } from '../../../src/domain/maintenance/restore.ts'
-import { type App, claimsOf, startApp, type Tokens } from '../../support/app.ts'
-import { keepingOf } from '../../support/key-keeping.ts'
-import { changeClient } from '../../support/signed-app.ts'
+import { endRestored } from '../../../../src/domain/maintenance/restore.ts'
+import { type App, claimsOf, startApp, type Tokens } from '../../../support/app.ts'
+import { keepingOf } from '../../../support/key-keeping.ts'
+import { changeClient } from '../../../support/signed-app.ts'
 
 let app: App
 let tokens: Tokens

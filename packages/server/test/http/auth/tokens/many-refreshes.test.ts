@@ -6,12 +6,12 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { refresh } from '../../../src/domain/tokens/refresh.ts'
-import { type App, startApp } from '../../support/app.ts'
-import { newPostgresDatabase } from '../../support/postgres.ts'
-import { allRows } from '../../support/rows.ts'
-import { howMany } from '../../support/runs.ts'
+import { StoreUnavailable } from '../../../../src/domain/model/store-errors.ts'
+import { refresh } from '../../../../src/domain/tokens/refresh.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { newPostgresDatabase } from '../../../support/postgres.ts'
+import { allRows } from '../../../support/rows.ts'
+import { howMany } from '../../../support/runs.ts'
 
 const [ON_SQLITE, ON_POSTGRES] = [howMany('TEST_REFRESHES', 2000), howMany('TEST_REFRESHES_POSTGRES', 1000)]
 const GRANTS = 100

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
-import { type App, startApp } from '../../support/app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { encode, fieldOf, requestOf } from '../../support/walk.ts'
+import { TOKEN_EXCHANGE } from '../../../../src/protocol/oauth/grant-types.ts'
+import { type App, startApp } from '../../../support/app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { encode, fieldOf, requestOf } from '../../../support/walk.ts'
 
 let app: App
 /** one text of each kind that the service issues */

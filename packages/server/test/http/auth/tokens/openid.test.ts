@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OPENID, type OpenIdTokens, openIdTokens, startOpenIdApp } from '../../support/openid-app.ts'
-import { send } from '../../support/send.ts'
-import { changeClient, signedClient, vouchFor } from '../../support/signed-app.ts'
-import { type Grantor, LIFETIMES, type TestClient } from '../../support/start.ts'
-import { encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { OPENID, type OpenIdTokens, openIdTokens, startOpenIdApp } from '../../../support/openid-app.ts'
+import { send } from '../../../support/send.ts'
+import { changeClient, signedClient, vouchFor } from '../../../support/signed-app.ts'
+import { type Grantor, LIFETIMES, type TestClient } from '../../../support/start.ts'
+import { encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 let grantor: Grantor
 let client: TestClient

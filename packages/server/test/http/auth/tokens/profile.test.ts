@@ -1,11 +1,11 @@
 /** Scope `profile` (OpenID Connect Core §5.4): a name and a picture for people. `sub` stays the address. */
 import { describe, expect } from 'vitest'
-import { claimsOf } from '../../support/app.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { openIdTokens } from '../../support/openid-app.ts'
-import { send } from '../../support/send.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
-import { testWallet } from '../../support/wallet.ts'
+import { claimsOf } from '../../../support/app.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { openIdTokens } from '../../../support/openid-app.ts'
+import { send } from '../../../support/send.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
+import { testWallet } from '../../../support/wallet.ts'
 
 const { address } = testWallet(0)
 const PROFILE = { response_type: 'code', scope: 'openid profile' }

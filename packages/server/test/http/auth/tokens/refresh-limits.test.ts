@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
-import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../../support/app.ts'
-import { test } from '../../support/fixtures.ts'
-import { expectRefusal } from '../../support/refusals.ts'
+import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../../../support/app.ts'
+import { test } from '../../../support/fixtures.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
 
 const DAY = 86_400
 

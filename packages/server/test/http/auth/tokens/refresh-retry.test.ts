@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
-import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../../support/app.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import type { TestClient } from '../../support/start.ts'
-import { CODE_VERIFIER, PKCE } from '../../support/walk.ts'
+import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../../../support/app.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import type { TestClient } from '../../../support/start.ts'
+import { CODE_VERIFIER, PKCE } from '../../../support/walk.ts'
 
 const test = base.extend('publicClient', FILE, ({ app }) =>
   app.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/callback'] }),

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect } from 'vitest'
-import type { Grant } from '../../../src/domain/model/records.ts'
-import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../../support/app.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { expectJson, expectRefusal } from '../../support/refusals.ts'
-import { LIFETIMES } from '../../support/start.ts'
+import type { Grant } from '../../../../src/domain/model/records.ts'
+import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../../../support/app.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { expectJson, expectRefusal } from '../../../support/refusals.ts'
+import { LIFETIMES } from '../../../support/start.ts'
 
 const test = base.extend('other', FILE, ({ app }) => app.grantor.createClient())
 

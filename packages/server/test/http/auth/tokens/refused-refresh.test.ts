@@ -1,15 +1,15 @@
 /** A refused or failed refresh does not rotate the refresh token, so the token works as before. */
 import { expect, onTestFinished } from 'vitest'
-import { type App, claimsOf, type Tokens, tokensOf } from '../../support/app.ts'
-import { codeFor, exchangeWith, newDpopKey, proofOf } from '../../support/dpop.ts'
-import { test as base } from '../../support/fixtures.ts'
-import { upgradeKeys } from '../../support/key-keeping.ts'
-import { openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { newPostgresDatabase } from '../../support/postgres.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { startGrantor } from '../../support/start.ts'
-import { requestOf, Walk } from '../../support/walk.ts'
+import { type App, claimsOf, type Tokens, tokensOf } from '../../../support/app.ts'
+import { codeFor, exchangeWith, newDpopKey, proofOf } from '../../../support/dpop.ts'
+import { test as base } from '../../../support/fixtures.ts'
+import { upgradeKeys } from '../../../support/key-keeping.ts'
+import { openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { newPostgresDatabase } from '../../../support/postgres.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { startGrantor } from '../../../support/start.ts'
+import { requestOf, Walk } from '../../../support/walk.ts'
 
 const test = base
   // Without a retry window a refresh token works a second time only if the token was not rotated.

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { test as base } from '../../support/fixtures.ts'
-import { expectRefusal, invalidRequest } from '../../support/refusals.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { test as base } from '../../../support/fixtures.ts'
+import { expectRefusal, invalidRequest } from '../../../support/refusals.ts'
 
 const API = 'https://api.example.com/'
 const FILES = 'urn:example:files'

@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest'
-import { type App, claimsOf, tokensOf } from '../../support/app.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import type { Answer } from '../../support/send.ts'
-import { LIFETIMES } from '../../support/start.ts'
-import { CODE_VERIFIER, PKCE } from '../../support/walk.ts'
+import { type App, claimsOf, tokensOf } from '../../../support/app.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import type { Answer } from '../../../support/send.ts'
+import { LIFETIMES } from '../../../support/start.ts'
+import { CODE_VERIFIER, PKCE } from '../../../support/walk.ts'
 
 const test = base
   .extend('stranger', FILE, ({ app }) => app.grantor.createClient())

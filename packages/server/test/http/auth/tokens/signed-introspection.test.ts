@@ -1,11 +1,11 @@
 /** Introspection responses as signed JWTs (RFC 9701). */
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
 import { describe, expect } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { test as base, FILE } from '../../support/fixtures.ts'
-import { expectJson, expectRefusal, headersOf } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
-import type { TestClient } from '../../support/start.ts'
+import type { App } from '../../../support/app.ts'
+import { test as base, FILE } from '../../../support/fixtures.ts'
+import { expectJson, expectRefusal, headersOf } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import type { TestClient } from '../../../support/start.ts'
 
 const API = 'https://api.example.com/'
 const SIGNED = 'application/token-introspection+jwt'

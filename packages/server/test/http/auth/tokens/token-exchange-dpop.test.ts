@@ -1,10 +1,10 @@
 /** Token exchange (RFC 8693) with tokens that are bound to a DPoP key (RFC 9449). */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { newDpopKey, proofOf, thumbprint } from '../../support/dpop.ts'
-import { API, type ExchangeApp, FILES, MCP, startExchangeApp } from '../../support/exchange-app.ts'
-import { expectJson, expectRefusal } from '../../support/refusals.ts'
-import { requestOf } from '../../support/walk.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import { newDpopKey, proofOf, thumbprint } from '../../../support/dpop.ts'
+import { API, type ExchangeApp, FILES, MCP, startExchangeApp } from '../../../support/exchange-app.ts'
+import { expectJson, expectRefusal } from '../../../support/refusals.ts'
+import { requestOf } from '../../../support/walk.ts'
 
 let app: ExchangeApp
 const appKey = newDpopKey()

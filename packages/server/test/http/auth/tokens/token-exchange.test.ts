@@ -2,14 +2,22 @@
 import { randomUUID } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signAccessToken } from '../../../src/keys/access-token.ts'
-import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
-import { claimsOf, tokensOf } from '../../support/app.ts'
-import { ACCESS_TOKEN_TYPE, API, type ExchangeApp, FILES, JWT_TYPE, MCP, startExchangeApp } from '../../support/exchange-app.ts'
-import { expectJson, expectRefusal, invalidRequest } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { LIFETIMES, startGrantor } from '../../support/start.ts'
+import { signAccessToken } from '../../../../src/protocol/keys/access-token.ts'
+import { TOKEN_EXCHANGE } from '../../../../src/protocol/oauth/grant-types.ts'
+import { claimsOf, tokensOf } from '../../../support/app.ts'
+import {
+  ACCESS_TOKEN_TYPE,
+  API,
+  type ExchangeApp,
+  FILES,
+  JWT_TYPE,
+  MCP,
+  startExchangeApp,
+} from '../../../support/exchange-app.ts'
+import { expectJson, expectRefusal, invalidRequest } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { LIFETIMES, startGrantor } from '../../../support/start.ts'
 
 let app: ExchangeApp
 

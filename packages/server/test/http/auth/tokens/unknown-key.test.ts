@@ -1,14 +1,14 @@
 /** A node without its store gets texts made with keys that another node created since. The node must not treat them as forged. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import { createUpkeep } from '../../../src/domain/maintenance/upkeep.ts'
-import { newDpopKey, proofOf } from '../../support/dpop.ts'
-import { keepingOf } from '../../support/key-keeping.ts'
-import { OPENID, openIdClient, openIdTokens } from '../../support/openid-app.ts'
-import { expectRefusal } from '../../support/refusals.ts'
-import { type Answer, send } from '../../support/send.ts'
-import { type Grantor, startBeside, startGrantor, type TestClient } from '../../support/start.ts'
-import { encode, noticeOf, parameterOf, requestOf, Walk } from '../../support/walk.ts'
+import { rotateKey } from '../../../../src/domain/maintenance/keep-keys.ts'
+import { createUpkeep } from '../../../../src/domain/maintenance/upkeep.ts'
+import { newDpopKey, proofOf } from '../../../support/dpop.ts'
+import { keepingOf } from '../../../support/key-keeping.ts'
+import { OPENID, openIdClient, openIdTokens } from '../../../support/openid-app.ts'
+import { expectRefusal } from '../../../support/refusals.ts'
+import { type Answer, send } from '../../../support/send.ts'
+import { type Grantor, startBeside, startGrantor, type TestClient } from '../../../support/start.ts'
+import { encode, noticeOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
 let first: Grantor
 let second: Grantor

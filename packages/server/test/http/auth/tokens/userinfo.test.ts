@@ -1,10 +1,10 @@
 /** The userinfo endpoint (OpenID Connect Core §5.3), which clients call with an access token (RFC 6750). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OPENID, openIdTokens, startOpenIdApp } from '../../support/openid-app.ts'
-import { send } from '../../support/send.ts'
-import { changeClient } from '../../support/signed-app.ts'
-import { type Grantor, LIFETIMES, type TestClient } from '../../support/start.ts'
-import type { Walk } from '../../support/walk.ts'
+import { OPENID, openIdTokens, startOpenIdApp } from '../../../support/openid-app.ts'
+import { send } from '../../../support/send.ts'
+import { changeClient } from '../../../support/signed-app.ts'
+import { type Grantor, LIFETIMES, type TestClient } from '../../../support/start.ts'
+import type { Walk } from '../../../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
-import { livingGrant } from '../../store/contract/subject.ts'
-import { newDatabase, run } from '../run.ts'
+import { openSqliteStore } from '../../../../src/store/sqlite/index.ts'
+import { newDatabase, run } from '../../../app/run.ts'
+import { livingGrant } from '../../../store/contract/subject.ts'
 
 const NOW = 1_800_000_000
 
