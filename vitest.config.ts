@@ -17,7 +17,7 @@ type Project = 'fast' | 'main' | (typeof SUFFIXES)[number]
 
 /** Folders whose tests need neither PostgreSQL, nor a browser, nor another process, except for files with the suffix `process`. */
 const FAST =
-  /^packages\/(protocol\/test|resource\/test|server\/test\/(config|domain|keys|oauth|outbound|pages|store\/sqlite|wallet))\//
+  /^packages\/(protocol\/test|resource\/test|server\/test\/(config|domain|outbound\/http|pages|protocol|store\/sqlite))\//
 
 function projectOf(file: string): Project {
   const suffix = SUFFIXES.find((name) => file.endsWith(`.${name}.test.ts`))
@@ -31,7 +31,7 @@ function projectOf(file: string): Project {
  */
 const isAlsoOnCitus = (file: string) =>
   Boolean(process.env.TEST_CITUS_PG_BIN) &&
-  ((file.startsWith('packages/server/test/operators/api/') && ['main', 'journey'].includes(projectOf(file))) ||
+  ((/^packages\/server\/test\/operators\/(api|console)\//.test(file) && ['main', 'journey'].includes(projectOf(file))) ||
     file === 'packages/server/test/app/commands/postgres.test.ts' ||
     file === 'packages/server/test/app/serve/versions-side-by-side.journey.test.ts')
 

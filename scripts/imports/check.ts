@@ -45,6 +45,18 @@ function mayUse({ others }: ImportRule, name: string): boolean {
 /** From each file or folder to those that it imports. */
 type Graph = ReadonlyMap<string, readonly string[]>
 
+/** From each folder of a room, such as `src/domain/tokens`, to the folders that its files import. */
+export function foldersOf(imports: Graph): Graph {
+  const folders = new Map<string, string[]>()
+  for (const [file, names] of imports) {
+    const folder = folderOf(file)
+    folders.set(folder, [...(folders.get(folder) ?? []), ...names.map(folderOf).filter((name) => name !== folder)])
+  }
+  return folders
+}
+
+const folderOf = (file: string): string => dirname(file).split('/').slice(0, 3).join('/')
+
 /** Each circle once, as the files or folders on it. */
 export function circles(imports: Graph): string[][] {
   const open = new Map(imports)

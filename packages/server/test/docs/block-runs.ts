@@ -9,10 +9,10 @@ const notRun = (reason: string): Run => ({ notRun: reason })
 
 const SETTINGS = by('server/test/docs/settings-blocks')
 const COMMANDS = by('server/test/docs/operating-commands.journey')
-const STORED_SECRETS = by('server/test/cli/commands/stored-secrets')
-const BACKUP = by('server/test/cli/backup/restored')
-const POSTGRES_BACKUP = by('server/test/cli/backup/postgres-backup')
-const POSTGRES_RECOVERY = by('server/test/cli/backup/postgres-recovery')
+const STORED_SECRETS = by('server/test/app/commands/stored-secrets')
+const BACKUP = by('server/test/app/backup/restored')
+const POSTGRES_BACKUP = by('server/test/app/backup/postgres-backup')
+const POSTGRES_RECOVERY = by('server/test/app/backup/postgres-recovery')
 const CITUS = by('server/test/citus/recovery.citus')
 const PACKED: Run = { by: '.ci/try-package' }
 const LIBRARIES = by('server/test/clients/libraries')
@@ -120,7 +120,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
   },
   'guides/strict-clients.md': { whole: by('server/test/clients/builders-guide.journey') },
   'guides/testing.md': { whole: by('server/test/clients/testing-guide.journey') },
-  'guides/users.md': { 'wants you to sign in': by('server/test/wallet/short-consent') },
+  'guides/users.md': { 'wants you to sign in': by('server/test/protocol/wallet/short-consent') },
   'guides/wallets.md': { GRANTOR_WALLET_WINDOW: SETTINGS },
   'operating/admin-api.md': {
     GRANTOR_ADMIN_LISTEN: SETTINGS,
@@ -186,10 +186,10 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'kubectl exec': COMMANDS,
   },
   'operating/keys.md': {
-    'sh change-secret-1': by('server/test/cli/serve/change-secret.journey'),
-    'sh change-secret-2': by('server/test/cli/serve/change-secret.journey'),
-    'sh change-secret-3': by('server/test/cli/serve/change-secret.journey'),
-    'sh change-login-secret': by('server/test/cli/serve/change-secret.journey'),
+    'sh change-secret-1': by('server/test/app/serve/change-secret.journey'),
+    'sh change-secret-2': by('server/test/app/serve/change-secret.journey'),
+    'sh change-secret-3': by('server/test/app/serve/change-secret.journey'),
+    'sh change-login-secret': by('server/test/app/serve/change-secret.journey'),
   },
   'operating/operations.md': {
     'backend grantor': by('server/test/packages/proxies'),
@@ -207,17 +207,17 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'sh backup-postgres': POSTGRES_BACKUP,
     'sh restore-sqlite': BACKUP,
     'sh restore-postgres': POSTGRES_BACKUP,
-    'sh compare-log': by('server/test/cli/backup/restored-with-log'),
-    'sh end-again': by('server/test/cli/backup/restored-with-log'),
+    'sh compare-log': by('server/test/app/backup/restored-with-log'),
+    'sh end-again': by('server/test/app/backup/restored-with-log'),
     'sh wal-receive': POSTGRES_RECOVERY,
     'sh wal-wait': POSTGRES_RECOVERY,
     'sh base-backup': POSTGRES_RECOVERY,
     'sh recover-postgres': POSTGRES_RECOVERY,
     'sh protect-again': POSTGRES_RECOVERY,
-    'yaml litestream': by('server/test/cli/backup/litestream'),
+    'yaml litestream': by('server/test/app/backup/litestream'),
     'Description=Litestream': by('server/test/packages/systemd'),
-    'sh restore-litestream': by('server/test/cli/backup/litestream'),
-    'sh complete-replica': by('server/test/cli/backup/litestream'),
+    'sh restore-litestream': by('server/test/app/backup/litestream'),
+    'sh complete-replica': by('server/test/app/backup/litestream'),
   },
   'operating/upgrade.md': {
     'before-update': COMMANDS,

@@ -16,7 +16,12 @@ test.each([
   'packages/server/src/domain',
   'packages/server/src/store',
   'packages/server/src/pages',
+  'packages/server/src/http',
   'packages/server/src/observability',
+  'packages/server/src/operators',
+  'packages/server/src/operators/terminal',
+  'packages/server/src/outbound',
+  'packages/server/src/protocol',
   'packages/server/src/app',
 ])('%s/README.md names each of its folders', (folder) => {
   const page = read(`${folder}/README.md`)

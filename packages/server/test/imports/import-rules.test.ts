@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { circles, forbiddenImports, readImports } from '../../../../scripts/imports/check.ts'
+import { circles, foldersOf, forbiddenImports, readImports } from '../../../../scripts/imports/check.ts'
 import { withTable } from '../../../../scripts/imports/page.ts'
 import { importRules, ruleOf } from '../../../../scripts/imports/rules.ts'
 
@@ -23,7 +23,7 @@ describe('The check of the import rules', () => {
     `export const later = () => import('../store/sqlite/there.ts')`,
     `export type There = import('../store/sqlite/there.ts').There`,
     `import there = require('../store/sqlite/there.ts')`,
-    `import { there } from '../oauth/../store/sqlite/there.ts'`,
+    `import { there } from '../protocol/../store/sqlite/there.ts'`,
     `import { there } from './../store/sqlite/there.ts'`,
     `import { there } from '../../src/store/sqlite/there.ts'`,
   ])('The check reports a forbidden file in every form of import: %s', (text) => {
@@ -39,10 +39,10 @@ describe('The check of the import rules', () => {
   })
 
   test.each([
-    ['the same folder', 'src/http/routes/here.ts', '../there.ts'],
-    ['an allowed folder', 'src/http/here.ts', '../oauth/there.ts'],
-    ['a subfolder without a rule of its own', 'src/cli/compose/here.ts', '../../http/routes/there.ts'],
-    ['a part of an allowed package', 'src/wallet/here.ts', '@noble/curves/secp256k1.js'],
+    ['the same folder', 'src/http/auth/routes/here.ts', '../there.ts'],
+    ['an allowed folder', 'src/http/auth/here.ts', '../../protocol/oauth/there.ts'],
+    ['a subfolder without a rule of its own', 'src/app/compose/here.ts', '../../http/auth/routes/there.ts'],
+    ['a part of an allowed package', 'src/protocol/wallet/here.ts', '@noble/curves/secp256k1.js'],
     ['a package of ours in the demo', 'demo/here.ts', '@grantor/resource'],
     ['the package that all packages share', 'src/domain/tokens/here.ts', '@grantor/protocol/scope'],
   ])('The check accepts an import of %s', (_, file, name) => {
@@ -50,9 +50,9 @@ describe('The check of the import rules', () => {
   })
 
   test.each([
-    ['a folder above the allowed folder', 'src/store/sqlite/here.ts', '../../domain/there.ts'],
-    ['a subfolder with a rule of its own', 'src/console/here.ts', '../pages/login/there.ts'],
-    ['a folder of the same name elsewhere', 'src/ops/log/here.ts', '../../http/there.ts'],
+    ['a folder above the allowed folder', 'src/store/citus/here.ts', '../there.ts'],
+    ['a subfolder with a rule of its own', 'src/operators/console/here.ts', '../../http/auth/there.ts'],
+    ['a folder of the same name elsewhere', 'src/http/login/here.ts', '../../domain/login/there.ts'],
   ])('The check reports an import of %s', (_, file, name) => {
     expect(forbiddenIn(file, `import { there } from '${name}'`)).toEqual([join(dirname(file), name)])
   })
@@ -63,14 +63,15 @@ describe('The check of the import rules', () => {
   })
 })
 
-test('Every folder of src has an import rule of its own or of a parent folder', () => {
-  expect([...folders].filter((folder) => !ruleOf(folder))).toEqual([])
+test('Each room, which is a folder of src, has an import rule of its own', () => {
+  const rooms = new Set([...folders].map((folder) => folder.split('/').slice(0, 2).join('/')))
+  expect([...rooms].filter((room) => ruleOf(room)?.folder !== room)).toEqual([])
 })
 
-test('A folder of src whose sibling folder has an import rule has an import rule of its own', () => {
-  const parents = new Set(importRules.map(({ folder }) => dirname(folder)))
-  const without = [...folders].filter((folder) => parents.has(dirname(folder)) && ruleOf(folder)?.folder !== folder)
-  expect(without).toEqual([])
+test('The folders of src form no circle, also within a room', () => {
+  expect(circles(foldersOf(new Map([...sources].map(([file, text]) => [file, readImports(file, text).files]))))).toEqual([])
+  const planted = { 'src/a/b/one.ts': ['src/a/c/two.ts'], 'src/a/c/three.ts': ['src/a/b/deep/four.ts'] }
+  expect(circles(foldersOf(new Map(Object.entries(planted))))).toEqual([['src/a/b', 'src/a/c']])
 })
 
 test('The import rules allow no cycle of folders', () => {

@@ -40,7 +40,7 @@ import {
 } from './request-parameters.ts'
 import { resolveRequest } from './resolve-request.ts'
 
-/** The two cookies of the browser, its network (`ops/network.ts`), what another device may be shown of its place, and the limits on its codes. */
+/** The two cookies of the browser, its network (`observability/log/network.ts`), what another device may be shown of its place, and the limits on its codes. */
 export type Browser = {
   sessionId: string | null
   browserKey: string | null

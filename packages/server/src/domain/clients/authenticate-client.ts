@@ -20,7 +20,7 @@ export type PresentedCredentials = {
   clientSecret: string | null
   assertion: string | null
   assertionType: string | null
-  /** the network of the caller (`ops/network.ts`) */
+  /** the network of the caller (`observability/log/network.ts`) */
   network: string
 }
 

@@ -1,6 +1,6 @@
 /**
  * The lines of the audit log, and what a database must have after each of them. Lines of events that cannot be undone leave the process before the response
- * (`ops/log/audit-log.ts`), so the log has every acknowledged ending, whatever happens to the process and to the database afterwards.
+ * (`observability/log/audit-log.ts`), so the log has every acknowledged ending, whatever happens to the process and to the database afterwards.
  */
 import { type AuditEventName, auditEvents, type LastingName } from '../model/audit-events.ts'
 
@@ -88,7 +88,7 @@ export function effectOf({ event, reason }: Pick<LoggedLine, 'event' | 'reason'>
   return EFFECTS[event] ?? 'none'
 }
 
-/** What `ops/log/redaction.ts` writes in place of a text. */
+/** What `observability/log/redaction.ts` writes in place of a text. */
 const CENSORED = '[redacted]'
 const OF_AUDIT_LOG = '"log":"audit"'
 /** The first members of a line, and the characters of a line until `OF_AUDIT_LOG` ends. */

@@ -11,7 +11,7 @@ export type DevicePlace = {
 export type DeviceRequest = {
   /** the id of the grant that the request may lead to; identifies the request */
   grantId: string
-  /** eight letters (`oauth/user-code.ts`) */
+  /** eight letters (`protocol/oauth/user-code.ts`) */
   userCode: string
   clientId: string
   scopes: string[]

@@ -37,13 +37,13 @@ test('Apart from packages/server/src/http/login, only the file of grantor start 
   const loading = files.filter((file) =>
     /['"].*\/development-wallet\.ts['"]/.test(readFileSync(`packages/server/src/${file}`, 'utf8')),
   )
-  expect(loading.filter((file) => !file.startsWith('login-server/'))).toEqual(['cli/commands/start.ts'])
+  expect(loading.filter((file) => !file.startsWith('http/login/'))).toEqual(['app/commands/start.ts'])
 })
 
 test('Only the development wallet and what @grantor/testing takes load the keys of the test accounts, and no file of the server loads the test issuer', () => {
   const files = readdirSync('packages/server/src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const loading = (name: RegExp) =>
     new Set(files.filter((file) => name.test(readFileSync(`packages/server/src/${file}`, 'utf8'))))
-  expect(loading(/['"].*\/test-accounts\.ts['"]/)).toEqual(new Set(['cli/development/development-wallet.ts', 'private.ts']))
+  expect(loading(/['"].*\/test-accounts\.ts['"]/)).toEqual(new Set(['app/development/development-wallet.ts', 'app/private.ts']))
   expect(loading(/['"].*\/private\.ts['"]|['"]@grantor\/testing/)).toEqual(new Set())
 })
