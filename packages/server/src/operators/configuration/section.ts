@@ -1,7 +1,7 @@
 /** A section of a configuration: the entries of one kind, the plan for them, and the changes of the plan. */
 
 import type { ActName } from '../../domain/model/audit-events.ts'
-import { type Fault, wordsOf } from '../../domain/model/fault.ts'
+import type { Fault } from '../../domain/model/fault.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { KeyRecord } from '../../protocol/keys/key-ring.ts'
 import {
@@ -11,6 +11,7 @@ import {
   type MemberChange,
   type Members,
   membersOf,
+  namedFaults,
   type RecordMembers,
   withoutPresets,
 } from '../members/member.ts'
@@ -180,8 +181,11 @@ async function planOf<R extends object>(
     claimed.add(before)
     const after = kind.after(entry.members, before, parts)
     const isSame = after !== null && before !== null && differences(kind.members, before, after).length === 0
-    const faults = after === null || isSame ? [] : wordsOf(await kind.faults(after, before, parts))
-    plan.faults.push(...(fault === undefined ? faults : [fault, ...faults]).map((each) => `${entry.place}: ${each}`))
+    if (fault !== undefined) plan.faults.push(`${entry.place}: ${fault}`)
+    const faults = after === null || isSame ? [] : namedFaults(kind.members, await kind.faults(after, before, parts))
+    plan.faults.push(
+      ...faults.map(({ member, words }) => `${member === null ? entry.place : `${entry.place}.${member}`}: ${words}`),
+    )
     if (after === null) continue
     named.push(after)
     if (isSame) plan.unchanged += 1

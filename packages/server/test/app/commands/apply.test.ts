@@ -459,7 +459,7 @@ describe('What the file may contain', () => {
     [
       'A fault of the client itself',
       client('    scopes: ["two words"]'),
-      'line 2: clients[0]: Scope "two words" is not 1 to 64 of A-Z',
+      'line 2: clients[0].scopes: Scope "two words" is not 1 to 64 of A-Z',
     ],
     ['A wildcard', 'clients:\n  - {name: A, redirect_uris: ["https://*.example/cb"]}', 'has a wildcard in its host'],
     ['A client id that is no UUID', client('    client_id: my-app'), 'client_id must be a UUID in lower case'],

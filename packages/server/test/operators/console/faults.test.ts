@@ -66,14 +66,19 @@ test('Each fault of a command is a line, and nothing is stored', async ({ owner 
   }
 })
 
-test('A faulty entry of a file of apply is named by its place in the file, and nothing is stored', async () => {
+test('Each fault of an entry of a file of apply is named by the place of its member, and nothing is stored', async ({
+  owner,
+}) => {
   const { env } = await newDatabase()
   const withSecret = { ...env, GRANTOR_SECRET: 'test-secret-that-wraps-the-keys-0123456789' }
   const file = join(newFolder(), 'grantor.json')
   for (const [subject, body] of FAULTY) {
     writeFileSync(file, JSON.stringify({ [subject]: [body] }))
+    const { errors } = (await owner.call('POST', `/v1/${subject}`, body)).json() as { errors: { member: string | null }[] }
     const { exit, err } = await run(['apply', file, '--yes'], withSecret)
-    expect([subject, exit, err]).toEqual([subject, 2, expect.stringContaining(`line 1: ${subject}[0]`)])
+    expect([subject, exit]).toEqual([subject, 2])
+    for (const { member } of errors)
+      expect(err).toContain(`line 1: ${member === null ? `${subject}[0]:` : `${subject}[0].${member}`}`)
     expect((await run([subject, 'list', '--json'], env)).out).toBe('[]\n')
   }
 })
