@@ -15,7 +15,7 @@ import { registerHooks } from 'node:module'
 const SOURCE = ${JSON.stringify(SOURCE)}
 const files = []
 registerHooks({ load: (url, context, next) => (files.push(url), next(url, context)) })
-const database = await import(SOURCE + 'cli/compose/database.ts')
+const database = await import(SOURCE + 'app/compose/database.ts')
 const { databaseUrl } = await import(SOURCE + 'config/database-url.ts')
 const { value: url } = databaseUrl(process.env.DATABASE)
 await database.migrateDatabase(url, 1)
