@@ -40,7 +40,7 @@ export async function migrateDatabase(url: DatabaseUrl, at: number, report?: (li
 
 /** The applied and the pending steps; null if the file does not exist. The file is not created. */
 export async function databaseStatus(url: DatabaseUrl): Promise<DatabaseStatus | null> {
-  if (url.kind === 'postgres') return (await postgres()).postgresMigrationStatus(withVersion(url))
+  if (url.kind === 'postgres') return (await postgres()).postgresMigrationStatus(withVersion(url), loadPlacement)
   return fileExists(url.path) ? (await sqlite()).sqliteMigrationStatus(url.path) : null
 }
 
@@ -54,7 +54,7 @@ export async function tablesToDistribute(url: DatabaseUrl): Promise<number> {
  * every process counts.
  */
 export async function findOtherVersions(url: DatabaseUrl): Promise<string[]> {
-  if (url.kind === 'postgres') return (await postgres()).otherVersionsOnPostgres(withVersion(url))
+  if (url.kind === 'postgres') return (await postgres()).otherVersionsOnPostgres(withVersion(url), loadPlacement)
   return (await sqlite()).isOpenElsewhere(url.path) ? ['another process on this machine'] : []
 }
 
@@ -82,7 +82,7 @@ export async function findDirectProblems(url: PostgresUrl) {
 
 /** The tables that the role of the settings may not read or change. */
 export async function findTablesWithoutRights(url: PostgresUrl) {
-  return (await postgres()).tablesWithoutRights(url)
+  return (await postgres()).tablesWithoutRights(url, loadPlacement)
 }
 
 /** The number of audit lines that wait for the coordinator of a Citus cluster; 0 without Citus. */
