@@ -1,8 +1,10 @@
 /** Migration of databases on Citus, with and without distributed tables. */
 import { expect, onTestFinished } from 'vitest'
+import { loadPlacement } from '../../src/app/compose/database.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/citus/distribution.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
+import { tablesWithoutRights } from '../../src/store/postgres/inspect.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
 import { run } from '../app/run.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'
@@ -153,6 +155,13 @@ test('Several programs that migrate at once distribute each table once', async (
   onTestFinished(() => database.drop())
   await Promise.all(Array.from({ length: 5 }, () => migratePostgres(database.address, NOW)))
   expect((await placesOf(database)).map(({ table }) => table)).toEqual([...ON_COORDINATOR, ...Object.keys(DISTRIBUTED)].sort())
+})
+
+test('The check of rights reads a distributed database', async ({ cluster }) => {
+  const database = await cluster.newDatabase()
+  onTestFinished(() => database.drop())
+  await migratePostgres(database.address, NOW)
+  expect(await tablesWithoutRights(database.address, loadPlacement)).toEqual([])
 })
 
 /** Adds a step of tomorrow's version, which adds a column to each table. */

@@ -16,7 +16,7 @@ const REPORTED_EVERY = 60
 type Options = {
   chain: Pick<AuditStore, 'append' | 'readHead'>
   cleaning: Pick<CleaningStore, 'takeLease'>
-  /** where batches wait; null if they can wait nowhere outside of the chain */
+  /** the store of the batches that wait outside of the chain; null if there is none */
   waiting: () => WaitingBatchStore | null
   holder: string
   now: () => number
@@ -29,7 +29,7 @@ type Options = {
 }
 
 type BatchMover = {
-  /** the waiting batches of this process; null if they can wait nowhere */
+  /** the waiting batches of this process; null without a store for them */
   batches(): WaitingBatches | null
   /** Moves the batches of all processes if that is due. To be called every second. */
   move(stopping?: AbortSignal): Promise<void>

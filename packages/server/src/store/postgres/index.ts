@@ -119,7 +119,7 @@ type MigrateOptions = { report?: ((line: string) => void) | undefined; loadPlace
 
 export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
 
-export async function postgresMigrationStatus(address: PostgresAddress, loadPlacement?: LoadPlacement): Promise<MigrationStatus> {
+export async function postgresMigrationStatus(address: PostgresAddress, loadPlacement: LoadPlacement): Promise<MigrationStatus> {
   const applied = await useServer(address, { loadPlacement }, appliedMigrations)
   return { applied, pending: pendingSteps(MIGRATIONS, applied) }
 }
@@ -131,7 +131,7 @@ export const tablesToDistribute = (address: PostgresAddress, loadPlacement: Load
 const OTHERS_AT_MOST = 20
 
 /** The other names of this program in the connections to the database, each with the address of its machine. */
-export async function otherVersionsOnPostgres(address: PostgresAddress, loadPlacement?: LoadPlacement): Promise<string[]> {
+export async function otherVersionsOnPostgres(address: PostgresAddress, loadPlacement: LoadPlacement): Promise<string[]> {
   const rows = await useServer(address, { loadPlacement }, (session) =>
     session.query<{ other: string }>(
       `SELECT DISTINCT application_name || ' at ' || coalesce(host(client_addr), 'a local socket') AS other

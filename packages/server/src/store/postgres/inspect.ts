@@ -129,7 +129,7 @@ const TABLES = MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\
 const FULL_RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `has_table_privilege(oid, '${right}')`).join(' AND ')
 
 /** The tables that the role of the address may not read or change. */
-export async function tablesWithoutRights(address: PostgresAddress, loadPlacement?: LoadPlacement): Promise<string[]> {
+export async function tablesWithoutRights(address: PostgresAddress, loadPlacement: LoadPlacement): Promise<string[]> {
   const connection = new PostgresConnection(address, { clock: 'database', loadPlacement })
   try {
     const rows = await connection.query<{ name: string }>(

@@ -1,5 +1,6 @@
 /** The schema of a PostgreSQL database. Each step is taken once, by one process. */
 import { expect, onTestFinished, test } from 'vitest'
+import { loadPlacement } from '../../../src/app/compose/database.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMismatch } from '../../../src/store/postgres/index.ts'
@@ -15,9 +16,9 @@ const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest
 
 test('An empty PostgreSQL database takes every migration step in order, records the time, and takes no step twice', async () => {
   const { address } = await newPostgresDatabase()
-  expect(await postgresMigrationStatus(address)).toMatchObject({ applied: [], pending: ALL })
+  expect(await postgresMigrationStatus(address, loadPlacement)).toMatchObject({ applied: [], pending: ALL })
   expect(await migratePostgres(address, NOW)).toMatchObject(ALL)
-  expect(await postgresMigrationStatus(address)).toEqual({
+  expect(await postgresMigrationStatus(address, loadPlacement)).toEqual({
     applied: ALL.map((each) => ({ ...each, applied_at: NOW })),
     pending: [],
   })
@@ -95,7 +96,7 @@ test('A PostgreSQL database of a newer, incompatible version is refused when it 
   const line = 'The database was made by a newer version of grantor than this one. Use that version.'
   await expect(openPostgresStore(address)).rejects.toThrow(line)
   await expect(migratePostgres(address, NOW)).rejects.toThrow(line)
-  expect((await postgresMigrationStatus(address)).applied).toHaveLength(MIGRATIONS.length + 1)
+  expect((await postgresMigrationStatus(address, loadPlacement)).applied).toHaveLength(MIGRATIONS.length + 1)
 })
 
 test('A PostgreSQL database with a newer step that names this version as compatible is opened, and migrating it takes no step', async () => {
@@ -104,7 +105,7 @@ test('A PostgreSQL database with a newer step that names this version as compati
   await sql.unsafe(`INSERT INTO migrations VALUES (${LAST + 1}, 'of tomorrow', ${NOW}, ${LAST})`)
   await (await openPostgresStore(address)).close()
   expect(await migratePostgres(address, NOW)).toEqual([])
-  expect(await postgresMigrationStatus(address)).toMatchObject({ pending: [] })
+  expect(await postgresMigrationStatus(address, loadPlacement)).toMatchObject({ pending: [] })
 })
 
 test('A PostgreSQL database from before the first release is refused when it is opened, inspected and migrated, and stays unchanged', async () => {
@@ -112,7 +113,7 @@ test('A PostgreSQL database from before the first release is refused when it is 
   await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
   await sql.unsafe(`INSERT INTO migrations VALUES (1, 'ledger', ${NOW}), (2, 'receipts', ${NOW})`)
   await expect(openPostgresStore(address)).rejects.toThrow(SchemaMismatch)
-  await expect(postgresMigrationStatus(address)).rejects.toThrow(SchemaMismatch)
+  await expect(postgresMigrationStatus(address, loadPlacement)).rejects.toThrow(SchemaMismatch)
   await expect(migratePostgres(address, NOW)).rejects.toThrow(SchemaMismatch)
   expect(await sql.unsafe(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([{ tablename: 'migrations' }])
   expect(await sql.unsafe('SELECT number FROM migrations ORDER BY number')).toEqual([{ number: 1 }, { number: 2 }])
@@ -167,7 +168,7 @@ test('Of five processes that migrate one database at once, one takes the steps a
   for (const each of processes) each.goOn()
   const taken = await Promise.all(processes.map((each) => each.line()))
   expect(taken.map(Number).sort((one, other) => one - other)).toEqual([0, 0, 0, 0, MIGRATIONS.length])
-  expect((await postgresMigrationStatus(address)).pending).toEqual([])
+  expect((await postgresMigrationStatus(address, loadPlacement)).pending).toEqual([])
 })
 
 test('Migrating an unreachable server fails with StoreUnavailable, and the error contains no password', async () => {
@@ -218,7 +219,7 @@ test('A step builds an index while a node refreshes. An attempt that is interrup
   expect(await interrupted).toBeInstanceOf(StoreUnavailable)
   const [broken] = await readIndex()
   expect(broken).toMatchObject({ valid: false })
-  expect((await postgresMigrationStatus(address)).pending).toHaveLength(1)
+  expect((await postgresMigrationStatus(address, loadPlacement)).pending).toHaveLength(1)
   await reader`COMMIT`
 
   // Several programs: one builds the index, the others wait.
