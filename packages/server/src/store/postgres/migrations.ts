@@ -15,10 +15,10 @@ export type Migration = SchemaStep & { sql: string; index?: IndexToBuild }
 
 export const MIGRATIONS: readonly Migration[] = [
   {
-    // Versions that were never released used the numbers 1 to 16. Their databases cannot be migrated.
-    number: 17,
+    // Versions that were never released used the numbers 1 to 25. Their databases cannot be migrated.
+    number: 26,
     name: 'first release',
-    oldest: 17,
+    oldest: 26,
     // Texts compare byte by byte, as on SQLite.
     //
     // No index has a column that a refresh or a visit changes. Pages of grants and sessions keep free space, so that the new version of a
@@ -78,7 +78,8 @@ export const MIGRATIONS: readonly Migration[] = [
         receipt_id text COLLATE "C",
         epoch bigint NOT NULL DEFAULT -1,
         elsewhere boolean NOT NULL DEFAULT false,
-        replaced_by text COLLATE "C"
+        replaced_by text COLLATE "C",
+        browser text COLLATE "C" NOT NULL DEFAULT ''
       ) WITH (fillfactor = 90);
       CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
       CREATE INDEX sessions_unended ON sessions (wallet, auth_time) WHERE ended_at IS NULL;
@@ -121,7 +122,8 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE TABLE clients (
         id text COLLATE "C" PRIMARY KEY,
         record text NOT NULL,
-        created_at bigint NOT NULL
+        created_at bigint NOT NULL,
+        logo bytea
       );
       -- The unique number of each row bounds the number of rows, also if several inserts race.
       CREATE TABLE resources (
@@ -147,7 +149,7 @@ export const MIGRATIONS: readonly Migration[] = [
         items text NOT NULL,
         attempts text NOT NULL DEFAULT ''
       );
-      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]'), ('endings', '[]');
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]'), ('endings', '[]'), ('matching', '[]');
       CREATE TABLE revision (
         id integer PRIMARY KEY CHECK (id = 1),
         number bigint NOT NULL,
@@ -207,34 +209,9 @@ export const MIGRATIONS: readonly Migration[] = [
         cursor bigint NOT NULL,
         failing_since bigint,
         next_at bigint NOT NULL,
-        paused_at bigint
+        paused_at bigint,
+        deliveries text COLLATE "C" NOT NULL DEFAULT '[]'
       );
-    `,
-  },
-  {
-    number: 18,
-    name: 'the browsers of sessions',
-    oldest: 17,
-    sql: `ALTER TABLE sessions ADD COLUMN browser text COLLATE "C" NOT NULL DEFAULT ''`,
-  },
-  {
-    number: 19,
-    name: 'the logos of clients',
-    oldest: 17,
-    sql: `ALTER TABLE clients ADD COLUMN logo bytea`,
-  },
-  {
-    number: 20,
-    name: 'the order of endings',
-    oldest: 17,
-    // Only SQLite stores a row for each ending (`endings.ts`).
-    sql: '',
-  },
-  {
-    number: 21,
-    name: 'the drafts of the console',
-    oldest: 17,
-    sql: `
       -- The number bounds the rows, also if several inserts race.
       CREATE TABLE console_drafts (
         id text COLLATE "C" PRIMARY KEY,
@@ -244,39 +221,13 @@ export const MIGRATIONS: readonly Migration[] = [
         content text COLLATE "C" NOT NULL,
         created_at bigint NOT NULL
       );
-    `,
-  },
-  {
-    number: 22,
-    name: 'the activity of each day',
-    oldest: 17,
-    sql: `
       CREATE TABLE activity (
         period text COLLATE "C" PRIMARY KEY,
         sign_ins bigint NOT NULL,
         sketch bytea NOT NULL,
         attempts text COLLATE "C" NOT NULL DEFAULT ''
       );
-    `,
-  },
-  {
-    number: 23,
-    name: 'jobs that end matching grants',
-    oldest: 17,
-    sql: "INSERT INTO lists (name, items) VALUES ('matching', '[]')",
-  },
-  {
-    number: 24,
-    name: 'the delivery logs of webhooks',
-    oldest: 17,
-    sql: `ALTER TABLE webhooks ADD COLUMN deliveries text COLLATE "C" NOT NULL DEFAULT '[]'`,
-  },
-  {
-    number: 25,
-    name: 'audit lines that wait',
-    oldest: 17,
-    // Used on Citus only (docs/decisions/0019-citus-growth-and-outages.md).
-    sql: `
+      -- Used on Citus only (docs/decisions/0019-citus-growth-and-outages.md).
       CREATE TABLE audit_waiting (
         series text COLLATE "C" NOT NULL,
         position bigint NOT NULL,

@@ -7,10 +7,10 @@ export type Migration = SchemaStep & { sql: string }
 
 export const MIGRATIONS: readonly Migration[] = [
   {
-    // Versions that were never released used the numbers 1 to 16. Their databases cannot be migrated.
-    number: 17,
+    // Versions that were never released used the numbers 1 to 25. Their databases cannot be migrated.
+    number: 26,
     name: 'first release',
-    oldest: 17,
+    oldest: 26,
     // Every table whose rows are read by a key is stored in the tree of its primary key.
     //
     // No index has a column that a refresh or a visit changes. SQLite appends the primary key to each index. The ids of grants begin with a
@@ -67,7 +67,8 @@ export const MIGRATIONS: readonly Migration[] = [
         receipt_id TEXT,
         epoch INTEGER NOT NULL DEFAULT -1,
         elsewhere INTEGER NOT NULL DEFAULT 0,
-        replaced_by TEXT
+        replaced_by TEXT,
+        browser TEXT NOT NULL DEFAULT ''
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
       CREATE INDEX sessions_unended ON sessions (wallet, auth_time) WHERE ended_at IS NULL;
@@ -110,7 +111,8 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE TABLE clients (
         id TEXT PRIMARY KEY,
         record TEXT NOT NULL,
-        created_at INTEGER NOT NULL
+        created_at INTEGER NOT NULL,
+        logo BLOB
       ) STRICT, WITHOUT ROWID;
       -- The unique number of each row bounds the number of rows.
       CREATE TABLE resources (
@@ -135,7 +137,7 @@ export const MIGRATIONS: readonly Migration[] = [
         name TEXT PRIMARY KEY,
         items TEXT NOT NULL
       ) STRICT, WITHOUT ROWID;
-      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]'), ('endings', '[]');
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]'), ('endings', '[]'), ('matching', '[]');
       CREATE TABLE revision (number INTEGER NOT NULL, recent TEXT NOT NULL DEFAULT '') STRICT;
       INSERT INTO revision (number) VALUES (0);
       CREATE TABLE leases (
@@ -188,29 +190,11 @@ export const MIGRATIONS: readonly Migration[] = [
         cursor INTEGER NOT NULL,
         failing_since INTEGER,
         next_at INTEGER NOT NULL,
-        paused_at INTEGER
+        paused_at INTEGER,
+        deliveries TEXT NOT NULL DEFAULT '[]'
       ) STRICT, WITHOUT ROWID;
-    `,
-  },
-  {
-    number: 18,
-    name: 'the browsers of sessions',
-    oldest: 17,
-    sql: `ALTER TABLE sessions ADD COLUMN browser TEXT NOT NULL DEFAULT ''`,
-  },
-  {
-    number: 19,
-    name: 'the logos of clients',
-    oldest: 17,
-    sql: `ALTER TABLE clients ADD COLUMN logo BLOB`,
-  },
-  {
-    number: 20,
-    name: 'the order of endings',
-    oldest: 17,
-    // One transaction writes at a time, so the numbers of these rows have the order of the commits. The revocation of one access token of a
-    // grant inserts its row itself (`grants.ts`).
-    sql: `
+      -- One transaction writes at a time, so the numbers of these rows have the order of the commits. The revocation of
+      -- one access token of a grant inserts its row itself (grants.ts).
       CREATE TABLE endings (
         seq INTEGER PRIMARY KEY,
         at INTEGER NOT NULL,
@@ -234,13 +218,6 @@ export const MIGRATIONS: readonly Migration[] = [
       BEGIN
         INSERT INTO endings (at, kind, key) VALUES (new.expires_at - 86400, 'client', new.hash);
       END;
-    `,
-  },
-  {
-    number: 21,
-    name: 'the drafts of the console',
-    oldest: 17,
-    sql: `
       -- The number bounds the rows, also if several inserts race.
       CREATE TABLE console_drafts (
         id TEXT PRIMARY KEY,
@@ -250,38 +227,12 @@ export const MIGRATIONS: readonly Migration[] = [
         content TEXT NOT NULL,
         created_at INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
-    `,
-  },
-  {
-    number: 22,
-    name: 'the activity of each day',
-    oldest: 17,
-    sql: `
       CREATE TABLE activity (
         period TEXT PRIMARY KEY,
         sign_ins INTEGER NOT NULL,
         sketch BLOB NOT NULL
       ) STRICT;
-    `,
-  },
-  {
-    number: 23,
-    name: 'jobs that end matching grants',
-    oldest: 17,
-    sql: "INSERT INTO lists (name, items) VALUES ('matching', '[]')",
-  },
-  {
-    number: 24,
-    name: 'the delivery logs of webhooks',
-    oldest: 17,
-    sql: `ALTER TABLE webhooks ADD COLUMN deliveries TEXT NOT NULL DEFAULT '[]'`,
-  },
-  {
-    number: 25,
-    name: 'audit lines that wait',
-    oldest: 17,
-    // Used on Citus only (docs/decisions/0019-citus-growth-and-outages.md).
-    sql: `
+      -- Used on Citus only (docs/decisions/0019-citus-growth-and-outages.md).
       CREATE TABLE audit_waiting (
         series TEXT NOT NULL,
         position INTEGER NOT NULL,

@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 
 test('The command migrate creates a database that only its owner can read, and a second run finds the database up to date', async () => {
-  expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: expect.stringContaining('Took step 17') })
+  expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: expect.stringContaining('Took step 26') })
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: 'The database is up to date.\n' })
 })

@@ -179,22 +179,6 @@ test('Migrating an unreachable server fails with StoreUnavailable, and the error
   expect(`${(error as Error).stack} ${JSON.stringify(error)}`).not.toContain(address.password)
 })
 
-test('A session of a PostgreSQL database from before step 18 has no browser, and sessions of an earlier version beside this one have none', async () => {
-  const { address, sql } = await newPostgresDatabase()
-  const steps = MIGRATIONS as Migration[]
-  const later = steps.splice(1)
-  await migratePostgres(address, NOW).finally(() => steps.push(...later))
-  const insert = (hash: string) => sql`
-    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
-    VALUES (${hash}, '0x0', 1, 'signature', ${NOW}, ${NOW}, ${NOW + 1}, 'attempt')`
-  await insert('before')
-  expect(await migratePostgres(address, NOW)).toMatchObject([18, 19, 20, 21, 22, 23, 24, 25].map((number) => ({ number })))
-  await insert('beside')
-  const store = await openPostgresStore(address)
-  for (const hash of ['before', 'beside']) expect(await store.sessions.readSession(hash)).toMatchObject({ hash, browser: '' })
-  await store.close()
-})
-
 test('A step builds an index while a node refreshes. An attempt that is interrupted leaves an index that is not valid, and the next one builds it again', {
   timeout: 60_000,
 }, async () => {

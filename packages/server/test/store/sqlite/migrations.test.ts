@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { migrateSqlite, openSqliteStore, SchemaMismatch, sqliteMigrationStatus } from '../../../src/store/sqlite/index.ts'
-import { MIGRATIONS, type Migration } from '../../../src/store/sqlite/migrations.ts'
+import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts'
 import { NOW } from '../contract/subject.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 
@@ -18,8 +18,8 @@ test('A new SQLite file takes every migration step in order, and records the tim
   await openSqliteStore(path).close()
 })
 
-test('Migration steps are numbered consecutively from 17, after the numbers of versions that were never released', () => {
-  expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 17))
+test('Migration steps are numbered consecutively from 26, after the numbers of versions that were never released', () => {
+  expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 26))
 })
 
 test('A SQLite file that is up to date takes no migration step, and keeps its data', async () => {
@@ -93,22 +93,4 @@ test('After a SQLite file is migrated and closed, no file is left beside it', as
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   expect([path, `${path}-wal`, `${path}-shm`].map((file) => existsSync(file))).toEqual([true, false, false])
-})
-
-test('A session of a SQLite file from before step 18 has no browser, and sessions of an earlier version beside this one have none', async () => {
-  const path = await newSqlitePath()
-  const steps = MIGRATIONS as Migration[]
-  const later = steps.splice(1)
-  await migrateSqlite(path, NOW).finally(() => steps.push(...later))
-  const earlier = new DatabaseSync(path)
-  const insert = (hash: string) =>
-    earlier.exec(`INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
-                  VALUES ('${hash}', '0x0', 1, 'signature', ${NOW}, ${NOW}, ${NOW + 1}, 'attempt')`)
-  insert('before')
-  expect(await migrateSqlite(path, NOW)).toMatchObject([18, 19, 20, 21, 22, 23, 24, 25].map((number) => ({ number })))
-  insert('beside')
-  earlier.close()
-  const store = openSqliteStore(path)
-  for (const hash of ['before', 'beside']) expect(await store.sessions.readSession(hash)).toMatchObject({ hash, browser: '' })
-  await store.close()
 })
