@@ -19,6 +19,7 @@ import type {
 import type { BatchInput } from '../postgres/statements/batches.ts'
 import { SharedRuns } from '../postgres/statements/shared-runs.ts'
 import { type Ask, COMMIT, keyOf, type StatementKind } from '../postgres/statements/statement.ts'
+import { withoutLock } from '../postgres/statements/wallet-lock.ts'
 import { Coordinator, MACHINES_OF_CLUSTER } from './coordinator.ts'
 import { DirectGroups } from './direct-groups.ts'
 import { countUndistributed, distribute } from './distribute.ts'
@@ -109,7 +110,12 @@ export class Citus implements Placement {
     if (!direct && attempt.batch) throw new NotTogether()
     if (!machine) return { group: this.#context.group, query }
     if (!direct)
-      return { group: this.#planner, query, excuses: isOfMachine, within: (run) => machine.run(side, run, isOfMachine) }
+      return {
+        group: this.#planner,
+        query: withoutLock(query),
+        excuses: isOfMachine,
+        within: (run) => machine.run(side, run, isOfMachine),
+      }
     // If the machine is connected directly, it reports a timeout itself, for example because a row is locked.
     const isFailure = (error: unknown) => isOfMachine(error) && !(isTimeout(error) && direct.group.server)
     return {

@@ -10,11 +10,10 @@
  *
  * docs/decisions/0018-citus.md has the phases of a move.
  */
-import { createHash } from 'node:crypto'
-import type { Query, StatementKind } from '../postgres/statements/statement.ts'
+import { sendTogether } from '../postgres/statements/send-together.ts'
+import { nameOf, type Query, type StatementKind } from '../postgres/statements/statement.ts'
 import { DISTRIBUTED } from './distribution.ts'
 import type { Shard } from './machines.ts'
-import { sendTogether } from './send-together.ts'
 
 /** Compiled statements in memory: one for each statement and each shard of the cluster. */
 const COMPILED_AT_MOST = 10_000
@@ -109,5 +108,5 @@ function onShards(text: string, shards: readonly Shard[]): string {
 }
 
 function named(text: string): Pick<Query, 'name' | 'text'> {
-  return { name: createHash('sha256').update(text).digest('base64url').slice(0, 22), text }
+  return { name: nameOf(text), text }
 }

@@ -5,6 +5,7 @@ import type { Placement, PlacementContext } from './placement.ts'
 import { SKIPPED } from './statements/batches.ts'
 import { SharedRuns } from './statements/shared-runs.ts'
 import { COMMIT, type NamedValues } from './statements/statement.ts'
+import { withoutLock } from './statements/wallet-lock.ts'
 
 /** The shortest time between two commits that only confirm earlier commits, whatever the rate of repeated requests is. */
 export const CONFIRM_EVERY_MS = 20
@@ -27,7 +28,7 @@ export function onePrimary({ group, connection }: Omit<PlacementContext, 'addres
 
   return {
     ...ONE_MACHINE,
-    routeOf: ({ query }) => ({ group, query }),
+    routeOf: ({ query }) => ({ group, query: mayCombine('rows') ? query : withoutLock(query) }),
     batchOf: () => (mayCombine('rows') ? ANY_ROW : undefined),
     batchesAtOnce: () => BATCHES_AT_ONCE,
     async sendBatch(inputs, send) {

@@ -1,6 +1,14 @@
-/** The redemption of a code on PostgreSQL: insert a reserved row, read the epoch and the session, then claim the row. One claim succeeds. */
+/**
+ * The redemption of a code on PostgreSQL.
+ *
+ * On one primary, one statement inserts the grant if the epoch and the session are those of the code. The lock of the wallet, which the ending of
+ * everything holds alone, makes both one moment (`statements/wallet-lock.ts`).
+ *
+ * For every other code, and on a cluster, whose machines share no transaction, the redemption has three steps: insert a reserved row, read the epoch and
+ * the session, then claim the row. One claim succeeds.
+ */
 
-import type { EndReason } from '../../domain/model/records.ts'
+import type { EndReason, Grant } from '../../domain/model/records.ts'
 import { followSession, redeemAgain, refuseRedemption } from '../../domain/model/redemption.ts'
 import type { GrantStore, NewGrant, RedeemOutcome, RedemptionRefusal } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
@@ -27,21 +35,35 @@ const CLAIM = `
 const CLAIMABLE = `
   WHERE grants.id = :grantId AND grants.attempt_id = '${RESERVED}' AND grants.ended_at IS NULL`
 
+// The condition is true only if `refuseRedemption` does not refuse, so no rule is decided here: a code whose session was replaced, for example, has
+// three steps.
+const IF_UNENDED = `
+  LEFT JOIN wallets ON wallets.address = :wallet
+  LEFT JOIN sessions ON sessions.hash = :sessionHash
+  WHERE coalesce(wallets.epoch, 0) = :epoch::bigint
+    AND (:sessionHash::text IS NULL OR (sessions.hash IS NOT NULL AND sessions.ended_at IS NULL))`
+const NEW_VALUES = `
+  RETURNING id, created_at, refresh_expires_at`
+
+type NewValues = Pick<GrantRow, 'id' | 'created_at' | 'refresh_expires_at'>
+
 type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
 
 export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
-  const { insert, claim, end, read } = prepareRedemption(connection)
+  const { insertUnended, insert, claim, end, read } = prepareRedemption(connection)
   const whyEnded = checkingEndings(connection)
   const confirm = prepareGrantConfirmation(connection)
 
-  async function insertRow(
-    grant: NewGrant,
-    attemptId: string,
-    at: number,
-    endReason: EndReason | null,
-  ): Promise<GrantRow | undefined> {
-    const [row] = await insert({ ...grant, attemptId, at, refreshIdle: grant.refreshExpiresAt - at, endReason })
-    return row
+  const rowOf = (grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null) => ({
+    ...grant,
+    attemptId,
+    at,
+    refreshIdle: grant.refreshExpiresAt - at,
+    endReason,
+  })
+
+  async function insertRow(...row: Parameters<typeof rowOf>): Promise<GrantRow | undefined> {
+    return (await insert(rowOf(...row)))[0]
   }
 
   async function readPresent(id: string): Promise<GrantRow> {
@@ -59,6 +81,8 @@ export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore,
 
   return {
     async redeemCode(grant, attemptId, at) {
+      const [inserted] = await insertUnended(rowOf(grant, attemptId, at, null))
+      if (inserted) return { kind: 'redeemed', grant: newGrantOf(grant, inserted) }
       if (!(await insertRow(grant, RESERVED, at, null))) {
         const found = await readPresent(grant.id)
         if (!isReserved(found)) return redeemedBefore(found, attemptId)
@@ -86,7 +110,26 @@ export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore,
   }
 }
 
+/** The grant as it was inserted, without reading the row again. */
+function newGrantOf(grant: NewGrant, { created_at: createdAt, refresh_expires_at: refreshExpiresAt }: NewValues): Grant {
+  const begun = { createdAt, refreshExpiresAt, rotatedAt: createdAt }
+  return { ...grant, ...begun, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
+}
+
 function prepareRedemption(connection: PostgresConnection) {
+  const insertUnended = connection.prepareTogether<NewValues>(
+    {
+      kind: 'move',
+      one: `${INSERT_GRANT} SELECT ${NEW_ROW} FROM (SELECT) AS one${IF_UNENDED} ON CONFLICT (id) DO NOTHING${NEW_VALUES}`,
+      forMany: `${INSERT_GRANT} SELECT ${NEW_ROW} FROM input${IF_UNENDED} ORDER BY 1 ON CONFLICT (id) DO NOTHING${NEW_VALUES}`,
+      parameters: NEW_ROW_PARAMETERS,
+      place: { table: 'grants', key: 'id' },
+      column: 'id',
+      skipsLocked: false,
+      lock: { mode: 'shared', wallet: 'wallet' },
+    },
+    async () => [],
+  )
   const insert = connection.prepareBatched<GrantRow>({
     kind: 'move',
     one: `${INSERT_GRANT} VALUES (${NEW_ROW})${UNLESS_TAKEN}`,
@@ -105,7 +148,7 @@ function prepareRedemption(connection: PostgresConnection) {
     column: 'id',
     skipsLocked: true,
   })
-  return { insert, claim, end: prepareEndOfGrant(connection), read: prepareReadOfGrant(connection) }
+  return { insertUnended, insert, claim, end: prepareEndOfGrant(connection), read: prepareReadOfGrant(connection) }
 }
 
 /** Returns a function from a code to whether its wallet or its session ended after the code was issued. */

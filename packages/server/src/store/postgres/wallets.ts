@@ -25,13 +25,15 @@ export function createWalletStore(connection: PostgresConnection): WalletStore {
      RETURNING epoch`,
     WALLET,
   )
-  // Repeated after a lost response, this raises the epoch twice, which has the same effect.
+  // Repeated after a lost response, this raises the epoch twice, which has the same effect. The lock makes the statement wait for the redemptions
+  // that read the epoch before.
   const raise = connection.prepare<Pick<WalletRow, 'epoch'>>(
     'move',
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 1, false)
      ON CONFLICT (address) DO UPDATE SET epoch = wallets.epoch + 1
      RETURNING epoch`,
     WALLET,
+    { mode: 'alone', wallet: 'wallet' },
   )
   const epochOf = ([row]: Pick<WalletRow, 'epoch'>[]): number => row?.epoch ?? 0
   return {
@@ -50,6 +52,9 @@ export function createWalletStore(connection: PostgresConnection): WalletStore {
       return rows.map(({ address }) => address)
     },
     rememberProof: async (wallet) => epochOf(await remember({ wallet })),
-    raiseEpoch: async (wallet) => epochOf(await raise({ wallet })),
+    async raiseEpoch(wallet) {
+      await connection.placement.settle()
+      return epochOf(await raise({ wallet }))
+    },
   }
 }

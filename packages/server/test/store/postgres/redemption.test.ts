@@ -1,12 +1,14 @@
-/** A redemption on PostgreSQL that fails between its statements. */
+/** Redemptions on PostgreSQL that fail between their statements, and that wait for an ending. */
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { type NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
-import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { migratePostgres, openPostgresStore, storeOn } from '../../../src/store/postgres/index.ts'
 import { newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
+import { connect, type Sql } from '../../support/sql.ts'
 import { endAll, NOW, newGrant } from '../contract/subject.ts'
+import { Apart } from './apart.ts'
 
 async function openNew(): Promise<{ database: PostgresDatabase; store: Store }> {
   const database = await newPostgresDatabase()
@@ -16,8 +18,10 @@ async function openNew(): Promise<{ database: PostgresDatabase; store: Store }> 
   return { database, store }
 }
 
-/** Redeems a code while the wallet's epoch cannot be read, so that only the reservation is stored. */
-async function reserve({ sql }: PostgresDatabase, store: Store, grant: NewGrant): Promise<void> {
+/** Redeems a code in three steps while the wallet's epoch cannot be read, so that only the reservation is stored. */
+async function reserve({ address, sql }: PostgresDatabase, grant: NewGrant): Promise<void> {
+  const store = storeOn(new Apart(address, { clock: 'given' }))
+  onTestFinished(() => store.close())
   await sql.begin(async (holder) => {
     await holder.unsafe('LOCK TABLE wallets IN ACCESS EXCLUSIVE MODE')
     await expect(store.grants.redeemCode(grant, randomUUID(), NOW)).rejects.toBeInstanceOf(StoreUnavailable)
@@ -27,7 +31,7 @@ async function reserve({ sql }: PostgresDatabase, store: Store, grant: NewGrant)
 test('A code whose grant is only reserved has no grant, and the next attempt redeems the code with its own values', async () => {
   const { database, store } = await openNew()
   const grant = newGrant({ dpopJkt: 'key-1' })
-  await reserve(database, store, grant)
+  await reserve(database, grant)
   expect(await store.grants.readGrant(grant.id)).toBeNull()
   expect(await store.grants.readGrantValidity(grant.id)).toBeNull()
   const retried = await store.grants.redeemCode({ ...grant, refreshKeyId: 'cccccccccc', dpopJkt: 'key-2' }, 'attempt-2', NOW + 5)
@@ -40,7 +44,7 @@ test('A code whose grant is only reserved has no grant, and the next attempt red
 test('Ending a grant that is only reserved succeeds, and its code can never be redeemed', async () => {
   const { database, store } = await openNew()
   const [one, all] = [newGrant(), newGrant()]
-  for (const grant of [one, all]) await reserve(database, store, grant)
+  for (const grant of [one, all]) await reserve(database, grant)
   expect(await store.grants.endGrant(one.id, 'operator', NOW)).toBe('ended')
   expect(await endAll(store, { wallet: all.wallet }, 'user', NOW)).toBe(1)
   for (const grant of [one, all]) {
@@ -49,3 +53,43 @@ test('Ending a grant that is only reserved succeeds, and its code can never be r
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: NOW })
   }
 })
+
+test('A redemption that waits while everything of its wallet ends reads the new epoch, and the code is refused', async () => {
+  const { database, store } = await openNew()
+  const grant = newGrant()
+  await store.wallets.rememberProof(grant.wallet)
+  const ending = await newSession(database)
+  await ending`BEGIN`
+  await ending`SELECT pg_advisory_xact_lock(hashtextextended(${grant.wallet}, 0))`
+  const refused = store.grants.redeemCode(grant, randomUUID(), NOW)
+  await expect.poll(() => waitingForLocks(database)).toBe(1)
+  await ending`UPDATE wallets SET epoch = epoch + 1`
+  await ending`COMMIT`
+  expect(await refused).toEqual({ kind: 'epoch_raised' })
+})
+
+test('The epoch of a wallet is raised when the redemptions are committed that read the epoch before', async () => {
+  const { database, store } = await openNew()
+  const { wallet } = newGrant()
+  const redemption = await newSession(database)
+  await redemption`BEGIN`
+  await redemption`SELECT pg_advisory_xact_lock_shared(hashtextextended(${wallet}, 0))`
+  const raised = store.wallets.raiseEpoch(wallet)
+  await expect.poll(() => waitingForLocks(database)).toBe(1)
+  expect(await store.wallets.readEpoch(wallet)).toBe(0)
+  await redemption`COMMIT`
+  expect(await raised).toBe(1)
+})
+
+async function newSession({ url }: PostgresDatabase): Promise<Sql> {
+  const sql = connect(url)
+  onTestFinished(() => sql.end())
+  return sql
+}
+
+async function waitingForLocks({ sql }: PostgresDatabase): Promise<number> {
+  const [found] = await sql`
+    SELECT count(*)::integer AS number FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+  return Number(found?.number)
+}

@@ -2,18 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
-import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
-import type { Ask, Batched, RowLocation, StatementKind } from '../../../src/store/postgres/statements/statement.ts'
+import type { Ask, RowLocation, StatementKind } from '../../../src/store/postgres/statements/statement.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { readerOf } from '../contract/ending-order.ts'
 import { DAY, livingGrant, NOW } from '../contract/subject.ts'
+import { Apart } from './apart.ts'
 
-/** Sends a statement for each row, as on several machines. The change of a grant's tokens fails while `isCut`. */
-class Apart extends PostgresConnection {
+/** The change of a grant's tokens fails while `isCut`. */
+class ApartAndCut extends Apart {
   isCut = false
-  override prepareTogether<Row>(_: Batched, apart: Ask<Row>): Ask<Row> {
-    return apart
-  }
   override prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row> {
     const ask = super.prepare<Row>(kind, sql, place)
     if (!/SET revoked_tokens/.test(sql)) return ask
@@ -24,7 +21,7 @@ class Apart extends PostgresConnection {
 test('On several machines, a revoked token is noted before its grant changes, and a repeated revocation writes nothing', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
-  const connection = new Apart(address, { clock: 'given' })
+  const connection = new ApartAndCut(address, { clock: 'given' })
   const store = storeOn(connection)
   onTestFinished(() => store.close())
   const { id: grantId, clientId, resources } = await livingGrant(store)

@@ -2,7 +2,6 @@
  * Prepares the statements of the store, and sends the few statements that most requests need in batches
  * (docs/decisions/0017-postgresql.md).
  */
-import { createHash } from 'node:crypto'
 import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import type { ConnectionPurpose, PostgresAddress } from '../address.ts'
 import type { ServerState } from '../connection/client.ts'
@@ -23,12 +22,15 @@ import {
   type ForMany,
   keyOf,
   type NamedValues,
+  nameOf,
   type Query,
   type RowLocation,
   type Statement,
   type StatementKind,
+  type WalletLock,
 } from './statement.ts'
 import { written } from './values.ts'
+import { withLock } from './wallet-lock.ts'
 
 export type ConnectionOptions = { clock: Clock; purpose?: ConnectionPurpose; loadPlacement?: LoadPlacement | undefined }
 
@@ -102,9 +104,10 @@ export class PostgresConnection {
   /**
    * Prepares a statement with `:names` in place of values. `:at` is the time of this connection's clock. `place` is the row that the
    * statement concerns, or the table if the statement concerns several rows. Tables without a row for each wallet or request need no `place`.
+   * `lock`: taken in the transaction of the statement if all rows are on one primary.
    */
-  prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row> {
-    const prepared = this.#compile(sql)
+  prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation, lock?: WalletLock): Ask<Row> {
+    const prepared = this.#compile(sql, lock)
     // The values are converted before the statement is queued. A value that cannot be converted is a defect of the caller.
     return async (named = {}, deadline, instance) =>
       this.run<Row>({ kind, query: prepared(named), place, key: keyOf(place, named), instance }, deadline)
@@ -131,12 +134,21 @@ export class PostgresConnection {
 
   /** Prepares a statement for at most one row. Calls are sent as batches. */
   prepareBatched<Row>(batched: Batched): Ask<Row> {
-    const { kind, one, forMany, parameters, place, column, skipsLocked } = batched
-    const askAlone = this.prepare<Row>(kind, one, place)
+    const { kind, one, forMany, parameters, place, column, skipsLocked, lock } = batched
+    const askAlone = this.prepare<Row>(kind, one, place, lock)
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
-    const together = (inputs: readonly BatchInput[]) => ({ name, text, values: valuesOf(inputs.map(({ values }) => values)) })
-    const statement: Batchable = { kind, place, column, skipsLocked, alone: this.#compile(one), together }
+    const together = (inputs: readonly BatchInput[]) => {
+      const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
+      return lock
+        ? withLock(
+            query,
+            lock,
+            inputs.map(({ named }) => named),
+          )
+        : query
+    }
+    const statement: Batchable = { kind, place, column, skipsLocked, alone: this.#compile(one, lock), together }
     // One entry for each key that the placement has given since the start of the process.
     const own = new Map<string, Batches<BatchInput, unknown>>()
     return async (named = {}) => {
@@ -210,10 +222,13 @@ export class PostgresConnection {
     return this.#closing
   }
 
-  #compile(sql: string): (named: NamedValues) => Query {
+  #compile(sql: string, lock?: WalletLock): (named: NamedValues) => Query {
     const { text, valuesOf } = compile(sql, this.#clock)
     const name = nameOf(text)
-    return (named) => ({ name, text, values: valuesOf(named).map(written) })
+    return (named) => {
+      const query = { name, text, values: valuesOf(named).map(written) }
+      return lock ? withLock(query, lock, [named]) : query
+    }
   }
 }
 
@@ -221,9 +236,4 @@ export class PostgresConnection {
 function isRolledBack(error: unknown): boolean {
   const failure = failureOf(error)
   return !(error instanceof StoreUnavailable) && failure !== 'not_sent' && failure !== 'lost' && failure !== 'unreplicated'
-}
-
-/** The name of a prepared statement is a hash of its text. Two statements never share a name. */
-function nameOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

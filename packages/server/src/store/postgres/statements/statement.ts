@@ -1,4 +1,5 @@
 /** Compiles statements with named values, in SQLite's syntax, to PostgreSQL's numbered values. */
+import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import type { CheckedClient } from '../connection/client.ts'
 import { written } from './values.ts'
@@ -24,13 +25,16 @@ export type StatementKind = 'read' | 'move' | 'once'
  */
 export type RowLocation = { table: string; key?: string }
 
-/** `send`: sends other queries in place of this one, on a cluster. */
+/** `send`: sends several queries in place of this one, as one transaction. */
 export type Query = {
   name: string
   text: string
   values: unknown[]
   send?: (client: CheckedClient) => Promise<pg.QueryResult<object>>
 }
+
+/** The lock of a wallet (`wallet-lock.ts`), for the time of a transaction. `wallet`: the parameter with the address. */
+export type WalletLock = { mode: 'shared' | 'alone'; wallet: string }
 
 /** A statement with its values. */
 export type Statement = {
@@ -67,6 +71,8 @@ export type Batched = ForMany & {
   column: string
   /** whether `forMany` skips rows that another transaction has locked. `one` is then run for each skipped row, and waits for the lock */
   skipsLocked: boolean
+  /** the lock that the statement needs, on one primary */
+  lock?: WalletLock
 }
 
 // The time at which the statement began, which is the same for all rows. In an update, Citus does not allow a function whose value may differ
@@ -131,6 +137,11 @@ function asText(value: unknown, name: string): string | null {
   if (value === undefined) throw new TypeError(`the statement has no value for ${name}`)
   const text = written(value)
   return text === null || typeof text === 'string' ? text : text.toString()
+}
+
+/** The name of a prepared statement is a hash of its text. Two statements never share a name. */
+export function nameOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
 /** The value of the parameter that names the row. */

@@ -1,7 +1,7 @@
 /** Sends several statements over one connection in one message, as one transaction. */
 import pg from 'pg'
-import type { CheckedClient } from '../postgres/connection/client.ts'
-import type { Query } from '../postgres/statements/statement.ts'
+import type { CheckedClient } from '../connection/client.ts'
+import type { Query } from './statement.ts'
 
 /** `columns`: statements with the same value return the same columns. */
 type Each = Query & { columns: string }
