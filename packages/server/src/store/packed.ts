@@ -17,7 +17,7 @@ const HASH = /^[A-Za-z0-9_-]{43}$/
 export const LEAST = new Uint8Array(0)
 export const GREATEST = new Uint8Array(BYTES_OF.hash + 1).fill(0xff)
 
-export function pack(text: string): Uint8Array {
+export function pack(text: string): Buffer {
   switch (text.length) {
     case 36:
       if (UUID.test(text)) return packUuid(text)
@@ -34,7 +34,7 @@ export function pack(text: string): Uint8Array {
   return packText(text)
 }
 
-export const packNullable = (text: string | null): Uint8Array | null => (text === null ? null : pack(text))
+export const packNullable = (text: string | null): Buffer | null => (text === null ? null : pack(text))
 
 export function unpack(packed: Uint8Array): string {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
@@ -53,7 +53,7 @@ export function unpack(packed: Uint8Array): string {
 export const unpackNullable = (packed: Uint8Array | null): string | null => (packed === null ? null : unpack(packed))
 
 /** A packed address is the 20 bytes, and one bit for each of the 40 digits, which is set if the digit is a capital letter. */
-function packAddress(text: string): Uint8Array {
+function packAddress(text: string): Buffer {
   const bytes = Buffer.alloc(BYTES_OF.address)
   bytes.write(text.slice(2), 'hex')
   for (let place = 0; place < 5; place++) {
@@ -78,7 +78,7 @@ function unpackAddress(bytes: Buffer): string {
   return text
 }
 
-function packUuid(text: string): Uint8Array {
+function packUuid(text: string): Buffer {
   const parts = text.slice(0, 8) + text.slice(9, 13) + text.slice(14, 18) + text.slice(19, 23) + text.slice(24)
   return Buffer.from(parts, 'hex')
 }
@@ -89,7 +89,7 @@ function unpackUuid(bytes: Buffer): string {
 }
 
 /** The first byte is the number of bytes without meaning that follow, so that no text has the length of another form. */
-function packText(text: string): Uint8Array {
+function packText(text: string): Buffer {
   const bytes = Buffer.from(text)
   const isAmbiguous = LENGTHS.includes(bytes.length + 1)
   return Buffer.concat([Buffer.from(isAmbiguous ? [1, 0] : [0]), bytes])

@@ -1,10 +1,14 @@
 /**
- * The statement that finds wallets by the beginning of their address, the same in both engines. Addresses are stored in the EIP-55 form, whose
- * capitals depend on the whole address. So a beginning has one range of the index for each way to write its letters.
+ * Searches for wallets by the beginning or by the two ends of their address, the same in both engines. A packed address begins with the 20 bytes of
+ * the address, so the addresses with one beginning are one range of an index. The order is that of the bytes, whatever the case of the digits.
  */
+import type { Grant } from '../domain/model/records.ts'
+import { pack, unpack } from './packed.ts'
 
-/** Ranges of one search. The digits beyond are compared in the rows that the ranges find. */
-const RANGES_AT_MOST = 64
+const ADDRESS_BYTES = 20
+const PACKED_BYTES = pack(`0x${'0'.repeat(40)}`).length
+
+type Range = { from: Uint8Array; to: Uint8Array }
 
 export type WalletSearch = {
   /** `0x` and hexadecimal digits, in lower case */
@@ -14,38 +18,27 @@ export type WalletSearch = {
   after: string
 }
 
-/** The statement with named values, and the values. `from`: the rows, with a column `address`, from the conditions of each range. */
-export function walletSearchOf(
-  { prefix, limit, after }: WalletSearch,
-  from: (conditionsOn: (column: string) => string[]) => string,
-): { sql: string; named: Record<string, string | number> } {
-  const starts = startsOf(prefix)
-  const bounds = starts.flatMap((start, n): [string, string][] => [
-    // A page begins with the first address after `after`.
-    [`from${n}`, after < start ? start : `${after} `],
-    // The next character after the hexadecimal digits.
-    [`to${n}`, `${start}g`],
-  ])
-  const conditionsOn = (column: string): string[] =>
-    starts.map((_, n) => `${column} >= :from${n} AND ${column} < :to${n} AND lower(${column}) LIKE :beginning`)
+/** The condition for the values of `walletSearchOf`. */
+export const inRange = (column: string): string => `${column} > :from AND ${column} <= :to`
+
+/** A page begins after `after`, and the first page before the first address with the beginning: `from` is shorter than a packed address. */
+export function walletSearchOf({ prefix, limit, after }: WalletSearch): Range & { limit: number } {
+  const { from, to } = rangeOf(prefix)
+  const last = after === '' ? from : pack(after)
+  return { from: Buffer.compare(last, from) > 0 ? last : from, to, limit }
+}
+
+/** The packed addresses whose digits begin with those of `beginning`. An odd last digit is the first half of a byte. */
+function rangeOf(beginning: string): Range {
+  const digits = beginning.slice(2)
   return {
-    sql: `${from(conditionsOn)} ORDER BY address LIMIT :limit`,
-    named: { ...Object.fromEntries(bounds), beginning: `${prefix}%`, limit },
+    from: Buffer.from(digits.padEnd(2 * ADDRESS_BYTES, '0'), 'hex'),
+    to: Buffer.from(digits.padEnd(2 * PACKED_BYTES, 'f'), 'hex'),
   }
 }
 
-/** The ways to write the first digits. */
-function startsOf(prefix: string): string[] {
-  let starts = ['0x']
-  for (const digit of prefix.slice(2)) {
-    const forms = [...new Set([digit, digit.toUpperCase()])]
-    if (starts.length * forms.length > RANGES_AT_MOST) break
-    starts = starts.flatMap((start) => forms.map((form) => start + form))
-  }
-  return starts
-}
-
-const HAS_ENDS = 'wallet >= :from AND wallet < :to AND substr(wallet, 39) = :ending'
+/** The last two bytes of the address follow the first 18, and the case of the digits follows them. */
+const HAS_ENDS = `${inRange('wallet')} AND substr(wallet, ${ADDRESS_BYTES - 1}, 2) = :ending`
 
 /** The rows of a wallet of whose address the first four digits and the last four are known. No index has the wallets of ended sessions. */
 export const WITH_ENDS = [
@@ -55,7 +48,15 @@ export const WITH_ENDS = [
 ]
 
 /** The values of `WITH_ENDS` for a shortened address, such as `0x1F9a…90C5`; none for any other text. */
-export function endsOfAddresses(shortened: string): { from: string; to: string; ending: string }[] {
-  const [, from, ending] = /^(0x[0-9a-fA-F]{4})…([0-9a-fA-F]{4})$/.exec(shortened) ?? []
-  return from === undefined || ending === undefined ? [] : [{ from, to: `${from}g`, ending }]
+export function endsOfAddresses(shortened: string): (Range & { ending: Uint8Array })[] {
+  const [, beginning, ending] = /^(0x[0-9a-fA-F]{4})…([0-9a-fA-F]{4})$/.exec(shortened) ?? []
+  if (beginning === undefined || ending === undefined) return []
+  return [{ ...rangeOf(beginning), ending: Buffer.from(ending, 'hex') }]
+}
+
+/** The wallets of the rows that `WITH_ENDS` found, each once. The rows match in any case of the digits; a wallet matches in the case that was given. */
+export function walletsWithEnds(shortened: string, rows: readonly { wallet: Uint8Array }[]): Grant['wallet'][] {
+  const [beginning = '', ending = ''] = shortened.split('…')
+  const wallets = new Set(rows.map(({ wallet }) => unpack(wallet) as Grant['wallet']))
+  return [...wallets].filter((wallet) => wallet.startsWith(beginning) && wallet.endsWith(ending))
 }

@@ -2,6 +2,7 @@
  * The dashboard and the alerts on a real Prometheus: every panel has data after plain load, no alert fires under plain load, and each
  * alert fires under its fault.
  */
+
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Server } from 'node:http'
@@ -15,6 +16,7 @@ import { createMetrics } from '../../src/observability/metrics/metrics.ts'
 import { launch, newFolder, type Running, run } from '../app/run.ts'
 import { claimsOf, type Tokens, tokensOf } from '../support/app.ts'
 import { startCollector } from '../support/collector.ts'
+import { packedLiteral } from '../support/fill.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { startHook } from '../support/hook.ts'
@@ -216,7 +218,9 @@ test('GrantorAlarm fires if the database has lost a write', async ({ service, pr
   await expectFiring(prometheus, ['GrantorAlarm'], async () => {
     const first = await freshTokens(service)
     const second = tokensOf(await service.walk.refresh(service.client, first.refresh_token))
-    await database.sql.unsafe(`UPDATE grants SET generation = 0 WHERE id = '${claimsOf(second.access_token).grant_id}'`)
+    await database.sql.unsafe(
+      `UPDATE grants SET generation = 0 WHERE id = ${packedLiteral(claimsOf(second.access_token).grant_id)}`,
+    )
     await service.walk.refresh(service.client, second.refresh_token)
   })
 })

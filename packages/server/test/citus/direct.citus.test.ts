@@ -1,4 +1,5 @@
 /** A node sends a statement for one row straight to the machine that holds the row. */
+
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
@@ -10,8 +11,10 @@ import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
 import { CHECK } from '../../src/store/citus/shard-statements.ts'
+import { pack } from '../../src/store/packed.ts'
 import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
+import { packedLiteral } from '../support/fill.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
@@ -214,11 +217,11 @@ test('After a shard has moved, a node that has not noticed it reads and changes 
   await database.sql.unsafe(
     `SELECT citus_move_shard_placement(${await shardOf(ended.id)}, '127.0.0.1', ${from}, '127.0.0.1', ${to}, 'block_writes')`,
   )
-  await database.sql`UPDATE grants SET ended_at = ${NOW}, end_reason = 'revoked' WHERE id = ${ended.id}`
+  await database.sql`UPDATE grants SET ended_at = ${NOW}, end_reason = 'revoked' WHERE id = ${pack(ended.id)}`
   expect(await store.grants.readGrantValidity(ended.id)).toMatchObject({ endedAt: NOW })
   expect(await store.grants.endGrant(ended.id, 'revoked', NOW)).toBe('ended_before')
   expect(await store.grants.rotateRefreshToken(rotationOf(refreshed, 0))).toMatchObject({ kind: 'rotated' })
-  const [row] = await database.sql`SELECT generation FROM grants WHERE id = ${refreshed.id}`
+  const [row] = await database.sql`SELECT generation FROM grants WHERE id = ${pack(refreshed.id)}`
   expect(row).toEqual({ generation: 1 })
   await expect
     .poll(() => serversUsedBy(() => store.grants.readGrantValidity(refreshed.id)), { timeout: 20_000 })
@@ -251,7 +254,7 @@ async function waitingFor(what: 'ShareLock' | 'ExclusiveLock' | 'a row'): Promis
 }
 
 const generationOf = async (grantId: string) =>
-  (await database.sql`SELECT generation FROM grants WHERE id = ${grantId}`).map(({ generation }) => Number(generation))
+  (await database.sql`SELECT generation FROM grants WHERE id = ${pack(grantId)}`).map(({ generation }) => Number(generation))
 
 test.for(['COMMIT', 'ROLLBACK'] as const)(
   'A change of a row whose shard moves waits for the end of the move, and then runs on the machine that holds the shard: %s',
@@ -329,7 +332,7 @@ test('Refreshes at the same time are one transaction of each machine, without a 
   const [locked, ...others] = grants as [NewGrant]
   const worker = cluster.workers[await workerOf(locked.id)] as PostgresServer
   await using(worker.urlOf(database.name), async (sql) => {
-    await sql.unsafe(`BEGIN; SELECT FROM grants_${await shardOf(locked.id)} WHERE id = '${locked.id}' FOR UPDATE`)
+    await sql.unsafe(`BEGIN; SELECT FROM grants_${await shardOf(locked.id)} WHERE id = ${packedLiteral(locked.id)} FOR UPDATE`)
     const [first, ...rest] = grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 1)))
     for (const { kind } of await Promise.all(rest)) expect(kind).toBe('rotated')
     await sql.unsafe('COMMIT')
@@ -343,7 +346,8 @@ test('A machine on which three refreshes exceed their time, because their rows a
   const refresh = (grant: NewGrant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))
   await using((cluster.workers[1] as PostgresServer).urlOf(database.name), async (sql) => {
     await sql.unsafe('SET citus.enable_manual_changes_to_shards = on; BEGIN')
-    for (const { id } of grants) await sql.unsafe(`SELECT FROM grants_${await shardOf(id)} WHERE id = '${id}' FOR UPDATE`)
+    for (const { id } of grants)
+      await sql.unsafe(`SELECT FROM grants_${await shardOf(id)} WHERE id = ${packedLiteral(id)} FOR UPDATE`)
     for (const { status } of await Promise.allSettled(grants.map(refresh))) expect(status).toBe('rejected')
     // While a machine is away, one statement at a time is sent there.
     expect(await Promise.all([store.grants.readGrant(other.id), refresh(other)])).toMatchObject([

@@ -15,6 +15,7 @@ import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
 import { seeded } from '../chaos/random.ts'
 import { keyOf, readerOf } from '../store/contract/ending-order.ts'
 import { livingGrant, NOW, rotationOf, someClient, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
+import { packedLiteral } from '../support/fill.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -147,7 +148,7 @@ test('An ending that is held open on a worker is read after its commit, from eve
   const [held = '', ...others] = (await grantsOf()).ids
   await readAll()
   await database.sql.unsafe(
-    `BEGIN; UPDATE grants SET ended_at = floor(extract(epoch FROM statement_timestamp()))::bigint, end_reason = 'revoked' WHERE id = '${held}'`,
+    `BEGIN; UPDATE grants SET ended_at = floor(extract(epoch FROM statement_timestamp()))::bigint, end_reason = 'revoked' WHERE id = ${packedLiteral(held)}`,
   )
   // Longer than a statement can wait in a connection between two machines.
   for (const id of others.slice(0, 10)) {
@@ -192,7 +193,7 @@ test('The settings of a connection hold on its machine, and not on the machines 
   const { ids } = await grantsOf()
   cluster.forgetLog()
   // Without a place, the statement runs on the server of the settings.
-  const change = connection.prepare('move', 'UPDATE grants SET end_reason = end_reason WHERE id = :id')
+  const change = connection.prepare('move', 'UPDATE grants SET end_reason = end_reason WHERE id = :id::packed')
   for (const id of ids) await change({ id })
   const forwarded = () => statementsBySession().filter((texts) => /UPDATE public\.grants_\d+/.test(texts))
   await expect.poll(() => forwarded().length).toBeGreaterThan(0)

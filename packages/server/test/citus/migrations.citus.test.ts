@@ -1,4 +1,5 @@
 /** Migration of databases on Citus, with and without distributed tables. */
+
 import { expect, onTestFinished } from 'vitest'
 import { loadPlacement } from '../../src/app/compose/database.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
@@ -8,6 +9,7 @@ import { tablesWithoutRights } from '../../src/store/postgres/inspect.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
 import { run } from '../app/run.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'
+import { fillOf, packed } from '../support/fill.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
@@ -198,14 +200,14 @@ async function distributedDatabase(cluster: Cluster): Promise<PostgresDatabase> 
 }
 
 async function fill({ sql }: PostgresDatabase): Promise<void> {
-  await sql.unsafe(`
-    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
-                        refresh_key_id, rotated_at, attempt_id)
-      SELECT 'g' || n, 'c', 'w' || n % 10, '["enhancement"]', '[]', ${NOW}, ${NOW} + 9000, ${NOW} + 8000, 0, 'k', ${NOW}, 'a'
-      FROM generate_series(1, ${ROWS}) AS n;
-    INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, ${ROWS}) AS n;
-    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
-      SELECT 'h' || n, 'w' || n, 1, 'signature', ${NOW}, ${NOW}, ${NOW} + 9000, 'a' FROM generate_series(1, ${ROWS}) AS n;
+  const later = { expires_at: `${NOW} + 9000` }
+  const grants = fillOf('grants', ROWS, {
+    ...later,
+    client_id: packed("'c'"),
+    refresh_expires_at: `${NOW} + 8000`,
+    scopes: "'enhancement'",
+  })
+  await sql.unsafe(`${grants}; ${fillOf('wallets', ROWS)}; ${fillOf('sessions', ROWS, later)};
     UPDATE revision SET number = 7`)
 }
 

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import type { EndingsClaims } from '../../src/protocol/keys/endings-message.ts'
 import { revokedTokenRow } from '../../src/store/revoked-token.ts'
+import { SPENT_KINDS } from '../../src/store/spent-kinds.ts'
 import type { PostgresDatabase } from './postgres.ts'
 import { type Answer, send } from './send.ts'
 import type { Grantor, TestClient } from './start.ts'
@@ -84,8 +85,8 @@ async function insertOnPostgres({ sql }: PostgresDatabase, endings: ManyEndings)
   const attempts = attemptsOf(endings)
   await sql.unsafe(
     `INSERT INTO spent (hash, kind, expires_at, attempt_id)
-     SELECT translate(encode(sha256(convert_to(row || '${endings.clientId}', 'UTF8')), 'base64'), '+/=', '-_'), 'access_token',
-            floor(extract(epoch FROM now())) + ${DAY} - row % ${OLDEST}, ($1::text[])[1 + row % ${attempts.length}]
+     SELECT sha256(convert_to(row || '${endings.clientId}', 'UTF8')), ${SPENT_KINDS.access_token},
+            floor(extract(epoch FROM now())) + ${DAY} - row % ${OLDEST}, ($1::bytea[])[1 + row % ${attempts.length}]
      FROM generate_series(1, ${endings.count}) AS row`,
     [attempts],
   )
@@ -93,7 +94,7 @@ async function insertOnPostgres({ sql }: PostgresDatabase, endings: ManyEndings)
   await sql.unsafe('ANALYZE spent')
 }
 
-function attemptsOf({ clientId, resource }: ManyEndings): string[] {
+function attemptsOf({ clientId, resource }: ManyEndings): Buffer[] {
   const clients = clientId === undefined ? Array.from({ length: 100 }, (_, index) => `client-${index}`) : [clientId]
   const revocation = { hash: '', attemptId: '', at: 0, ...(resource !== undefined && { resource }) }
   return clients.map((each) => revokedTokenRow({ ...revocation, clientId: each }).attemptId)

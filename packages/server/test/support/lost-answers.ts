@@ -1,4 +1,5 @@
 /** A connection to PostgreSQL on which one response is lost: the statement is committed, and then its connection breaks. */
+import { pack } from '../../src/store/packed.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import type { PostgresDatabase } from './postgres.ts'
 import { proxied } from './proxied.ts'
@@ -14,6 +15,9 @@ export type LosingWay = {
   lost(): number
 }
 
+/** A value is sent as a text, or packed, as bytes or as hexadecimal digits. */
+const formsOf = (text: string) => [text, pack(text), pack(text).toString('hex')]
+
 export async function losingAnswers({ address, sql }: PostgresDatabase): Promise<LosingWay> {
   let next: { text: string; committed: string; between: (() => Promise<unknown>) | undefined } | null = null
   let lost = 0
@@ -21,7 +25,7 @@ export async function losingAnswers({ address, sql }: PostgresDatabase): Promise
   const way = await proxied(address, {
     toServer(bytes, { client, server, number }) {
       server.write(bytes)
-      if (next === null || !bytes.includes(next.text)) return
+      if (next === null || !formsOf(next.text).some((form) => bytes.includes(form))) return
       const { committed, between } = next
       next = null
       silent.add(number)

@@ -5,10 +5,12 @@
  * statements for one machine therefore occupy at most the machine's share of the pool. After repeated failures one statement at a time is
  * sent to the machine, and the others are refused at once.
  */
+
+import { pack } from '../packed.ts'
 import { CircuitBreaker } from '../postgres/connection/circuit-breaker.ts'
 import type { Side } from '../postgres/connection/server.ts'
 import { Queue } from '../postgres/statements/queue.ts'
-import { hashText } from './hash-text.ts'
+import { hashBytes } from './hash-bytes.ts'
 
 /**
  * One shard of a table: its id, the first hash of its range, the name of its own table, and its machine. `group` is the number by which Citus
@@ -102,7 +104,7 @@ export class Machines {
   /** The shard that holds a row; undefined for a table that is not distributed. */
   shardOf(table: string, key: string): Shard | undefined {
     const shards = this.#shards.get(table)
-    return shards && lastUpTo(shards, hashText(key))
+    return shards && lastUpTo(shards, hashBytes(pack(key)))
   }
 
   /** The names of the machines that are away. */

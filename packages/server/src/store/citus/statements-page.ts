@@ -5,6 +5,7 @@
 
 import { SNAPSHOT_AS_JSON } from '../postgres/endings.ts'
 import type { StatementKind } from '../postgres/statements/statement.ts'
+import { SPENT_KINDS } from '../spent-kinds.ts'
 import { FIND_COORDINATOR } from './coordinator.ts'
 import { DISTRIBUTED } from './distribution.ts'
 import { askEveryMachine, FIND_FORGETFUL } from './every-machine.ts'
@@ -25,13 +26,13 @@ const BY_TIME = 'endings are found by their time; each node with readers of the 
 const BY_END = 'rows that can be deleted are on every machine; a batch is deleted at a time'
 
 /** The statements on distributed tables. A part of the text identifies each statement. */
-export const NAMED: readonly NamedPattern[] = [
+const NAMED: readonly NamedPattern[] = [
   { name: 'reserve a code’s grant, or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
   { name: 'redeem a code', is: /^\s*UPDATE grants SET attempt_id = :attemptId/, reach: 'one' },
-  { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = grants.generation[^]*resources @>/, reach: 'one' },
-  { name: 'refresh', is: /^\s*UPDATE grants\s+SET generation = grants.generation(?![^]*resources @>)/, reach: 'one' },
-  { name: 'refresh without rotation, narrowed', is: /^\s*UPDATE grants\s+SET refresh_expires_at[^]*resources @>/, reach: 'one' },
-  { name: 'refresh without rotation', is: /^\s*UPDATE grants\s+SET refresh_expires_at(?![^]*resources @>)/, reach: 'one' },
+  { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = grants.generation[^]*resources, ' '\) @>/, reach: 'one' },
+  { name: 'refresh', is: /^\s*UPDATE grants\s+SET generation = grants.generation(?![^]*resources, ' '\) @>)/, reach: 'one' },
+  { name: 'refresh without rotation, narrowed', is: /^\s*UPDATE grants\s+SET refresh_expires_at[^]*resources, ' '\) @>/, reach: 'one' },
+  { name: 'refresh without rotation', is: /^\s*UPDATE grants\s+SET refresh_expires_at(?![^]*resources, ' '\) @>)/, reach: 'one' },
   { name: 'read why a refresh changed nothing', is: /^SELECT grants\.id[^]*AS at FROM grants WHERE grants\.id = :grantId/, reach: 'one' },
   { name: 'end a grant as it was read', is: /^\s*UPDATE grants SET ended_at = :at, end_reason = :reason\s+WHERE id = :grantId[^]*generation = :generation/, reach: 'one' },
   { name: 'revoke an access token', is: /^\s*UPDATE grants\s+SET revoked_tokens/, reach: 'one' },
@@ -42,7 +43,7 @@ export const NAMED: readonly NamedPattern[] = [
   { name: 'read the client of a grant', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
   { name: 'read whether a token was revoked', is: /is_revoked FROM grants/, reach: 'one' },
   { name: 'read a wallet and its epoch', is: /^SELECT address, epoch, proved_itself FROM wallets/, reach: 'one' },
-  { name: 'find wallets by the beginning of their address', is: /^SELECT address FROM \(SELECT address FROM wallets WHERE/, reach: 'every', why: 'an operator’s search' },
+  { name: 'find wallets by the beginning of their address', is: /^SELECT address FROM wallets WHERE address >/, reach: 'every', why: 'an operator’s search' },
   { name: 'store that a wallet proved itself', is: /^INSERT INTO wallets[^]*SET proved_itself/, reach: 'one' },
   { name: 'add a wallet', is: /^INSERT INTO wallets[^]*DO NOTHING/, reach: 'one' },
   { name: 'raise an epoch', is: /^INSERT INTO wallets[^]*SET epoch/, reach: 'one' },
@@ -73,9 +74,9 @@ export const NAMED: readonly NamedPattern[] = [
   { name: 'list a client’s grants that have not ended', is: /FROM grants WHERE client_id = :clientId AND[^]*END\) = 0 AND \(created_at, id\) </, reach: 'every', why: 'an operator’s command' },
   { name: 'list a client’s grants that have ended', is: /FROM grants WHERE client_id = :clientId AND[^]*END\) = 1 AND \(created_at, id\) </, reach: 'every', why: 'the same' },
   { name: 'list grants', is: /FROM grants WHERE id < :afterId ORDER BY id/, reach: 'every', why: 'an operator’s command' },
-  { name: 'list a wallet’s grants that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND \(client_id, created_at\) <=/, reach: 'every', why: BY_WALLET },
-  { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; also in the background after a code exchange, to enforce the limit of grants' },
-  { name: 'count a wallet’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE wallet = :wallet AND coalesce/, reach: 'every', why: 'the same, for the console' },
+  { name: 'list a wallet’s grants that have not ended', is: /FROM grants WHERE wallet = :wallet AND \(ended_at IS NULL\)::integer = 1 AND \(client_id, created_at\) <=/, reach: 'every', why: BY_WALLET },
+  { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND \(ended_at IS NULL\)::integer = 1 AND client_id = :clientId/, reach: 'every', why: 'the same; also in the background after a code exchange, to enforce the limit of grants' },
+  { name: 'count a wallet’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE wallet = :wallet AND \(ended_at/, reach: 'every', why: 'the same, for the console' },
   { name: 'count a client’s grants that have not ended', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND ended_at IS NULL/, reach: 'every', why: 'before an operator deletes a client' },
   { name: 'count a client’s grants that have not ended, up to a bound', is: /count\(\*\)[^]*FROM grants WHERE client_id = :clientId AND \(CASE/, reach: 'every', why: 'a page of the console' },
   { name: 'count all grants, up to a bound', is: /FROM \(SELECT 1 FROM grants LIMIT :mostRows\)/, reach: 'every', why: 'the overview of the console, once a minute' },
@@ -93,9 +94,9 @@ export const NAMED: readonly NamedPattern[] = [
   { name: 'find receipts to delete', is: /over_since FROM receipts WHERE/, reach: 'every', why: BY_END },
   { name: 'delete receipts', is: /DELETE FROM receipts WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
   { name: 'use an assertion or a proof once', is: /^INSERT INTO spent[^]*VALUES \(:hash, :kind/, reach: 'one' },
-  { name: 'revoke a token without a grant', is: /^INSERT INTO spent[^]*'access_token', :at/, reach: 'one' },
-  { name: 'note a revoked token of a grant', is: /^INSERT INTO spent[^]*'token', :at/, reach: 'one' },
-  { name: 'note that tokens of a client ended', is: /^INSERT INTO spent[^]*'client', :at/, reach: 'one' },
+  { name: 'revoke a token without a grant', is: new RegExp(`^INSERT INTO spent[^]*${SPENT_KINDS.access_token}, :at`), reach: 'one' },
+  { name: 'note a revoked token of a grant', is: new RegExp(`^INSERT INTO spent[^]*${SPENT_KINDS.token}, :at`), reach: 'one' },
+  { name: 'note that tokens of a client ended', is: new RegExp(`^INSERT INTO spent[^]*${SPENT_KINDS.client}, :at`), reach: 'one' },
   { name: 'read the grants that ended', is: /^SELECT id, client_id, resources, ended_at FROM grants/, reach: 'every', why: BY_TIME },
   { name: 'read what ended without a grant, and the revoked tokens', is: /^SELECT hash, kind, expires_at, attempt_id FROM spent/, reach: 'every', why: 'the same' },
   { name: 'read the grants of revoked tokens', is: /^SELECT id, client_id, resources FROM grants WHERE id = ANY/, reach: 'every', why: 'the same' },
@@ -113,18 +114,23 @@ export const NAMED: readonly NamedPattern[] = [
   { name: 'count the audit lines that wait', is: /sum\(size\)[^]*FROM audit_waiting/, reach: 'every', why: 'a node whose lines begin to wait, and an operator’s command' },
   { name: 'end a grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'one' },
   { name: 'end a session of a restored database', is: /^UPDATE sessions SET ended_at = :at\s+WHERE/, reach: 'one' },
-  { name: 'read the grants of a restored database', is: /jsonb_build_object\('id', id\)/, reach: 'every', why: 'every row of a restored database is read' },
-  { name: 'read the sessions of a restored database', is: /jsonb_build_object\('hash', hash\)/, reach: 'every', why: 'the same' },
+  { name: 'read the grants of a restored database', is: /^SELECT id, ended_at IS NULL AS living FROM grants/, reach: 'every', why: 'every row of a restored database is read' },
+  { name: 'read the sessions of a restored database', is: /^SELECT hash, ended_at IS NULL AS living FROM sessions/, reach: 'every', why: 'the same' },
   { name: 'find wallets with sessions by a shortened address', is: /^SELECT DISTINCT wallet FROM sessions/, reach: 'every', why: 'an operator compares a restored database with the log' },
   { name: 'find wallets with grants by a shortened address', is: /^SELECT DISTINCT wallet FROM grants/, reach: 'every', why: 'the same' },
   { name: 'find wallets with receipts by a shortened address', is: /^SELECT DISTINCT wallet FROM receipts/, reach: 'every', why: 'the same' },
-  { name: 'read the receipts of a restored database', is: /jsonb_build_object\('wallet', wallet/, reach: 'every', why: 'the same' },
+  { name: 'read the receipts of a restored database', is: /^SELECT wallet, id, withdrawn_at IS NULL AS living FROM receipts/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
 
 export type ListedStatement = { name: string; kind: StatementKind; reach: Reach; sql: string }
 
-export const reachOf = (sql: string): Reach => NAMED.find(({ is }) => is.test(sql))?.reach ?? 'coordinator'
-export const nameOf = (sql: string): string => NAMED.find(({ is }) => is.test(sql))?.name ?? ''
+/** The patterns name the parameters without their packed form. */
+const patternOf = (sql: string): NamedPattern | undefined => {
+  const text = sql.replaceAll('::packed', '')
+  return NAMED.find(({ is }) => is.test(text))
+}
+export const reachOf = (sql: string): Reach => patternOf(sql)?.reach ?? 'coordinator'
+export const nameOf = (sql: string): string => patternOf(sql)?.name ?? ''
 
 export async function listStatements(): Promise<ListedStatement[]> {
   return (await everyStatement()).map(({ kind, sql }) => ({ name: nameOf(sql), kind, reach: reachOf(sql), sql }))
@@ -156,7 +162,8 @@ On a distributed engine each statement is a transaction of its own. There are th
 - A **move** can be repeated if its response was lost. The repetition changes nothing more, and returns what the caller needs of the first result.
 - A statement of the kind **once** is not repeated if it may have taken effect.
 
-\`:at\` is the time at which the statement began, by the database's clock.
+\`:at\` is the time at which the statement began, by the database's clock. \`:id::packed\` is the packed form of an id, a hash or an address, a value of
+the type \`bytea\`: 16 bytes for a UUID, 25 for an address, 32 for a hash.
 
 ## One partition
 
@@ -165,7 +172,7 @@ ${one.map(section).join('\n')}
 
 | statement | why |
 |---|---|
-${every.map(({ name, sql }) => `| ${name} | ${NAMED.find(({ is }) => is.test(sql))?.why ?? ''} |`).join('\n')}
+${every.map(({ name, sql }) => `| ${name} | ${patternOf(sql)?.why ?? ''} |`).join('\n')}
 
 ${every.map(section).join('\n')}
 ## On the coordinator

@@ -11,7 +11,7 @@ const SKIPPED_AT_ONCE = 2
 
 export type ChangeOfRows = {
   table: string
-  /** the columns that identify a row; the parameters have the same names. On Citus, the first one finds the machine. */
+  /** the packed columns that identify a row; the parameters have the same names. On Citus, the first one finds the machine. */
   key: readonly string[]
   set: string
   /** which of the rows change */
@@ -30,7 +30,7 @@ export function changeOfRows({ table, key, set, condition, parameters = {} }: Ch
   const columns = key.map((column) => `${table}.${column}`).join(', ')
   const matches = (row: string, other: (column: string) => string) =>
     key.map((column) => `${row}.${column} = ${other(column)}`).join(' AND ')
-  const isInput = (row: string) => matches(row, (column) => `:${column}`)
+  const isInput = (row: string) => matches(row, (column) => `:${column}::packed`)
   return {
     kind: 'move',
     one: `UPDATE ${table} SET ${set} WHERE ${isInput(table)} AND (${condition}) RETURNING ${columns}`,
@@ -44,7 +44,7 @@ export function changeOfRows({ table, key, set, condition, parameters = {} }: Ch
              CASE WHEN changed.${first} IS NULL THEN :position END AS skipped
       FROM input LEFT JOIN unlocked ON ${isInput('unlocked')} LEFT JOIN changed ON ${isInput('changed')}
       WHERE unlocked.${first} IS NULL OR changed.${first} IS NOT NULL`,
-    parameters: { ...Object.fromEntries(key.map((column) => [column, 'text' as const])), ...parameters, position: 'bigint' },
+    parameters: { ...Object.fromEntries(key.map((column) => [column, 'packed' as const])), ...parameters, position: 'bigint' },
     place: { table, key: first },
   }
 }

@@ -5,11 +5,13 @@
 import { createHash } from 'node:crypto'
 import { type Ending, type EndingPlace, type EndingStore, TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { readList } from '../list-text.ts'
+import { unpack } from '../packed.ts'
 import { readRevokedToken } from '../revoked-token.ts'
+import { SPENT_KINDS } from '../spent-kinds.ts'
 import { beginOfScan, type History, scannedRows, type TransactionSnapshot, withSnapshot } from './ending-history.ts'
 import type { Reply } from './placement.ts'
 import type { PostgresConnection } from './statements/connection.ts'
-import { textArray } from './statements/statement.ts'
 
 /**
  * `age` is the distance from an id to the next one that will be assigned. `xmax` of a snapshot may be lower than that: it follows the last
@@ -155,14 +157,14 @@ function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('base64url')
 }
 
-type EndedGrantRow = { id: string; client_id: string; resources: string[] }
+type EndedGrantRow = { id: Uint8Array; client_id: Uint8Array; resources: string }
 
 // Also finds the grants that expire soon, by the same index, and skips them.
 function readingGrants(connection: PostgresConnection): ReadPage {
   const read = connection.prepare<EndedGrantRow & { ended_at: number }>(
     'read',
     `SELECT id, client_id, resources, ended_at FROM grants
-     WHERE (coalesce(ended_at, expires_at), id) > (:first::bigint, :after) AND coalesce(ended_at, expires_at) <= :last::bigint
+     WHERE (coalesce(ended_at, expires_at), id) > (:first::bigint, :after::packed) AND coalesce(ended_at, expires_at) <= :last::bigint
        AND ended_at IS NOT NULL AND ${isNotScanned('ended_at')}
      ORDER BY coalesce(ended_at, expires_at), id LIMIT :limit`,
     { table: 'grants' },
@@ -170,58 +172,62 @@ function readingGrants(connection: PostgresConnection): ReadPage {
   return async (of, server) => {
     const rows = await read(of, undefined, server)
     return {
-      endings: rows.map(({ id: grantId, client_id: clientId, resources, ended_at: at }) => ({
+      endings: rows.map(({ id, client_id: clientId, resources, ended_at: at }) => ({
         kind: 'grant',
-        grantId,
-        clientId,
-        resources,
+        grantId: unpack(id),
+        clientId: unpack(clientId),
+        resources: readList(resources),
         at,
       })),
-      next: nextOf(rows, of.limit, ({ id, ended_at: first }) => ({ first, after: id })),
+      next: nextOf(rows, of.limit, ({ id, ended_at: first }) => ({ first, after: unpack(id) })),
     }
   }
 }
 
 /** `attempt_id` of a revoked token of a grant is the id of the grant. */
-type SpentRow = { hash: string; kind: 'access_token' | 'client' | 'token'; expires_at: number; attempt_id: string }
+type SpentRow = { hash: Uint8Array; kind: number; expires_at: number; attempt_id: Uint8Array }
 
 function readingSpent(connection: PostgresConnection): ReadPage {
   const read = connection.prepare<SpentRow>(
     'read',
     `SELECT hash, kind, expires_at, attempt_id FROM spent
-     WHERE (expires_at, hash) > (:first::bigint, :after) AND expires_at <= :last::bigint
-       AND kind IN ('access_token', 'client', 'token') AND ${isNotScanned('expires_at')}
+     WHERE (expires_at, hash) > (:first::bigint, :after::packed) AND expires_at <= :last::bigint
+       AND kind IN (${SPENT_KINDS.access_token}, ${SPENT_KINDS.client}, ${SPENT_KINDS.token}) AND ${isNotScanned('expires_at')}
      ORDER BY expires_at, hash LIMIT :limit`,
     { table: 'spent' },
   )
   const readGrants = connection.prepare<EndedGrantRow>(
     'read',
-    'SELECT id, client_id, resources FROM grants WHERE id = ANY (:ids::text[])',
+    'SELECT id, client_id, resources FROM grants WHERE id = ANY (:ids::packed[])',
     { table: 'grants' },
   )
   return async (of, server) => {
     const [first, last, seen] = [of.first, of.last, of.seen].map((time) => time + TOKEN_LIFETIME_AT_MOST)
     const rows = await read({ ...of, first, last, seen }, undefined, server)
-    const ids = rows.flatMap(({ kind, attempt_id: id }) => (kind === 'token' ? [id] : []))
-    const grants = ids.length === 0 ? [] : await readGrants({ ids: textArray([...new Set(ids)]) }, undefined, server)
-    const grantsById = new Map(grants.map((grant) => [grant.id, grant]))
+    const ids = rows.flatMap(({ kind, attempt_id: id }) => (kind === SPENT_KINDS.token ? [unpack(id)] : []))
+    const grants = ids.length === 0 ? [] : await readGrants({ ids: [...new Set(ids)] }, undefined, server)
+    const grantsById = new Map(grants.map((grant) => [unpack(grant.id), grant]))
     return {
       endings: rows.flatMap((row) => endingsOf(row, grantsById)),
-      next: nextOf(rows, of.limit, ({ hash, expires_at: expiry }) => ({ first: expiry - TOKEN_LIFETIME_AT_MOST, after: hash })),
+      next: nextOf(rows, of.limit, ({ hash, expires_at: expiry }) => ({
+        first: expiry - TOKEN_LIFETIME_AT_MOST,
+        after: unpack(hash),
+      })),
     }
   }
 }
 
 function endingsOf(
-  { hash, kind, expires_at: expiry, attempt_id: attempt }: SpentRow,
+  { hash: packed, kind, expires_at: expiry, attempt_id: attempt }: SpentRow,
   grants: Map<string, EndedGrantRow>,
 ): Ending[] {
   const at = expiry - TOKEN_LIFETIME_AT_MOST
-  if (kind === 'client') return [{ kind, hash, at }]
-  if (kind === 'access_token') return [{ kind: 'client_token', hash, ...readRevokedToken(attempt), at }]
+  const hash = unpack(packed)
+  if (kind === SPENT_KINDS.client) return [{ kind: 'client', hash, at }]
+  if (kind === SPENT_KINDS.access_token) return [{ kind: 'client_token', hash, ...readRevokedToken(attempt), at }]
   // A grant is deleted long after its last token has expired.
-  const grant = grants.get(attempt)
-  return grant ? [{ kind, jti: hash, clientId: grant.client_id, resources: grant.resources, at }] : []
+  const grant = grants.get(unpack(attempt))
+  return grant ? [{ kind: 'token', jti: hash, clientId: unpack(grant.client_id), resources: readList(grant.resources), at }] : []
 }
 
 /** A page with fewer rows than the limit is the last one. */

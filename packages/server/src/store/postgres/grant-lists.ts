@@ -6,6 +6,7 @@ import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { firstOf } from '../first-of.ts'
 import { runPaced } from '../paced.ts'
+import { GREATEST, LEAST, unpack } from '../packed.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { prepareGrantConfirmation } from './grant-statements.ts'
@@ -15,22 +16,24 @@ import type { PostgresConnection } from './statements/connection.ts'
 const END = changeOfRows({
   table: 'grants',
   key: ['id'],
-  set: 'ended_at = least(ended_at, :at), end_reason = :reason, attempt_id = :attemptId',
-  condition: 'grants.ended_at IS NULL OR grants.attempt_id = :attemptId',
-  parameters: { reason: 'text', attemptId: 'text' },
+  set: 'ended_at = least(ended_at, :at), end_reason = :reason, attempt_id = :attemptId::packed',
+  condition: 'grants.ended_at IS NULL OR grants.attempt_id = :attemptId::packed',
+  parameters: { reason: 'text', attemptId: 'packed' },
 })
 
 const GRANTS = { table: 'grants' } as const
 
-/** As in the indexes `grants_by_wallet` and `grants_by_client`. */
-const IS_UNENDED = 'coalesce(ended_at, 0) = 0'
+/**
+ * As in the indexes `grants_by_wallet` and `grants_by_client`. The expressions differ, because PostgreSQL would otherwise choose the index by client for
+ * a wallet that has all its grants at one client.
+ */
+const IS_UNENDED = '(ended_at IS NULL)::integer = 1'
 const IS_ENDED = '(CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END)'
 
 // A cursor before the first row of each order, so that the first page is read by the same statement as every other page.
-const LAST_TEXT = '\u{10FFFF}'
 const FIRST = {
-  newest: { clientId: LAST_TEXT, createdAt: Number.MAX_SAFE_INTEGER, id: LAST_TEXT },
-  oldest: { createdAt: Number.MIN_SAFE_INTEGER, id: '' },
+  newest: { clientId: GREATEST, createdAt: Number.MAX_SAFE_INTEGER, id: GREATEST },
+  oldest: { createdAt: Number.MIN_SAFE_INTEGER, id: LEAST },
 }
 
 const COUNT_ALL = 'SELECT count(*) AS number FROM (SELECT 1 FROM grants LIMIT :mostRows) AS counted'
@@ -42,16 +45,16 @@ const ESTIMATE = `
     OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass(:table)))`
 
 const listUnended = (place: string) => `
-  SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_UNENDED} AND ${place}
+  SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet::packed AND ${IS_UNENDED} AND ${place}
   ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`
 // `(client_id, created_at, id) < …` would be estimated by `client_id` alone: if a wallet has all its grants at one client, PostgreSQL expects no row
 // after the first page, and reads and sorts all of them for each page.
-const LIST_OF_WALLET = listUnended(`(client_id, created_at) <= (:clientId, :madeAt::bigint)
-  AND ((client_id, created_at) < (:clientId, :madeAt::bigint) OR id < :id)`)
-const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
+const LIST_OF_WALLET = listUnended(`(client_id, created_at) <= (:clientId::packed, :madeAt::bigint)
+  AND ((client_id, created_at) < (:clientId::packed, :madeAt::bigint) OR id < :id::packed)`)
+const LIST_OF_CLIENT = listUnended('client_id = :clientId::packed AND (created_at, id) < (:madeAt::bigint, :id::packed)')
 
 export function listingGrants(connection: PostgresConnection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
-  const end = prepareForEach<{ id: string }>(connection, END)
+  const end = prepareForEach<{ id: Uint8Array }>(connection, END)
   const confirm = prepareGrantConfirmation(connection)
 
   async function list(filter: GrantFilter, isEnded: 0 | 1): Promise<Grant[]> {
@@ -62,7 +65,7 @@ export function listingGrants(connection: PostgresConnection): GrantLists & Pick
 
   async function endAll(ids: readonly string[], ending: { reason: EndReason; attemptId: string; at: number }): Promise<string[]> {
     const instance = await connection.readInstance()
-    const ended = new Set((await end(ids.map((id) => ({ id, ...ending })))).map(({ id }) => id))
+    const ended = new Set((await end(ids.map((id) => ({ id, ...ending })))).map(({ id }) => unpack(id)))
     await Promise.all(ids.filter((id) => !ended.has(id)).map((grantId) => confirm({ grantId }, instance)))
     return [...ended]
   }
@@ -102,20 +105,24 @@ export function listingGrants(connection: PostgresConnection): GrantLists & Pick
 
 /** The conditions of the filter and no others, so that PostgreSQL uses the index of a wallet or of a client. */
 function whoseGrants({ wallet, clientId }: { wallet?: string | undefined; clientId?: string | undefined }): string[] {
-  return [...(wallet === undefined ? [] : ['wallet = :wallet']), ...(clientId === undefined ? [] : ['client_id = :clientId'])]
+  return [
+    ...(wallet === undefined ? [] : ['wallet = :wallet::packed']),
+    ...(clientId === undefined ? [] : ['client_id = :clientId::packed']),
+  ]
 }
 
 /**
  * The lists of a wallet and of a client are sorted by creation time, because PostgreSQL would read the order of ids from the primary key,
- * and skip the grants of all others. `isEnded` is a part of the index of a client only: the other lists contain both.
+ * and skip the grants of all others. The list of a wallet contains both, ended or not: all rows of the wallet are read and sorted, as many as it has
+ * signed in within the time that ended rows are kept. Only operators read this list.
  */
 function listOf({ wallet, clientId, order = 'newest' }: GrantFilter, isEnded: 0 | 1): string {
   const owner = whoseGrants({ wallet, clientId })
   const [direction, beyond] = order === 'newest' ? ['DESC', '<'] : ['ASC', '>']
   const [place, by] =
     owner.length === 0
-      ? [`id ${beyond} :afterId`, `id ${direction}`]
-      : [`(created_at, id) ${beyond} (:afterMadeAt::bigint, :afterId)`, `created_at ${direction}, id ${direction}`]
+      ? [`id ${beyond} :afterId::packed`, `id ${direction}`]
+      : [`(created_at, id) ${beyond} (:afterMadeAt::bigint, :afterId::packed)`, `created_at ${direction}, id ${direction}`]
   const all = [...owner, ...(clientId === undefined ? [] : [`${IS_ENDED} = ${isEnded}`]), place]
   return `SELECT ${COLUMNS} FROM grants WHERE ${all.join(' AND ')} ORDER BY ${by} LIMIT :limit`
 }

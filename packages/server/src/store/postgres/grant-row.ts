@@ -1,16 +1,20 @@
 /** A row of the table `grants`, and its conversion to a grant. */
 import type { EndReason, Grant } from '../../domain/model/records.ts'
+import { readList } from '../list-text.ts'
+import { unpack, unpackNullable } from '../packed.ts'
 import type { ColumnType } from './statements/statement.ts'
 
+/** Columns of the type `Uint8Array` are packed texts (`../packed.ts`). */
 export type GrantRow = {
-  id: string
-  client_id: string
-  wallet: string
-  wallet_kind: string
-  receipt_id: string | null
+  id: Uint8Array
+  client_id: Uint8Array
+  wallet: Uint8Array
+  is_contract: boolean
+  receipt_id: Uint8Array | null
   consented: boolean
-  scopes: string[]
-  resources: string[]
+  /** separated by spaces */
+  scopes: string
+  resources: string
   /** null if every resource has every scope */
   scopes_by_resource: Record<string, string[]> | null
   created_at: number
@@ -19,14 +23,14 @@ export type GrantRow = {
   generation: number
   refresh_key_id: string
   rotated_at: number
-  attempt_id: string
+  attempt_id: Uint8Array
   ended_at: number | null
   end_reason: string | null
-  dpop_jkt: string | null
+  dpop_jkt: Uint8Array | null
   auth_time: number
   chain_id: number
-  session_hash: string | null
-  session_receipt_id: string | null
+  session_hash: Uint8Array | null
+  session_receipt_id: Uint8Array | null
   epoch: number
   /** jti → exp */
   revoked_tokens: Record<string, number>
@@ -37,14 +41,14 @@ type NewValue = { parameter: string; type: ColumnType } | { sql: string } | null
 
 // The idle time is counted from the time of the database. The absolute end is exactly the one that the user agreed to.
 const columns = {
-  id: { parameter: 'id', type: 'text' },
-  client_id: { parameter: 'clientId', type: 'text' },
-  wallet: { parameter: 'wallet', type: 'text' },
-  wallet_kind: { parameter: 'walletKind', type: 'text' },
-  receipt_id: { parameter: 'receiptId', type: 'text' },
+  id: { parameter: 'id', type: 'packed' },
+  client_id: { parameter: 'clientId', type: 'packed' },
+  wallet: { parameter: 'wallet', type: 'packed' },
+  is_contract: { parameter: 'isContract', type: 'boolean' },
+  receipt_id: { parameter: 'receiptId', type: 'packed' },
   consented: { parameter: 'consented', type: 'boolean' },
-  scopes: { parameter: 'scopes', type: 'jsonb' },
-  resources: { parameter: 'resources', type: 'jsonb' },
+  scopes: { parameter: 'scopes', type: 'text' },
+  resources: { parameter: 'resources', type: 'text' },
   scopes_by_resource: { parameter: 'scopesByResource', type: 'jsonb' },
   created_at: { sql: ':at' },
   expires_at: { parameter: 'expiresAt', type: 'bigint' },
@@ -52,15 +56,15 @@ const columns = {
   generation: { sql: '0' },
   refresh_key_id: { parameter: 'refreshKeyId', type: 'text' },
   rotated_at: { sql: ':at' },
-  attempt_id: { parameter: 'attemptId', type: 'text' },
+  attempt_id: { parameter: 'attemptId', type: 'packed' },
   ended_at: { sql: 'CASE WHEN :endReason::text IS NOT NULL THEN :at END' },
   end_reason: { sql: ':endReason::text' },
-  dpop_jkt: { parameter: 'dpopJkt', type: 'text' },
+  dpop_jkt: { parameter: 'dpopJkt', type: 'packed' },
   auth_time: { parameter: 'authTime', type: 'bigint' },
   chain_id: { parameter: 'chainId', type: 'bigint' },
-  session_hash: { parameter: 'sessionHash', type: 'text' },
-  session_receipt_id: { parameter: 'sessionReceiptId', type: 'text' },
-  epoch: { parameter: 'epoch', type: 'bigint' },
+  session_hash: { parameter: 'sessionHash', type: 'packed' },
+  session_receipt_id: { parameter: 'sessionReceiptId', type: 'packed' },
+  epoch: { parameter: 'epoch', type: 'integer' },
   revoked_tokens: null,
 } satisfies Record<keyof GrantRow, NewValue>
 
@@ -69,13 +73,16 @@ export const COLUMNS = Object.keys(columns)
   .map((name) => `grants.${name}`)
   .join(', ')
 
+const parameterOf = ({ parameter, type }: { parameter: string; type: ColumnType }) =>
+  type === 'packed' ? `:${parameter}::packed` : `:${parameter}`
+
 const inserted = Object.entries<NewValue>(columns).flatMap(([name, value]) => (value === null ? [] : [{ name, value }]))
 
 export const INSERT_GRANT = `
   INSERT INTO grants (${inserted.map(({ name }) => name).join(', ')})`
 
 export const NEW_ROW = `
-  ${inserted.map(({ value }) => ('sql' in value ? value.sql : `:${value.parameter}`)).join(', ')}`
+  ${inserted.map(({ value }) => ('sql' in value ? value.sql : parameterOf(value))).join(', ')}`
 
 /** The parameters of `NEW_ROW` with their types; `:at` is a parameter of every statement. */
 export const NEW_ROW_PARAMETERS: Readonly<Record<string, ColumnType>> = {
@@ -86,14 +93,14 @@ export const NEW_ROW_PARAMETERS: Readonly<Record<string, ColumnType>> = {
 
 export function grantOf(row: GrantRow): Grant {
   return {
-    id: row.id,
-    clientId: row.client_id,
-    wallet: row.wallet as Grant['wallet'],
-    walletKind: row.wallet_kind as Grant['walletKind'],
-    receiptId: row.receipt_id,
+    id: unpack(row.id),
+    clientId: unpack(row.client_id),
+    wallet: unpack(row.wallet) as Grant['wallet'],
+    walletKind: row.is_contract ? 'contract' : 'ordinary',
+    receiptId: unpackNullable(row.receipt_id),
     consented: row.consented,
-    scopes: row.scopes,
-    resources: row.resources,
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
     scopesByResource: row.scopes_by_resource,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
@@ -103,11 +110,11 @@ export function grantOf(row: GrantRow): Grant {
     rotatedAt: row.rotated_at,
     endedAt: row.ended_at,
     endReason: row.end_reason as EndReason | null,
-    dpopJkt: row.dpop_jkt,
+    dpopJkt: unpackNullable(row.dpop_jkt),
     authTime: row.auth_time,
     chainId: row.chain_id,
-    sessionHash: row.session_hash,
-    sessionReceiptId: row.session_receipt_id,
+    sessionHash: unpackNullable(row.session_hash),
+    sessionReceiptId: unpackNullable(row.session_receipt_id),
     epoch: row.epoch,
     revokedTokens: row.revoked_tokens,
   }

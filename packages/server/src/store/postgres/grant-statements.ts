@@ -1,5 +1,6 @@
 /** What the statements on `grants` share. */
 
+import { unpack } from '../packed.ts'
 import { COLUMNS, type GrantRow } from './grant-row.ts'
 import { prepareReadByKey } from './read-by-key.ts'
 import type { PostgresConnection } from './statements/connection.ts'
@@ -18,18 +19,18 @@ const GRANT = { table: 'grants', key: 'id' } as const
 export const RESERVED = ''
 
 export const isReserved = (row: Pick<GrantRow, 'attempt_id' | 'ended_at'>): boolean =>
-  row.attempt_id === RESERVED && row.ended_at === null
+  unpack(row.attempt_id) === RESERVED && row.ended_at === null
 
 // A row that another transaction has locked is skipped, so that no statement over many rows waits for a lock.
 export const UNLOCKED = `,
-  unlocked AS (SELECT grants.id FROM input JOIN grants ON grants.id = :grantId FOR NO KEY UPDATE OF grants SKIP LOCKED)`
+  unlocked AS (SELECT grants.id FROM input JOIN grants ON grants.id = :grantId::packed FOR NO KEY UPDATE OF grants SKIP LOCKED)`
 
 /** How often a change is tried again because another request changed the row meanwhile. Each time, one of the requests has succeeded. */
 export const TRIES_AT_MOST = 20
 
 /** Prepares the confirmation that what was found in the row of a grant is durable. */
 export function prepareGrantConfirmation(connection: PostgresConnection): ReturnType<PostgresConnection['prepareConfirmation']> {
-  return connection.prepareConfirmation('grants WHERE id = :grantId', GRANT_ID)
+  return connection.prepareConfirmation('grants WHERE id = :grantId::packed', GRANT_ID)
 }
 
 /** Prepares the read of one grant. */
@@ -48,19 +49,20 @@ export function prepareReadOfValidity(connection: PostgresConnection) {
 const END = `
   UPDATE grants SET ended_at = :at, end_reason = :reason`
 const ENDABLE = `
-  WHERE grants.id = :grantId AND grants.ended_at IS NULL AND (:clientId::text IS NULL OR grants.client_id = :clientId)`
+  WHERE grants.id = :grantId::packed AND grants.ended_at IS NULL
+    AND (:clientId::packed IS NULL OR grants.client_id = :clientId::packed)`
 
 /** Prepares the ending of one grant. Returns no row if the grant has ended before or belongs to another client. */
 export function prepareEndOfGrant(connection: PostgresConnection) {
-  return connection.prepareBatched<{ id: string }>({
+  return connection.prepareBatched<{ id: Uint8Array }>({
     kind: 'move',
     one: `${END}${ENDABLE} RETURNING id`,
     // Only a row that changes is locked: a lock is written to the disk too.
     forMany: `,
   unlocked AS (SELECT grants.id FROM input, grants ${ENDABLE} FOR NO KEY UPDATE OF grants SKIP LOCKED)
-  ${END} FROM input JOIN unlocked ON unlocked.id = :grantId
+  ${END} FROM input JOIN unlocked ON unlocked.id = :grantId::packed
   WHERE grants.id = unlocked.id RETURNING grants.id`,
-    parameters: { grantId: 'text', reason: 'text', clientId: 'text' },
+    parameters: { grantId: 'packed', reason: 'text', clientId: 'packed' },
     place: GRANT_ID,
     column: 'id',
     skipsLocked: true,

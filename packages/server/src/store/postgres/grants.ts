@@ -4,6 +4,8 @@ import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { GrantLists } from '../../domain/model/operator-store.ts'
 import { type GrantStore, REVOKED_AT_MOST, type RevokeTokenOutcome } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { unpack } from '../packed.ts'
+import { SPENT_KINDS } from '../spent-kinds.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
 import {
@@ -29,38 +31,38 @@ const REVOKE_TOKEN = `
   SET revoked_tokens = (SELECT coalesce(jsonb_object_agg(key, value), '{}') ${STILL_REVOKED})
                        || jsonb_build_object(:jti::text, :expiresAt::bigint)`
 const REVOCABLE = `
-  WHERE grants.id = :grantId AND grants.client_id = :clientId AND grants.ended_at IS NULL AND NOT grants.revoked_tokens ? :jti::text
+  WHERE grants.id = :grantId::packed AND grants.client_id = :clientId::packed AND grants.ended_at IS NULL AND NOT grants.revoked_tokens ? :jti::text
     AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}`
 
 // The row for `EndingStore`, which also names the grant. An index on the time of the revocation in the row of the grant would make every
 // revocation write all indexes of the grant.
 const NOTE_TOKEN = 'INSERT INTO spent (hash, kind, expires_at, attempt_id)'
 const NOTED_AGAIN = 'ON CONFLICT (hash, kind) DO UPDATE SET expires_at = excluded.expires_at'
-const NOTED = `'token', :at + ${TOKEN_LIFETIME_AT_MOST}`
+const NOTED = `${SPENT_KINDS.token}, :at + ${TOKEN_LIFETIME_AT_MOST}`
 
 // Both rows in one statement. On several machines they are two statements.
 const REVOKE_AND_NOTE_TOKEN = {
   one: `
   WITH revoked AS (${REVOKE_TOKEN}${REVOCABLE} RETURNING id),
-    noted AS (${NOTE_TOKEN} SELECT :jti::text, ${NOTED}, id FROM revoked ${NOTED_AGAIN})
+    noted AS (${NOTE_TOKEN} SELECT :jti::packed, ${NOTED}, id FROM revoked ${NOTED_AGAIN})
   SELECT id FROM revoked`,
   // Only a row that changes is locked: a lock is written to the disk too.
   forMany: `,
   unlocked AS (SELECT grants.id FROM input, grants ${REVOCABLE} FOR NO KEY UPDATE OF grants SKIP LOCKED),
   revoked AS (
-    ${REVOKE_TOKEN} FROM input JOIN unlocked ON unlocked.id = :grantId
+    ${REVOKE_TOKEN} FROM input JOIN unlocked ON unlocked.id = :grantId::packed
     WHERE grants.id = unlocked.id
-    RETURNING grants.id, :jti AS jti, :at + ${TOKEN_LIFETIME_AT_MOST} AS expires_at),
-  noted AS (${NOTE_TOKEN} SELECT jti, 'token', expires_at, id FROM revoked ${NOTED_AGAIN})
+    RETURNING grants.id, :notedJti AS jti, :at + ${TOKEN_LIFETIME_AT_MOST} AS expires_at),
+  noted AS (${NOTE_TOKEN} SELECT jti, ${SPENT_KINDS.token}, expires_at, id FROM revoked ${NOTED_AGAIN})
   SELECT id FROM revoked`,
-  parameters: { grantId: 'text', clientId: 'text', jti: 'text', expiresAt: 'bigint' },
+  parameters: { grantId: 'packed', clientId: 'packed', jti: 'text', notedJti: 'packed', expiresAt: 'bigint' },
 } as const
 
 // Ends the grant if its list of revoked tokens is full. A separate statement, because this is rare and Citus does not allow a clock
 // inside CASE.
 const END_FULL = `
   UPDATE grants SET ended_at = :at, end_reason = 'too_many_revoked_tokens'
-  WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL
+  WHERE id = :grantId::packed AND client_id = :clientId::packed AND ended_at IS NULL
     AND (SELECT count(*) ${STILL_REVOKED}) >= ${REVOKED_AT_MOST}
   RETURNING id`
 
@@ -73,14 +75,14 @@ const REPEATED_REVOCATION = {
   grant_ended_before: 'grant_ended_before',
 } as const
 
-type Owned = { client_id: string; ended_at: number | null }
+type Owned = { client_id: Uint8Array; ended_at: number | null }
 type RevocableGrant = Owned & { is_revoked: boolean }
 
-const ownedOf = (row: Owned) => ({ clientId: row.client_id, endedAt: row.ended_at })
+const ownedOf = (row: Owned) => ({ clientId: unpack(row.client_id), endedAt: row.ended_at })
 
 export function createGrantStore(connection: PostgresConnection): GrantStore & GrantLists {
   const revokeToken = prepareRevocation(connection)
-  const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
+  const endFull = connection.prepare<{ id: Uint8Array }>('move', END_FULL, GRANT_ID)
   const read = prepareReadOfGrant(connection)
   const readValidity = prepareReadOfValidity(connection)
   const present = prepareReadOfState(connection)
@@ -121,14 +123,19 @@ export function createGrantStore(connection: PostgresConnection): GrantStore & G
     async readGrantValidity(grantId) {
       const [row] = await readValidity({ id: grantId })
       if (!row || isReserved(row)) return null
-      return { clientId: row.client_id, expiresAt: row.expires_at, endedAt: row.ended_at, revokedTokens: row.revoked_tokens }
+      return {
+        clientId: unpack(row.client_id),
+        expiresAt: row.expires_at,
+        endedAt: row.ended_at,
+        revokedTokens: row.revoked_tokens,
+      }
     },
   }
 }
 
 function endingOneGrant(connection: PostgresConnection): Pick<GrantStore, 'endGrant'> {
   const end = prepareEndOfGrant(connection)
-  const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
+  const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id::packed', {
     table: 'grants',
     key: 'id',
   })
@@ -153,7 +160,7 @@ function endingOneGrant(connection: PostgresConnection): Pick<GrantStore, 'endGr
 function prepareReadOfState(connection: PostgresConnection) {
   return connection.prepare<RevocableGrant>(
     'read',
-    'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId',
+    'SELECT client_id, ended_at, revoked_tokens ? :jti::text AS is_revoked FROM grants WHERE id = :grantId::packed',
     GRANT_ID,
   )
 }
@@ -163,18 +170,20 @@ type TokenOfGrant = Parameters<GrantStore['revokeAccessToken']>[0]
 /** Returns a function that revokes one token, and returns no row if the grant was not changed. */
 function prepareRevocation(connection: PostgresConnection): (token: TokenOfGrant) => Promise<unknown[]> {
   const revoke = connection.prepare('move', `${REVOKE_TOKEN}${REVOCABLE} RETURNING id`, GRANT_ID)
-  const note = connection.prepare('move', `${NOTE_TOKEN} VALUES (:jti, ${NOTED}, :grantId) ${NOTED_AGAIN}`, {
+  const note = connection.prepare('move', `${NOTE_TOKEN} VALUES (:jti::packed, ${NOTED}, :grantId::packed) ${NOTED_AGAIN}`, {
     table: 'spent',
     key: 'jti',
   })
   const present = prepareReadOfState(connection)
   const together = { ...REVOKE_AND_NOTE_TOKEN, kind: 'move', place: GRANT_ID, column: 'id', skipsLocked: true } as const
-  return connection.prepareTogether(together, async (token) => {
+  const revokeAndNote = connection.prepareTogether(together, async (named) => {
+    const token = named as TokenOfGrant
     // A repeated revocation writes nothing.
     const [row] = await present(token)
-    if (!row || row.client_id !== token?.clientId || row.ended_at !== null || row.is_revoked) return []
+    if (!row || unpack(row.client_id) !== token.clientId || row.ended_at !== null || row.is_revoked) return []
     // The note comes first. If the process fails in between, the note is needless and harmless.
     await note(token)
     return revoke(token)
   })
+  return (token) => revokeAndNote({ ...token, notedJti: token.jti })
 }

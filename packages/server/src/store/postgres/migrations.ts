@@ -19,7 +19,8 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 26,
     name: 'first release',
     oldest: 26,
-    // Texts compare byte by byte, as on SQLite.
+    // Texts compare byte by byte, as on SQLite. The columns of the type `bytea` are packed texts (`../packed.ts`). Columns of eight bytes come first,
+    // then the shorter ones, so that no row has padding.
     //
     // No index has a column that a refresh or a visit changes. Pages of grants and sessions keep free space, so that the new version of a
     // row stays on its page. Autovacuum removes the old versions early.
@@ -29,93 +30,93 @@ export const MIGRATIONS: readonly Migration[] = [
     // place of the time, the planner would read the primary key, and skip the grants of all others.
     sql: `
       CREATE TABLE grants (
-        id text COLLATE "C" PRIMARY KEY,
-        client_id text COLLATE "C" NOT NULL,
-        wallet text COLLATE "C" NOT NULL,
-        scopes jsonb NOT NULL,
-        resources jsonb NOT NULL,
         created_at bigint NOT NULL,
         expires_at bigint NOT NULL,
         refresh_expires_at bigint NOT NULL,
-        generation bigint NOT NULL,
-        refresh_key_id text COLLATE "C" NOT NULL,
         rotated_at bigint NOT NULL,
-        attempt_id text COLLATE "C" NOT NULL,
+        auth_time bigint NOT NULL,
+        chain_id bigint NOT NULL,
         ended_at bigint,
-        end_reason text COLLATE "C",
-        revoked_tokens jsonb NOT NULL DEFAULT '{}',
-        wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary',
-        receipt_id text COLLATE "C",
-        consented boolean NOT NULL DEFAULT false,
-        dpop_jkt text COLLATE "C",
-        auth_time bigint,
-        chain_id bigint,
-        session_hash text COLLATE "C",
-        session_receipt_id text COLLATE "C",
+        generation integer NOT NULL,
+        epoch integer NOT NULL,
+        is_contract boolean NOT NULL,
+        consented boolean NOT NULL,
+        id bytea PRIMARY KEY,
+        client_id bytea NOT NULL,
+        wallet bytea NOT NULL,
+        attempt_id bytea NOT NULL,
+        session_hash bytea,
+        receipt_id bytea,
+        session_receipt_id bytea,
+        dpop_jkt bytea,
+        refresh_key_id text COLLATE "C" NOT NULL,
+        scopes text COLLATE "C" NOT NULL,
+        resources text COLLATE "C" NOT NULL,
         scopes_by_resource jsonb,
-        epoch bigint
-      ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+        revoked_tokens jsonb NOT NULL DEFAULT '{}',
+        end_reason text COLLATE "C"
+      ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
       CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
-      CREATE INDEX grants_by_wallet ON grants (wallet, coalesce(ended_at, 0), client_id, created_at);
-      CREATE INDEX grants_of_wallet ON grants (wallet, created_at);
+      CREATE INDEX grants_by_wallet ON grants (wallet, ((ended_at IS NULL)::integer), client_id, created_at);
       CREATE INDEX grants_by_client ON grants (client_id, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END), created_at);
       CREATE TABLE wallets (
-        address text COLLATE "C" PRIMARY KEY,
-        epoch bigint NOT NULL,
-        proved_itself boolean NOT NULL
+        epoch integer NOT NULL,
+        proved_itself boolean NOT NULL,
+        address bytea PRIMARY KEY
       );
       CREATE TABLE sessions (
-        hash text COLLATE "C" PRIMARY KEY,
-        wallet text COLLATE "C" NOT NULL,
         chain_id bigint NOT NULL,
-        method text COLLATE "C" NOT NULL,
         auth_time bigint NOT NULL,
         last_seen_at bigint NOT NULL,
         expires_at bigint NOT NULL,
-        attempt_id text COLLATE "C" NOT NULL,
         ended_at bigint,
-        wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary',
-        receipt_id text COLLATE "C",
-        epoch bigint NOT NULL DEFAULT -1,
-        elsewhere boolean NOT NULL DEFAULT false,
-        replaced_by text COLLATE "C",
-        browser text COLLATE "C" NOT NULL DEFAULT ''
+        epoch integer NOT NULL,
+        is_vouched boolean NOT NULL,
+        is_contract boolean NOT NULL,
+        elsewhere boolean NOT NULL,
+        hash bytea PRIMARY KEY,
+        wallet bytea NOT NULL,
+        attempt_id bytea NOT NULL,
+        receipt_id bytea,
+        replaced_by bytea,
+        browser text COLLATE "C" NOT NULL
       ) WITH (fillfactor = 90);
       CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
       CREATE INDEX sessions_unended ON sessions (wallet, auth_time) WHERE ended_at IS NULL;
       CREATE TABLE receipts (
-        wallet text COLLATE "C" NOT NULL,
-        id text COLLATE "C" NOT NULL,
-        wallet_kind text COLLATE "C" NOT NULL,
         chain_id bigint NOT NULL,
-        client_id text COLLATE "C" NOT NULL,
-        redirect_uri text COLLATE "C" NOT NULL,
-        scopes jsonb NOT NULL,
-        resources jsonb NOT NULL,
         issued_at bigint NOT NULL,
         expires_at bigint NOT NULL,
-        withdrawn_at bigint,
         checked_at bigint NOT NULL,
+        withdrawn_at bigint,
+        is_contract boolean NOT NULL,
+        wallet bytea NOT NULL,
+        id bytea NOT NULL,
+        client_id bytea NOT NULL,
+        redirect_uri text COLLATE "C" NOT NULL,
+        scopes text COLLATE "C" NOT NULL,
+        resources text COLLATE "C" NOT NULL,
         sealed text NOT NULL,
         PRIMARY KEY (wallet, id)
       );
       CREATE INDEX receipts_by_end ON receipts (expires_at);
       CREATE INDEX receipts_by_client ON receipts (wallet, (CASE WHEN withdrawn_at IS NULL THEN 0 ELSE 1 END), client_id, issued_at);
+      -- spent-kinds.ts has the numbers of the kinds.
       CREATE TABLE spent (
-        hash text COLLATE "C" NOT NULL,
-        kind text COLLATE "C" NOT NULL,
         expires_at bigint NOT NULL,
-        attempt_id text COLLATE "C" NOT NULL,
+        kind smallint NOT NULL,
+        hash bytea NOT NULL,
+        attempt_id bytea NOT NULL,
         PRIMARY KEY (hash, kind)
       );
       CREATE INDEX spent_by_end ON spent (expires_at);
       CREATE TABLE pushed_requests (
-        id text COLLATE "C" PRIMARY KEY,
-        client_id text COLLATE "C" NOT NULL,
-        request text NOT NULL,
         expires_at bigint NOT NULL,
         spent_at bigint,
-        attempt_id text COLLATE "C"
+        id bytea PRIMARY KEY,
+        client_id bytea NOT NULL,
+        attempt_id bytea,
+        request text NOT NULL
       );
       -- A pushed request expires, or is deleted an hour after its use.
       CREATE INDEX pushed_requests_by_end ON pushed_requests (coalesce(spent_at + 3600, expires_at));
@@ -229,7 +230,7 @@ export const MIGRATIONS: readonly Migration[] = [
       );
       -- Used on Citus only (docs/decisions/0019-citus-growth-and-outages.md).
       CREATE TABLE audit_waiting (
-        series text COLLATE "C" NOT NULL,
+        series bytea NOT NULL,
         position bigint NOT NULL,
         writer text COLLATE "C" NOT NULL,
         number bigint NOT NULL,

@@ -1,5 +1,6 @@
 /** The placement of plain PostgreSQL: all rows are on one primary. Every connection begins with it. */
 import { ONE_MACHINE } from '../cluster-health.ts'
+import { unpack } from '../packed.ts'
 import { BEGUN_BEFORE } from './ending-history.ts'
 import type { Placement, PlacementContext } from './placement.ts'
 import { SKIPPED } from './statements/batches.ts'
@@ -11,6 +12,8 @@ import { withoutLock } from './statements/wallet-lock.ts'
 export const CONFIRM_EVERY_MS = 20
 const BATCHES_AT_ONCE = 2
 const ANY_ROW = { key: '', isShared: false }
+
+const keyText = (key: unknown): unknown => (key instanceof Uint8Array ? unpack(key) : key)
 
 export function onePrimary({ group, connection }: Omit<PlacementContext, 'address'>): Placement {
   const confirmations = new SharedRuns(CONFIRM_EVERY_MS)
@@ -34,7 +37,7 @@ export function onePrimary({ group, connection }: Omit<PlacementContext, 'addres
     async sendBatch(inputs, send) {
       const [{ statement }] = inputs as [(typeof inputs)[number]]
       const rows = await send<NamedValues>({ query: statement.together(inputs) })
-      const found = new Map(rows.map((row) => [row[statement.column], row]))
+      const found = new Map(rows.map((row) => [keyText(row[statement.column]), row]))
       const missing = statement.skipsLocked ? SKIPPED : undefined
       return inputs.map(({ named }) => found.get(named[statement.place.key]) ?? missing)
     },

@@ -12,6 +12,8 @@ import type { EndReason, Grant } from '../../domain/model/records.ts'
 import { followSession, redeemAgain, refuseRedemption } from '../../domain/model/redemption.ts'
 import type { GrantStore, NewGrant, RedeemOutcome, RedemptionRefusal } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { listText } from '../list-text.ts'
+import { unpack, unpackNullable } from '../packed.ts'
 import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMETERS } from './grant-row.ts'
 import {
   GRANT_ID,
@@ -23,6 +25,7 @@ import {
   UNLOCKED,
 } from './grant-statements.ts'
 import type { PostgresConnection } from './statements/connection.ts'
+import { hexOf } from './statements/values.ts'
 import { createWalletStore } from './wallets.ts'
 
 const UNLESS_TAKEN = `
@@ -31,23 +34,23 @@ const UNLESS_TAKEN = `
 
 // Columns that belong to the attempt are overwritten: an earlier attempt issued no token.
 const CLAIM = `
-  UPDATE grants SET attempt_id = :attemptId, refresh_key_id = :refreshKeyId, dpop_jkt = :dpopJkt`
+  UPDATE grants SET attempt_id = :attemptId::packed, refresh_key_id = :refreshKeyId, dpop_jkt = :dpopJkt::packed`
 const CLAIMABLE = `
-  WHERE grants.id = :grantId AND grants.attempt_id = '${RESERVED}' AND grants.ended_at IS NULL`
+  WHERE grants.id = :grantId::packed AND grants.attempt_id = '${hexOf(RESERVED)}' AND grants.ended_at IS NULL`
 
 // The condition is true only if `refuseRedemption` does not refuse, so no rule is decided here: a code whose session was replaced, for example, has
 // three steps.
 const IF_UNENDED = `
-  LEFT JOIN wallets ON wallets.address = :wallet
-  LEFT JOIN sessions ON sessions.hash = :sessionHash
-  WHERE coalesce(wallets.epoch, 0) = :epoch::bigint
-    AND (:sessionHash::text IS NULL OR (sessions.hash IS NOT NULL AND sessions.ended_at IS NULL))`
+  LEFT JOIN wallets ON wallets.address = :wallet::packed
+  LEFT JOIN sessions ON sessions.hash = :sessionHash::packed
+  WHERE coalesce(wallets.epoch, 0) = :epoch
+    AND (:sessionHash::packed IS NULL OR (sessions.hash IS NOT NULL AND sessions.ended_at IS NULL))`
 const NEW_VALUES = `
   RETURNING id, created_at, refresh_expires_at`
 
 type NewValues = Pick<GrantRow, 'id' | 'created_at' | 'refresh_expires_at'>
 
-type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
+type SessionRow = { hash: Uint8Array; ended_at: number | null; replaced_by: Uint8Array | null }
 
 export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
   const { insertUnended, insert, claim, end, read } = prepareRedemption(connection)
@@ -56,6 +59,9 @@ export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore,
 
   const rowOf = (grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null) => ({
     ...grant,
+    isContract: grant.walletKind === 'contract',
+    scopes: listText(grant.scopes),
+    resources: listText(grant.resources),
     attemptId,
     at,
     refreshIdle: grant.refreshExpiresAt - at,
@@ -74,8 +80,8 @@ export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore,
 
   /** The row was claimed before: by this attempt, if the response was lost, or by another one. */
   async function redeemedBefore(row: GrantRow, attemptId: string): Promise<RedeemOutcome> {
-    const outcome = redeemAgain(grantOf(row), { claimedBy: row.attempt_id, attemptId })
-    if (outcome.kind === 'redeemed') await confirm({ grantId: row.id })
+    const outcome = redeemAgain(grantOf(row), { claimedBy: unpack(row.attempt_id), attemptId })
+    if (outcome.kind === 'redeemed') await confirm({ grantId: outcome.grant.id })
     return outcome
   }
 
@@ -142,8 +148,8 @@ function prepareRedemption(connection: PostgresConnection) {
   const claim = connection.prepareBatched<GrantRow>({
     kind: 'move',
     one: `${CLAIM}${CLAIMABLE} RETURNING ${COLUMNS}`,
-    forMany: `${UNLOCKED}${CLAIM} FROM input JOIN unlocked ON unlocked.id = :grantId${CLAIMABLE} RETURNING ${COLUMNS}`,
-    parameters: { grantId: 'text', attemptId: 'text', refreshKeyId: 'text', dpopJkt: 'text' },
+    forMany: `${UNLOCKED}${CLAIM} FROM input JOIN unlocked ON unlocked.id = :grantId::packed${CLAIMABLE} RETURNING ${COLUMNS}`,
+    parameters: { grantId: 'packed', attemptId: 'packed', refreshKeyId: 'text', dpopJkt: 'packed' },
     place: GRANT_ID,
     column: 'id',
     skipsLocked: true,
@@ -154,11 +160,11 @@ function prepareRedemption(connection: PostgresConnection) {
 /** Returns a function from a code to whether its wallet or its session ended after the code was issued. */
 function checkingEndings(connection: PostgresConnection): (grant: NewGrant) => Promise<RedemptionRefusal | null> {
   const { readEpoch } = createWalletStore(connection)
-  const session = connection.prepareBatched<SessionState>({
+  const session = connection.prepareBatched<SessionRow>({
     kind: 'read',
-    one: 'SELECT hash, ended_at, replaced_by FROM sessions WHERE hash = :sessionHash',
-    forMany: ' SELECT hash, ended_at, replaced_by FROM input JOIN sessions ON hash = :sessionHash',
-    parameters: { sessionHash: 'text' },
+    one: 'SELECT hash, ended_at, replaced_by FROM sessions WHERE hash = :sessionHash::packed',
+    forMany: ' SELECT hash, ended_at, replaced_by FROM input JOIN sessions ON hash = :sessionHash::packed',
+    parameters: { sessionHash: 'packed' },
     place: { table: 'sessions', key: 'sessionHash' },
     column: 'hash',
     skipsLocked: false,
@@ -168,7 +174,7 @@ function checkingEndings(connection: PostgresConnection): (grant: NewGrant) => P
     let hash = first
     for (let followed = 0; ; followed++) {
       const [row] = await session({ sessionHash: hash })
-      const state = followSession(row && { endedAt: row.ended_at, replacedBy: row.replaced_by }, followed)
+      const state = followSession(row && { endedAt: row.ended_at, replacedBy: unpackNullable(row.replaced_by) }, followed)
       if (typeof state === 'string') return state
       hash = state.replacedBy
     }

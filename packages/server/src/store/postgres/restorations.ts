@@ -1,7 +1,7 @@
 /** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
-import type { Grant } from '../../domain/model/records.ts'
-import { endsOfAddresses, WITH_ENDS } from '../wallet-search.ts'
+import { LEAST, unpack } from '../packed.ts'
+import { endsOfAddresses, WITH_ENDS, walletsWithEnds } from '../wallet-search.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { prepareRecordConfirmation } from './revision.ts'
 import type { PostgresConnection } from './statements/connection.ts'
@@ -15,7 +15,7 @@ type RestorationRow = { number: number; begun_at: number; confirmed_at: number |
 const PAGE = 500
 
 type EndedTable = { table: 'grants' | 'sessions' | 'receipts'; key: readonly string[]; end: string; living: string }
-type KeyRow = { key: Record<string, string>; living: boolean }
+type KeyRow = Record<string, Uint8Array> & { living: boolean }
 
 /** Returns a function that reads a table in the order of its key, ends every active row, and returns how many rows it ended. */
 function endingAll(
@@ -23,24 +23,24 @@ function endingAll(
   { table, key, end, living }: EndedTable,
 ): (now: () => number) => Promise<number> {
   const columns = key.join(', ')
-  const after = key.map((column) => `:${column}`).join(', ')
-  const keyOfRow = key.map((column) => `'${column}', ${column}`).join(', ')
+  const after = key.map((column) => `:${column}::packed`).join(', ')
+  const keyOf = (row: KeyRow) => Object.fromEntries(key.map((column) => [column, unpack(row[column] ?? LEAST)]))
   const read = connection.prepare<KeyRow>(
     'read',
-    `SELECT jsonb_build_object(${keyOfRow}) AS key, ${living} IS NULL AS living FROM ${table}
+    `SELECT ${columns}, ${living} IS NULL AS living FROM ${table}
      WHERE (${columns}) > (${after}) ORDER BY ${columns} LIMIT ${PAGE}`,
     { table },
   )
   const endEach = prepareForEach(connection, changeOfRows({ table, key, set: end, condition: `${table}.${living} IS NULL` }))
   return async (now) => {
     let ended = 0
-    for (let last = Object.fromEntries(key.map((column) => [column, ''])); ; ) {
+    for (let last: Record<string, string | Uint8Array> = Object.fromEntries(key.map((column) => [column, LEAST])); ; ) {
       const rows = await read(last)
       const at = now()
-      const unended = rows.filter((row) => row.living).map((row) => ({ ...row.key, at }))
+      const unended = rows.filter((row) => row.living).map((row) => ({ ...keyOf(row), at }))
       if (unended.length > 0) ended += (await endEach(unended)).length
       if (rows.length < PAGE) return ended
-      last = rows.at(-1)?.key ?? last
+      last = keyOf(rows.at(-1) as KeyRow)
     }
   }
 }
@@ -97,12 +97,12 @@ export function createRestorationStore(connection: PostgresConnection): Restorat
 
 function findingLosses(connection: PostgresConnection): Pick<RestorationStore, 'findShortened' | 'readReplayEnd'> {
   const searches = WITH_ENDS.map(({ table, rows }) =>
-    connection.prepare<{ wallet: Grant['wallet'] }>('read', `SELECT DISTINCT wallet FROM ${rows}`, { table }),
+    connection.prepare<{ wallet: Uint8Array }>('read', `SELECT DISTINCT wallet FROM ${rows}`, { table }),
   )
   return {
     async findShortened(shortened) {
       const reads = endsOfAddresses(shortened).flatMap((ends) => searches.map((search) => search(ends)))
-      return [...new Set((await Promise.all(reads)).flat().map(({ wallet }) => wallet))]
+      return walletsWithEnds(shortened, (await Promise.all(reads)).flat())
     },
     async readReplayEnd() {
       const [here] = await connection.query<{ at: number | null }>(REPLAY_END)

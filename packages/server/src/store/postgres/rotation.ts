@@ -5,6 +5,7 @@
 import type { GrantStore, RotateOutcome, Rotation } from '../../domain/model/request-store.ts'
 import { decideRotation } from '../../domain/model/rotation.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { unpack } from '../packed.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { GRANT_ID, prepareGrantConfirmation, TRIES_AT_MOST, UNLOCKED } from './grant-statements.ts'
 import type { PostgresConnection } from './statements/connection.ts'
@@ -12,19 +13,19 @@ import { textArray } from './statements/statement.ts'
 
 // The condition under which `decideRotation` rotates, shared by every form of the update.
 const REFRESHABLE = `
-  WHERE grants.id = :grantId AND grants.client_id = :clientId AND grants.generation = :generation
+  WHERE grants.id = :grantId::packed AND grants.client_id = :clientId::packed AND grants.generation = :generation
     AND grants.ended_at IS NULL AND grants.refresh_expires_at > :at
-    AND (grants.wallet_kind = 'ordinary' OR :walletChecked::boolean)
-    AND (grants.dpop_jkt IS NULL OR grants.dpop_jkt = :dpopJkt::text)`
+    AND (NOT grants.is_contract OR :walletChecked::boolean)
+    AND (grants.dpop_jkt IS NULL OR grants.dpop_jkt = :dpopJkt::packed)`
 
 // For a request that names neither scopes nor a resource.
-const ANY_SCOPE = ' AND grants.scopes ?| :clientScopes::text[]'
+const ANY_SCOPE = " AND string_to_array(grants.scopes, ' ') && :clientScopes::text[]"
 
 const NEW_IDLE_TIME = 'refresh_expires_at = least(:at + :refreshIdle::bigint, grants.expires_at)'
 
 const ROTATE = `
   UPDATE grants
-  SET generation = grants.generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
+  SET generation = grants.generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId::packed,
       ${NEW_IDLE_TIME}`
 
 // The refresh token stays the same. Only its idle time starts again.
@@ -33,29 +34,29 @@ const KEEP = `
   SET ${NEW_IDLE_TIME}`
 
 // For a request that names scopes or a resource (rare): all of them were granted for the resource.
-const GRANTED_AT = 'coalesce(scopes_by_resource -> :resource::text, scopes)'
+const GRANTED_AT = "coalesce(scopes_by_resource -> :resource::text, to_jsonb(string_to_array(scopes, ' ')))"
 const NARROWED = `
-    AND ${GRANTED_AT} @> :scopes::jsonb AND resources @> :resources::jsonb AND ${GRANTED_AT} ?| :clientScopes::text[]`
+    AND ${GRANTED_AT} @> :requestedScopes::jsonb AND string_to_array(resources, ' ') @> :requestedResources::text[] AND ${GRANTED_AT} ?| :clientScopes::text[]`
 
 const ROTATION = {
-  grantId: 'text',
-  clientId: 'text',
-  generation: 'bigint',
+  grantId: 'packed',
+  clientId: 'packed',
+  generation: 'integer',
   refreshKeyId: 'text',
-  attemptId: 'text',
+  attemptId: 'packed',
   refreshIdle: 'bigint',
   walletChecked: 'boolean',
-  dpopJkt: 'text',
+  dpopJkt: 'packed',
   // An array written as text, because unnest flattens arrays of arrays.
   clientScopes: 'text',
 } as const
 
-const READ = `SELECT ${COLUMNS}, :at AS at FROM grants WHERE grants.id = :grantId`
+const READ = `SELECT ${COLUMNS}, :at AS at FROM grants WHERE grants.id = :grantId::packed`
 
 // Ends the grant as it was read. If another request changed the row meanwhile, no row ends, and the refresh is tried again.
 const END_AS_READ = `
   UPDATE grants SET ended_at = :at, end_reason = :reason
-  WHERE id = :grantId AND ended_at IS NULL AND generation = :generation
+  WHERE id = :grantId::packed AND ended_at IS NULL AND generation = :generation
   RETURNING id`
 
 /** `at`: the time of the read, by the clock that the store uses */
@@ -69,7 +70,7 @@ export function rotatingTokens(connection: PostgresConnection): Pick<GrantStore,
     const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, onlyChecks: _, ...named } = rotation
     const values = { ...named, clientScopes: textArray(clientScopes), refreshIdle: refreshExpiresAt - rotation.at }
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
-    const narrowed = { ...values, scopes, resources, resource: resources[0] ?? null }
+    const narrowed = { ...values, requestedScopes: scopes, requestedResources: textArray(resources), resource: resources[0] ?? null }
     return (await (keepsToken ? keepNarrowed : rotateNarrowed)(narrowed))[0]
   }
 
@@ -78,7 +79,7 @@ export function rotatingTokens(connection: PostgresConnection): Pick<GrantStore,
     const { grantId, at } = rotation
     const [row] = await read({ grantId, at })
     if (!row) return { kind: 'unknown' }
-    const decision = decideRotation(grantOf(row), row.attempt_id, { ...rotation, at: row.at })
+    const decision = decideRotation(grantOf(row), unpack(row.attempt_id), { ...rotation, at: row.at })
     if (decision.change === 'none') return decision.outcome
     if (decision.change === 'rotate') return null
     const ended = await end({ grantId, generation: row.generation, reason: decision.reason, at })
@@ -103,7 +104,7 @@ function prepareRotation(connection: PostgresConnection) {
   const rotate = connection.prepareBatched<GrantRow>({
     kind: 'move',
     one: `${ROTATE}${REFRESHABLE}${ANY_SCOPE} RETURNING ${COLUMNS}`,
-    forMany: `${UNLOCKED}${ROTATE} FROM input JOIN unlocked ON unlocked.id = :grantId${REFRESHABLE}${ANY_SCOPE} RETURNING ${COLUMNS}`,
+    forMany: `${UNLOCKED}${ROTATE} FROM input JOIN unlocked ON unlocked.id = :grantId::packed${REFRESHABLE}${ANY_SCOPE} RETURNING ${COLUMNS}`,
     parameters: ROTATION,
     place: GRANT_ID,
     column: 'id',
@@ -113,6 +114,6 @@ function prepareRotation(connection: PostgresConnection) {
   const keep = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE}${ANY_SCOPE} RETURNING ${COLUMNS}`, GRANT_ID)
   const keepNarrowed = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`, GRANT_ID)
   const read = connection.prepare<TimedGrantRow>('read', READ, GRANT_ID)
-  const end = connection.prepare<{ id: string }>('move', END_AS_READ, GRANT_ID)
+  const end = connection.prepare<{ id: Uint8Array }>('move', END_AS_READ, GRANT_ID)
   return { rotate, rotateNarrowed, keep, keepNarrowed, read, end }
 }

@@ -3,20 +3,21 @@
 import type { SessionLists } from '../../domain/model/operator-store.ts'
 import type { Order } from '../../domain/model/pages.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
-import { type SessionRow, sessionOf } from '../session-row.ts'
+import { LEAST, unpack } from '../packed.ts'
+import { newSessionRow, type SessionRow, sessionOf } from '../session-row.ts'
 import { changeOfRows, prepareForEach } from './change-of-rows.ts'
 import { prepareReadByKey } from './read-by-key.ts'
 import type { PostgresConnection } from './statements/connection.ts'
 
 const COLUMNS =
-  'sessions.hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
+  'sessions.hash, wallet, chain_id, is_vouched, is_contract, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
 
 const SESSION = { table: 'sessions', key: 'hash' } as const
 
-const INSERT = `INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
+const INSERT = `INSERT INTO sessions (hash, wallet, chain_id, is_vouched, is_contract, receipt_id, epoch, auth_time, last_seen_at, expires_at,
                       elsewhere, browser, attempt_id, ended_at, replaced_by)
-VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
-        :elsewhere, :browser, :attemptId, :endedAt, :replacedBy)
+VALUES (:hash::packed, :wallet::packed, :chainId, :isVouched, :isContract, :receiptId::packed, :epoch, :authTime, :lastSeenAt, :expiresAt,
+        :elsewhere, :browser, :attemptId::packed, :endedAt, :replacedBy::packed)
 ON CONFLICT (hash) DO NOTHING
 RETURNING hash`
 
@@ -24,20 +25,20 @@ RETURNING hash`
 const END = changeOfRows({
   table: 'sessions',
   key: ['hash'],
-  set: 'ended_at = least(ended_at, :at), attempt_id = :attemptId',
-  condition: 'sessions.ended_at IS NULL OR sessions.attempt_id = :attemptId',
-  parameters: { attemptId: 'text' },
+  set: 'ended_at = least(ended_at, :at), attempt_id = :attemptId::packed',
+  condition: 'sessions.ended_at IS NULL OR sessions.attempt_id = :attemptId::packed',
+  parameters: { attemptId: 'packed' },
 })
 
 /** A cursor before the youngest session. */
-const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
+const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: LEAST }
 
 /** As in the index `sessions_by_end`. */
 const ENDS_AT = 'coalesce(ended_at, expires_at)'
 /** Before the first row of each order. */
 const FIRST_ENDING = {
-  newest: { expiresAt: Number.MAX_SAFE_INTEGER, hash: '' },
-  oldest: { expiresAt: 0, hash: '' },
+  newest: { expiresAt: Number.MAX_SAFE_INTEGER, hash: LEAST },
+  oldest: { expiresAt: 0, hash: LEAST },
 }
 
 const SESSIONS = { table: 'sessions' } as const
@@ -49,49 +50,49 @@ function listOfAll(order: Order): string {
   return `
     SELECT ${COLUMNS} FROM sessions
     WHERE ${ENDS_AT} > :at AND ended_at IS NULL AND ${ENDS_AT} ${beyond}= :expiresAt::bigint
-      AND (${ENDS_AT}, hash) ${beyond} (:expiresAt::bigint, :hash)
+      AND (${ENDS_AT}, hash) ${beyond} (:expiresAt::bigint, :hash::packed)
     ORDER BY ${ENDS_AT} ${direction}, hash ${direction} LIMIT :limit`
 }
 
 export function createSessionStore(connection: PostgresConnection): SessionStore & SessionLists {
   const insert = connection.prepare('move', INSERT, SESSION)
-  const attempt = connection.prepare<{ attempt_id: string }>(
+  const attempt = connection.prepare<{ attempt_id: Uint8Array }>(
     'read',
-    'SELECT attempt_id FROM sessions WHERE hash = :hash',
+    'SELECT attempt_id FROM sessions WHERE hash = :hash::packed',
     SESSION,
   )
   const read = prepareReadByKey<SessionRow>(connection, SESSION, COLUMNS)
   const touch = connection.prepare(
     'move',
-    'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
+    'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash::packed AND ended_at IS NULL',
     SESSION,
   )
-  const end = prepareForEach<{ hash: string }>(connection, END)
-  const confirm = connection.prepareConfirmation('sessions WHERE hash = :hash', SESSION)
+  const end = prepareForEach<{ hash: Uint8Array }>(connection, END)
+  const confirm = connection.prepareConfirmation('sessions WHERE hash = :hash::packed', SESSION)
   const replace = connection.prepare(
     'move',
-    'UPDATE sessions SET ended_at = :at, replaced_by = :by WHERE hash = :hash AND ended_at IS NULL RETURNING hash',
+    'UPDATE sessions SET ended_at = :at, replaced_by = :by::packed WHERE hash = :hash::packed AND ended_at IS NULL RETURNING hash',
     SESSION,
   )
   const list = connection.prepare<SessionRow>(
     'read',
     `SELECT ${COLUMNS} FROM sessions
-     WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at AND (auth_time, hash) < (:authTime::bigint, :hash)
+     WHERE wallet = :wallet::packed AND ended_at IS NULL AND expires_at > :at AND (auth_time, hash) < (:authTime::bigint, :hash::packed)
      ORDER BY auth_time DESC, hash DESC LIMIT :limit`,
     SESSIONS,
   )
   async function endAll(hashes: readonly string[], attemptId: string, at: number): Promise<string[]> {
     const instance = await connection.readInstance()
-    const ended = new Set((await end(hashes.map((hash) => ({ hash, attemptId, at })))).map(({ hash }) => hash))
+    const ended = new Set((await end(hashes.map((hash) => ({ hash, attemptId, at })))).map(({ hash }) => unpack(hash)))
     await Promise.all(hashes.filter((hash) => !ended.has(hash)).map((hash) => confirm({ hash }, instance)))
     return [...ended]
   }
   return {
     async startSession(session, attemptId) {
-      if ((await insert({ ...session, attemptId })).length > 0) return 'started'
+      if ((await insert(newSessionRow(session, attemptId))).length > 0) return 'started'
       // The session may be this attempt's own, if the response was lost.
       const [row] = await attempt({ hash: session.hash })
-      if (row?.attempt_id !== attemptId) return 'taken'
+      if (!row || unpack(row.attempt_id) !== attemptId) return 'taken'
       await confirm({ hash: session.hash })
       return 'started'
     },

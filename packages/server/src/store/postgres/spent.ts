@@ -2,6 +2,7 @@
 import { TOKEN_LIFETIME_AT_MOST } from '../../domain/model/ending-store.ts'
 import type { SpentStore } from '../../domain/model/request-store.ts'
 import { revokedTokenRow } from '../revoked-token.ts'
+import { SPENT_KINDS } from '../spent-kinds.ts'
 import type { PostgresConnection } from './statements/connection.ts'
 
 const USE = { table: 'spent', key: 'hash' } as const
@@ -11,7 +12,7 @@ export function createSpentStore(connection: PostgresConnection): SpentStore {
   // spent before is locked by the statement, so its commit waits for a synchronous standby too.
   const spend = connection.prepare(
     'move',
-    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, :kind, :expiresAt, :attemptId)
+    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash::packed, :kind, :expiresAt, :attemptId::packed)
      ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id
      RETURNING hash`,
     USE,
@@ -19,18 +20,18 @@ export function createSpentStore(connection: PostgresConnection): SpentStore {
   // The time of a revocation is stored as the expiry less `TOKEN_LIFETIME_AT_MOST`, so that the index on the expiry finds the endings.
   const revoke = connection.prepare(
     'move',
-    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, 'access_token', :at + ${TOKEN_LIFETIME_AT_MOST}, :attemptId)
+    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash::packed, ${SPENT_KINDS.access_token}, :at + ${TOKEN_LIFETIME_AT_MOST}, :attemptId::packed)
      ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id
      RETURNING hash`,
     USE,
   )
-  const confirm = connection.prepareConfirmation('spent WHERE hash = :hash', USE)
-  const find = connection.prepare('read', 'SELECT hash FROM spent WHERE hash = :hash AND kind = :kind', USE)
+  const confirm = connection.prepareConfirmation('spent WHERE hash = :hash::packed', USE)
+  const find = connection.prepare('read', 'SELECT hash FROM spent WHERE hash = :hash::packed AND kind = :kind', USE)
   return {
-    spend: async (use) => ((await spend(use)).length > 0 ? 'spent' : 'spent_before'),
+    spend: async (use) => ((await spend({ ...use, kind: SPENT_KINDS[use.kind] })).length > 0 ? 'spent' : 'spent_before'),
     revokeClientToken: async (token) => ((await revoke(revokedTokenRow(token))).length > 0 ? 'spent' : 'spent_before'),
     confirmSpent: (hash) => confirm({ hash }),
-    readSpent: async (kind, hash) => (await find({ kind, hash })).length > 0,
+    readSpent: async (kind, hash) => (await find({ kind: SPENT_KINDS[kind], hash })).length > 0,
   }
 }
 
@@ -38,7 +39,7 @@ export function createSpentStore(connection: PostgresConnection): SpentStore {
 export function endingClients(connection: PostgresConnection): (hash: string, at: number) => Promise<void> {
   const end = connection.prepare(
     'move',
-    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, 'client', :at + ${TOKEN_LIFETIME_AT_MOST}, '')
+    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash::packed, ${SPENT_KINDS.client}, :at + ${TOKEN_LIFETIME_AT_MOST}, '')
      ON CONFLICT (hash, kind) DO UPDATE SET expires_at = excluded.expires_at`,
     USE,
   )

@@ -1,26 +1,29 @@
 /** Wallets on PostgreSQL: one row each, inserted at the first proof or the first ending. */
 import type { Grant } from '../../domain/model/records.ts'
 import type { WalletStore } from '../../domain/model/request-store.ts'
-import { walletSearchOf } from '../wallet-search.ts'
+import { unpack } from '../packed.ts'
+import { inRange, walletSearchOf } from '../wallet-search.ts'
 import type { PostgresConnection } from './statements/connection.ts'
 
 const WALLET = { table: 'wallets', key: 'wallet' } as const
 
-type WalletRow = { address: string; epoch: number; proved_itself: boolean }
+const FIND = `SELECT address FROM wallets WHERE ${inRange('address')} ORDER BY address LIMIT :limit`
+
+type WalletRow = { address: Uint8Array; epoch: number; proved_itself: boolean }
 
 export function createWalletStore(connection: PostgresConnection): WalletStore {
   const read = connection.prepareBatched<WalletRow>({
     kind: 'read',
-    one: 'SELECT address, epoch, proved_itself FROM wallets WHERE address = :wallet',
-    forMany: ' SELECT address, epoch, proved_itself FROM input JOIN wallets ON address = :wallet',
-    parameters: { wallet: 'text' },
+    one: 'SELECT address, epoch, proved_itself FROM wallets WHERE address = :wallet::packed',
+    forMany: ' SELECT address, epoch, proved_itself FROM input JOIN wallets ON address = :wallet::packed',
+    parameters: { wallet: 'packed' },
     place: WALLET,
     column: 'address',
     skipsLocked: false,
   })
   const remember = connection.prepare<Pick<WalletRow, 'epoch'>>(
     'move',
-    `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, true)
+    `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet::packed, 0, true)
      ON CONFLICT (address) DO UPDATE SET proved_itself = true
      RETURNING epoch`,
     WALLET,
@@ -29,7 +32,7 @@ export function createWalletStore(connection: PostgresConnection): WalletStore {
   // that read the epoch before.
   const raise = connection.prepare<Pick<WalletRow, 'epoch'>>(
     'move',
-    `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 1, false)
+    `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet::packed, 1, false)
      ON CONFLICT (address) DO UPDATE SET epoch = wallets.epoch + 1
      RETURNING epoch`,
     WALLET,
@@ -43,13 +46,8 @@ export function createWalletStore(connection: PostgresConnection): WalletStore {
     },
     readEpoch: async (wallet) => epochOf(await read({ wallet })),
     async findWallets(search) {
-      // A generic plan for ranges that are joined by OR would read the whole table.
-      const { sql, named } = walletSearchOf(search, (conditionsOn) => {
-        const ranges = conditionsOn('address').map((condition) => `SELECT address FROM wallets WHERE ${condition}`)
-        return `SELECT address FROM (${ranges.join(' UNION ALL ')}) AS found`
-      })
-      const rows = await connection.prepare<{ address: Grant['wallet'] }>('read', sql, { table: 'wallets' })(named)
-      return rows.map(({ address }) => address)
+      const find = connection.prepare<{ address: Uint8Array }>('read', FIND, { table: 'wallets' })
+      return (await find(walletSearchOf(search))).map(({ address }) => unpack(address) as Grant['wallet'])
     },
     rememberProof: async (wallet) => epochOf(await remember({ wallet })),
     async raiseEpoch(wallet) {

@@ -1,6 +1,8 @@
 /** Gives a wallet many grants at once, so that one request of the user ends them all. */
+
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
+import { pack } from '../../../src/store/packed.ts'
 import { connect } from '../../support/sql.ts'
 
 export type GrantCopies = {
@@ -25,7 +27,7 @@ function onPostgres(url: string): GrantCopies {
         columns = (
           await sql`SELECT attname FROM pg_attribute WHERE attrelid = 'grants'::regclass AND attnum > 0 AND NOT attisdropped`
         ).map(({ attname }) => String(attname))
-      await sql.unsafe(copying(columns, "SELECT unnest(string_to_array($1, ',')) AS value", '$2'), [ids.join(','), grantId])
+      await sql.unsafe(copying(columns, 'SELECT unnest($1::bytea[]) AS value', '$2'), [ids.map(pack), pack(grantId)])
       return ids
     },
     close: () => sql.end(),

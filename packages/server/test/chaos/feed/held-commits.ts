@@ -1,6 +1,8 @@
 /** Keeps the commit of an ending open on PostgreSQL, while other endings are committed. */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { pack } from '../../../src/store/packed.ts'
 import { addressOf } from '../../support/postgres-database.ts'
 import type { Hold } from './feed-user.ts'
 
@@ -36,7 +38,7 @@ export function holdCommits(databaseUrl: string): HeldCommits {
       try {
         const [session, watch] = [await openClient(databaseUrl, clients), await openClient(databaseUrl, clients)]
         await session.query('BEGIN')
-        await session.query('SELECT 1 FROM grants WHERE id = $1 FOR UPDATE', [grantId])
+        await session.query('SELECT 1 FROM grants WHERE id = $1 FOR UPDATE', [pack(grantId)])
         sent = send()
         sent.catch(() => undefined)
         if (await untilItWaits(watch)) {

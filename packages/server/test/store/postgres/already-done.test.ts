@@ -2,6 +2,7 @@
  * An outcome that was found already done, on PostgreSQL with a synchronous standby. A statement that changes nothing does not wait for the
  * standby. So an ending that only the primary has would be acknowledged, and a failover would revive the grant.
  */
+
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { endDeclined } from '../../../src/domain/consent/end-grants.ts'
@@ -10,6 +11,7 @@ import { confirmEnded, hashSessionId } from '../../../src/domain/consent/session
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { administrator, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
@@ -391,7 +393,7 @@ test('A code whose row another attempt reserved is redeemed only once a synchron
   const grant = newGrant()
   await store.grants.redeemCode(grant, 'attempt', NOW)
   const admin = await administrator(server)
-  await admin`UPDATE grants SET attempt_id = '' WHERE id = ${grant.id}`
+  await admin`UPDATE grants SET attempt_id = ${pack('')} WHERE id = ${pack(grant.id)}`
   await requireStandby('elsewhere')
   const node = await open()
   const redeem = (attemptId: string) => outcomeOf(async () => (await node.grants.redeemCode(grant, attemptId, NOW)).kind)

@@ -2,8 +2,10 @@
  * PostgreSQL and the network in front of it under bad conditions: unusual settings, silence, malformed messages, and no free
  * connections.
  */
+
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
@@ -191,7 +193,7 @@ test.runIf(ALL)('A statement whose caller has timed out is not sent over a conne
   const grant = await livingGrant(store)
   slow = true
   await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ${grant.id} FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ${pack(grant.id)} FOR UPDATE`
     const stuck = store.grants.endGrant(grant.id, 'revoked', NOW).catch(() => 'unavailable')
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(await store.clients.insertClient(someClient()).catch(() => 'unavailable')).toBe('unavailable')
@@ -205,7 +207,7 @@ test('Reads succeed while as many writes wait for a locked row as there are conn
   const { database, store } = await openNew('pool_size=4')
   const [held, free] = [await livingGrant(store), await livingGrant(store)]
   await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ${pack(held.id)} FOR UPDATE`
     const stuck = Array.from({ length: 20 }, () =>
       store.grants.endGrant(held.id, 'revoked', NOW).catch((error: unknown) => error),
     )
@@ -222,7 +224,7 @@ test('A value that cannot be serialized fails its own statement with a TypeError
   const store = storeOn(connection)
   onTestFinished(() => store.close())
   const grant = await livingGrant(store)
-  const impossible = connection.prepare('move', 'UPDATE grants SET generation = :n WHERE id = :id')
+  const impossible = connection.prepare('move', 'UPDATE grants SET generation = :n WHERE id = :id::packed')
   const rotated = store.grants.rotateRefreshToken(rotationOf(grant, 0))
   const failure = (async () => impossible({ n: 10n, id: grant.id }))().catch((error: unknown) => error)
   expect(await failure).toBeInstanceOf(TypeError)

@@ -2,12 +2,15 @@
  * Requests that are combined into one statement over many rows on PostgreSQL. No request may fail or wait because of another in
  * its batch.
  */
+
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import type { NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack, unpack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { packedLiteral } from '../../support/fill.ts'
 import { addressOf, newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { keyOf, readerOf } from '../contract/ending-order.ts'
 import { DAY, livingGrant, NOW, newGrant, rotationOf } from '../contract/subject.ts'
@@ -41,7 +44,7 @@ async function transactionsOf({ sql }: PostgresDatabase, table = 'grants'): Prom
 async function refuseToMove({ sql }: PostgresDatabase, id: string, when: 'at once' | 'at the commit') {
   await sql.unsafe(`
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN IF NEW.id = '${id}' THEN RAISE EXCEPTION 'refused' USING ERRCODE = '53100'; END IF; RETURN NULL; END $$;
+      BEGIN IF NEW.id = ${packedLiteral(id)} THEN RAISE EXCEPTION 'refused' USING ERRCODE = '53100'; END IF; RETURN NULL; END $$;
     CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON grants
       ${when === 'at once' ? '' : 'DEFERRABLE INITIALLY DEFERRED'} FOR EACH ROW EXECUTE FUNCTION refuse()`)
 }
@@ -118,7 +121,7 @@ test.each(ENDINGS)(
     const { database, store } = await openNew()
     const [held = newGrant(), ...others] = await many(store, 8)
     const { stuck } = await database.sql.begin(async (holder) => {
-      await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
+      await holder`SELECT 1 FROM grants WHERE id = ${pack(held.id)} FOR UPDATE`
       const stuck = end(store, held)
       // The lock is held until all of them have completed.
       expect(await Promise.all(others.map((grant) => end(store, grant)))).toEqual(others.map(() => outcomes.first))
@@ -158,8 +161,8 @@ test.each(['at once', 'at the commit'] as const)(
     await refuseToMove(database, refused, when)
     const outcomes = await Promise.allSettled(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
     expect(kindsOf(outcomes)).toEqual(grants.map(({ id }) => (id === refused ? 'StoreUnavailable' : 'rotated')))
-    const stored = await database.sql.unsafe<{ id: string; generation: number }[]>('SELECT id, generation FROM grants')
-    expect(stored.filter(({ generation }) => generation === 0).map(({ id }) => id)).toEqual([refused])
+    const stored = await database.sql.unsafe<{ id: Buffer; generation: number }[]>('SELECT id, generation FROM grants')
+    expect(stored.filter(({ generation }) => generation === 0).map(({ id }) => unpack(id))).toEqual([refused])
   },
 )
 
@@ -168,7 +171,7 @@ test('A locked row delays no other request of its batch, and only the requests f
   const grants = await many(store, 64)
   const held = grants[20]?.id ?? ''
   await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ${held} FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ${pack(held)} FOR UPDATE`
     const rotate = (id: string) =>
       store.grants.rotateRefreshToken(rotationOf(grants.find((grant) => grant.id === id) ?? newGrant(), 0))
     const stuck = rotate(held).catch((error: unknown) => error)
@@ -183,7 +186,7 @@ test('Twenty requests for one locked row occupy one connection, and no other req
   const { database, store } = await openNew()
   const [held = newGrant(), ...free] = await many(store, 17)
   const others = await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ${pack(held.id)} FOR UPDATE`
     const wanting = Array.from({ length: 20 }, (_, index) =>
       (index % 2 === 0
         ? store.grants.rotateRefreshToken(rotationOf(held, 0))

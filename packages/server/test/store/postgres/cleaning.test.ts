@@ -1,9 +1,11 @@
 /** Expired rows are found through an index on PostgreSQL too, whatever other rows the table has. A refresh writes no index. */
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { compile, type StatementKind } from '../../../src/store/postgres/statements/statement.ts'
+import { fillOf } from '../../support/fill.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { NOW } from '../contract/subject.ts'
 
@@ -14,29 +16,12 @@ beforeAll(async () => {
   database = await createPostgresDatabase()
   await migratePostgres(database.address, NOW)
   const { sql } = database
-  await sql.unsafe(`
-    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
-                        refresh_key_id, rotated_at, attempt_id)
-    SELECT gen_random_uuid(), 'client', 'wallet' || n, '[]', '[]', ${NOW}, ${NOW} + n, ${NOW} + n, 0, 'key', ${NOW}, 'attempt'
-    FROM generate_series(1, ${ROWS}) AS n`)
-  await sql.unsafe(`
-    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
-    SELECT gen_random_uuid(), 'wallet' || n, 1, 'signature', ${NOW}, ${NOW}, ${NOW} + n, 'attempt'
-    FROM generate_series(1, ${ROWS}) AS n`)
-  await sql.unsafe(`
-    INSERT INTO receipts (wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at,
-                          checked_at, sealed)
-    SELECT 'wallet' || n, gen_random_uuid(), 'ordinary', 1, 'client', '', '[]', '[]', ${NOW}, ${NOW} + n, ${NOW}, 'sealed'
-    FROM generate_series(1, ${ROWS}) AS n`)
+  const over = { expires_at: `${NOW} + n` }
+  for (const table of ['grants', 'sessions', 'receipts', 'spent', 'pushed_requests'] as const)
+    await sql.unsafe(fillOf(table, ROWS, over))
   await sql.unsafe(`
     INSERT INTO keys (id, kind, number, algorithm, created_at, starts_at, retired_at)
     SELECT gen_random_uuid(), 'seal', n, 'AES-256-GCM', ${NOW}, ${NOW}, ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
-  await sql.unsafe(`
-    INSERT INTO spent (hash, kind, expires_at, attempt_id)
-    SELECT gen_random_uuid(), 'dpop', ${NOW} + n, 'attempt' FROM generate_series(1, ${ROWS}) AS n`)
-  await sql.unsafe(`
-    INSERT INTO pushed_requests (id, client_id, request, expires_at)
-    SELECT gen_random_uuid(), 'client', '{}', ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
   await sql.unsafe(`
     INSERT INTO audit_writers (id, number, previous, used_at)
     SELECT gen_random_uuid(), 1, 0, ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { everyStatement } from '../../../src/store/citus/every-statement.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { Recorder } from '../../../src/store/postgres/statements/recorder.ts'
 import type { Ask, Batched, RowLocation, StatementKind } from '../../../src/store/postgres/statements/statement.ts'
 
@@ -47,16 +48,16 @@ export function callSitesInSource(): string[] {
 }
 
 /** So many keys that each partition contains some. */
-const MANY = `{${Array.from({ length: 100 }, (_, index) => `n${index + 1}`).join(',')}}`
+const MANY = Array.from({ length: 100 }, (_, index) => `r${index + 1}`)
 
 export const VALUES: Record<string, unknown> = {
-  id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', walletKind: 'ordinary', receiptId: null, consented: true,
-  scopes: ['s'], clientScopes: '{s}', resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
-  generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
+  id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', isContract: false, isVouched: false, notedJti: 'j', receiptId: null, consented: true,
+  scopes: 's', requestedScopes: ['s'], requestedResources: '{}', clientScopes: '{s}', resources: '', expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
+  generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, 
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
-  from: 'w1', to: 'w2', ending: '', from0: 'w1', to0: 'w2', beginning: 'w1%', first: 1, last: 50, seen: 0, oldest: '0', ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
-  dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 'dpop', atMost: 1000,
+  from: pack('w1'), to: pack('w2'), ending: pack(''), first: 1, last: 50, seen: 0, oldest: '0', ids: MANY, key0: 'g1', key1: 'r1', after0: '',
+  dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 1, atMost: 1000,
   series: 'b1', position: 1, writer: 'w', number: 1, addedAt: 1, size: 1, lines: '[]', previous: '',
   mostRows: 1e6, rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
 } // biome-ignore format: a list of values

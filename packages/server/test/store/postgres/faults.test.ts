@@ -1,7 +1,9 @@
 /** PostgreSQL that fails: the outcome of each operation, and the recovery without a restart. */
+
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
@@ -75,7 +77,7 @@ test('A refresh of a locked row fails with StoreUnavailable in less than three s
   const [locked, free] = [await livingGrant(store), await livingGrant(store)]
   const rotation = rotationOf(locked, 0)
   await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ${locked.id} FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ${pack(locked.id)} FOR UPDATE`
     const before = performance.now()
     const stuck = store.grants.rotateRefreshToken(rotation).catch((error: unknown) => error)
     expect((await store.grants.rotateRefreshToken(rotationOf(free, 0))).kind).toBe('rotated')
@@ -89,7 +91,7 @@ test('A read is refused at once when 10,000 statements wait, and the waiting sta
   const { database, store } = await openNew('pool_size=2')
   const grant = await livingGrant(store)
   const outcomes = await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ${grant.id} FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ${pack(grant.id)} FOR UPDATE`
     // Each revokes another token: calls for the same change share one statement.
     const token = { grantId: grant.id, clientId: grant.clientId, expiresAt: NOW + 600, at: NOW }
     const revocations = Array.from({ length: 10_002 }, () =>

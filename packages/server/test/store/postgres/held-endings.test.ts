@@ -2,15 +2,18 @@
  * Endings that become visible out of the order of their times, on PostgreSQL: an ending is held open while later ones are committed and read.
  * Each test compares the store with a store that continues at the time of its latest read, which skips the ending.
  */
+
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Ending } from '../../../src/domain/model/ending-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { atLatestRead } from '../../chaos/feed/faulty-feed.ts'
+import { packedLiteral } from '../../support/fill.ts'
 import { addressOf } from '../../support/postgres-database.ts'
 import { administrator, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { FOLLOWED, promote, startPair } from '../../support/postgres-standby.ts'
@@ -60,7 +63,7 @@ function openSession() {
   return sql
 }
 
-const END = (id: string) => `UPDATE grants SET ended_at = ${NOW}, end_reason = 'revoked' WHERE id = '${id}'`
+const END = (id: string) => `UPDATE grants SET ended_at = ${NOW}, end_reason = 'revoked' WHERE id = ${packedLiteral(id)}`
 
 /** What holds an ending open. Each begins the ending of a grant at the time `NOW`, and returns what lets it commit. */
 const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
@@ -72,7 +75,7 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
   async 'a lock of another transaction'(id) {
     // A transaction sees the activity of other connections as it was at its first look, so another connection looks.
     const [session, watcher, store] = [openSession(), openSession(), await openStore()]
-    await session.unsafe(`BEGIN; SELECT FROM grants WHERE id = '${id}' FOR UPDATE`)
+    await session.unsafe(`BEGIN; SELECT FROM grants WHERE id = ${packedLiteral(id)} FOR UPDATE`)
     const ended = store.grants.endGrant(id, 'revoked', NOW)
     await expect
       .poll(() =>
@@ -104,7 +107,7 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
       .poll(async () => {
         if ((await waiting()).length === 0) {
           await committed
-          committed = session.unsafe(`UPDATE grants SET ended_at = NULL WHERE id = '${id}'; ${END(id)}`)
+          committed = session.unsafe(`UPDATE grants SET ended_at = NULL WHERE id = ${packedLiteral(id)}; ${END(id)}`)
           await new Promise((resolve) => setTimeout(resolve, 50))
         }
         return waiting()
@@ -130,7 +133,7 @@ for (const [what, hold] of Object.entries(HELD)) {
     await read(NOW + 200)
     for (const [index, other] of others.entries()) {
       // Does not wait for the standby.
-      await admin`UPDATE grants SET ended_at = ${NOW + 300 + 100 * index}, end_reason = 'revoked' WHERE id = ${other.id}`
+      await admin`UPDATE grants SET ended_at = ${NOW + 300 + 100 * index}, end_reason = 'revoked' WHERE id = ${pack(other.id)}`
       await read(NOW + 300 + 100 * index)
     }
     for (const name of ['one', 'two', 'without'] as const) {

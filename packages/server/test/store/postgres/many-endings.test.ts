@@ -1,9 +1,12 @@
 /** Endings of many rows on PostgreSQL: they wait for no row while they hold the locks of others, and one locked row delays no other. */
+
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { packedLiteral } from '../../support/fill.ts'
 import { newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { livingGrant, NOW, rotationOf, someReceipt, someSession, someWallet } from '../contract/subject.ts'
 
@@ -86,9 +89,9 @@ const KINDS = [
       const grants = await Promise.all(Array.from({ length: 50 }, () => livingGrant(store, { wallet })))
       const ids = grants.map(({ id }) => id)
       return {
-        lock: `SELECT 1 FROM grants WHERE id = '${ids[20]}' FOR UPDATE`,
+        lock: `SELECT 1 FROM grants WHERE id = ${packedLiteral(ids[20] ?? '')} FOR UPDATE`,
         end: async () => (await store.grants.endGrants(ids, { reason: 'user', attemptId: 'attempt', at: NOW })).length,
-        living: `SELECT count(*)::integer AS living FROM grants WHERE wallet = '${wallet}' AND ended_at IS NULL`,
+        living: `SELECT count(*)::integer AS living FROM grants WHERE wallet = ${packedLiteral(wallet)} AND ended_at IS NULL`,
       }
     },
   },
@@ -99,9 +102,9 @@ const KINDS = [
       await Promise.all(sessions.map((session) => store.sessions.startSession(session, 'login')))
       const hashes = sessions.map(({ hash }) => hash)
       return {
-        lock: `SELECT 1 FROM sessions WHERE hash = '${hashes[20]}' FOR UPDATE`,
+        lock: `SELECT 1 FROM sessions WHERE hash = ${packedLiteral(hashes[20] ?? '')} FOR UPDATE`,
         end: async () => (await store.sessions.endSessions(hashes, 'attempt', NOW)).length,
-        living: `SELECT count(*)::integer AS living FROM sessions WHERE wallet = '${wallet}' AND ended_at IS NULL`,
+        living: `SELECT count(*)::integer AS living FROM sessions WHERE wallet = ${packedLiteral(wallet)} AND ended_at IS NULL`,
       }
     },
   },
@@ -113,9 +116,9 @@ const KINDS = [
       await Promise.all(receipts.map((receipt) => store.receipts.insertReceipt(receipt, 0)))
       const ids = receipts.map(({ id }) => id)
       return {
-        lock: `SELECT 1 FROM receipts WHERE id = '${ids[20]}' FOR UPDATE`,
+        lock: `SELECT 1 FROM receipts WHERE id = ${packedLiteral(ids[20] ?? '')} FOR UPDATE`,
         end: async () => store.receipts.withdrawReceipts(wallet, ids, NOW).then(() => 50),
-        living: `SELECT count(*)::integer AS living FROM receipts WHERE wallet = '${wallet}' AND withdrawn_at IS NULL`,
+        living: `SELECT count(*)::integer AS living FROM receipts WHERE wallet = ${packedLiteral(wallet)} AND withdrawn_at IS NULL`,
       }
     },
   },
@@ -124,7 +127,7 @@ const KINDS = [
     async prepare(store: Store) {
       const grants = await Promise.all(Array.from({ length: 50 }, () => livingGrant(store)))
       return {
-        lock: `SELECT 1 FROM grants WHERE id = '${grants[20]?.id}' FOR UPDATE`,
+        lock: `SELECT 1 FROM grants WHERE id = ${packedLiteral(grants[20]?.id ?? '')} FOR UPDATE`,
         end: async () => (await store.restorations.endEverything(() => NOW)).grants,
         living: 'SELECT count(*)::integer AS living FROM grants WHERE ended_at IS NULL',
       }
@@ -155,7 +158,7 @@ test('If rows stay locked, their ending fails, and its repetition returns everyt
   const ids = grants.map(({ id }) => id)
   const end = () => store.grants.endGrants(ids, { reason: 'user', attemptId: 'attempt', at: NOW })
   await database.sql.begin(async (holder) => {
-    await holder`SELECT 1 FROM grants WHERE id = ANY (${ids.slice(10, 40)}) FOR UPDATE`
+    await holder`SELECT 1 FROM grants WHERE id = ANY (${ids.slice(10, 40).map(pack)}) FOR UPDATE`
     const waiting: number[] = []
     const over = new AbortController()
     const ending = end()

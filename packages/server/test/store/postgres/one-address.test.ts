@@ -2,9 +2,11 @@
  * One address that leads to another server after a promotion, such as a virtual IP address: new connections reach the new primary, while older
  * ones still reach the old primary, which runs on.
  */
+
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
 import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
 import { addressOf } from '../../support/postgres.ts'
@@ -68,7 +70,7 @@ const outcomeOf = (call: () => Promise<unknown>): Promise<unknown> =>
 
 async function endedAt(server: PostgresServer, grantId: string): Promise<unknown> {
   const admin = await administrator(server)
-  const [row] = await admin`SELECT ended_at::integer AS at FROM grants WHERE id = ${grantId}`
+  const [row] = await admin`SELECT ended_at::integer AS at FROM grants WHERE id = ${pack(grantId)}`
   return row?.at
 }
 

@@ -2,6 +2,7 @@
  * A promotion between two statements of one operation. The new primary may lack a commit that the old one showed: an administrator ended the
  * connection that waited for the standby, or the old primary ran for a while without a standby.
  */
+
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -18,6 +19,7 @@ import { addressOf } from '../../support/postgres.ts'
 import { administrator, type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
 import { livingGrant, NOW, newGrant } from '../contract/subject.ts'
+import { Apart } from './apart.ts'
 
 let primary: PostgresServer
 let standby: PostgresServer
@@ -88,8 +90,11 @@ async function leavePrimaryAlone(store: Store): Promise<void> {
 }
 
 /** The grants of a connection that performs each action once, before the first statement that matches the pattern of the action. */
-function grantsWith(actions: readonly (readonly [RegExp, () => Promise<void>])[]): Store['grants'] {
-  const connection = new PostgresConnection(addressOf(pair, 'statement_timeout=2000'), { clock: 'given' })
+function grantsWith(
+  actions: readonly (readonly [RegExp, () => Promise<void>])[],
+  Connection: typeof PostgresConnection = PostgresConnection,
+): Store['grants'] {
+  const connection = new Connection(addressOf(pair, 'statement_timeout=2000'), { clock: 'given' })
   onTestFinished(() => connection.close())
   const left = new Set(actions)
   const actingBefore = <Row>(sql: string, ask: Ask<Row>): Ask<Row> => {
@@ -128,10 +133,13 @@ test('A code whose claim was lost by a promotion is not a used code: the request
     await leavePrimaryAlone(store)
     expect((await store.grants.redeemCode(grant, 'another', NOW)).kind).toBe('redeemed')
   }
-  const grants = grantsWith([
-    [/ FROM wallets WHERE address = :wallet$/, claimByAnother],
-    [/generation.* FROM grants WHERE id = :id$/, () => takeOver(store)],
-  ])
+  const grants = grantsWith(
+    [
+      [/ FROM wallets WHERE address = :wallet::packed$/, claimByAnother],
+      [/generation.* FROM grants WHERE id = :id::packed$/, () => takeOver(store)],
+    ],
+    Apart,
+  )
   await expect(grants.redeemCode(grant, 'attempt', NOW)).rejects.toThrow(StoreUnavailable)
   const redeemAgain = () => grants.redeemCode(grant, 'repeated', NOW).catch(() => ({ kind: null }))
   await expect.poll(async () => (await redeemAgain()).kind).toBe('redeemed')

@@ -29,7 +29,6 @@ import {
   type StatementKind,
   type WalletLock,
 } from './statement.ts'
-import { written } from './values.ts'
 import { withLock } from './wallet-lock.ts'
 
 export type ConnectionOptions = { clock: Clock; purpose?: ConnectionPurpose; loadPlacement?: LoadPlacement | undefined }
@@ -226,7 +225,7 @@ export class PostgresConnection {
     const { text, valuesOf } = compile(sql, this.#clock)
     const name = nameOf(text)
     return (named) => {
-      const query = { name, text, values: valuesOf(named).map(written) }
+      const query = { name, text, values: valuesOf(named) }
       return lock ? withLock(query, lock, [named]) : query
     }
   }

@@ -1,8 +1,9 @@
 /** Compiles statements with named values, in SQLite's syntax, to PostgreSQL's numbered values. */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
+import { unpack } from '../../packed.ts'
 import type { CheckedClient } from '../connection/client.ts'
-import { written } from './values.ts'
+import { hexOf, written, writtenPacked, writtenPackedList } from './values.ts'
 
 /**
  * The clock for the time of a change. `database`: the database's clock replaces the caller's `at`, so that nodes with different clocks use
@@ -83,22 +84,33 @@ const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint
 export const COMMIT = `CASE WHEN current_setting('synchronous_standby_names') <> '' THEN pg_logical_emit_message(true, 'grantor', '') END`
 
 /** `valuesOf` returns the named values in the order of the text. Throws if a name has no value, which is a defect of the caller. */
-export function compile(sql: string, clock: Clock): { text: string; valuesOf: (named: NamedValues) => unknown[] } {
-  const names: string[] = []
-  const text = sql.replace(/(?<!:):(\w+)/g, (_, name: string) => {
+export function compile(
+  sql: string,
+  clock: Clock,
+): { text: string; valuesOf: (named: NamedValues) => (string | Buffer | null)[] } {
+  const parameters: string[] = []
+  const text = sql.replace(PARAMETER, (parameter, name: string, packed?: string) => {
     if (name === 'at' && clock === 'database') return DATABASE_CLOCK
-    if (!names.includes(name)) names.push(name)
-    const place = `$${names.indexOf(name) + 1}`
+    if (!parameters.includes(parameter)) parameters.push(parameter)
+    const place = `$${parameters.indexOf(parameter) + 1}`
+    if (packed) return `${place}${packed.replace('packed', 'bytea')}`
     return name === 'at' ? `${place}::bigint` : place
   })
-  const valuesOf = (named: NamedValues): unknown[] =>
-    names.map((name) => {
+  const read = parameters.map((parameter) => {
+    const [, name = '', packed] = new RegExp(PARAMETER.source).exec(parameter) ?? []
+    return { name, write: packed === undefined ? written : packed === '::packed' ? writtenPacked : writtenPackedList }
+  })
+  const valuesOf = (named: NamedValues) =>
+    read.map(({ name, write }) => {
       const value = named[name]
       if (value === undefined) throw new TypeError(`the statement has no value for ${name}`)
-      return value
+      return write(value)
     })
   return { text, valuesOf }
 }
+
+/** A parameter. `:name::packed` is the packed form of a text (`../../packed.ts`), `:name::packed[]` the packed forms of a list. */
+const PARAMETER = /(?<!:):(\w+)(::packed(?:\[\])?)?/g
 
 /** A list of texts, as PostgreSQL writes an array. */
 export function textArray(texts: TextArray): string {
@@ -107,7 +119,8 @@ export function textArray(texts: TextArray): string {
 
 /** The values of one row, in the order of the columns. */
 type TextArray = readonly (string | null)[]
-export type ColumnType = 'text' | 'bigint' | 'boolean' | 'jsonb'
+/** `packed`: the packed form of a text, in a column of the type `bytea`. */
+export type ColumnType = 'text' | 'bigint' | 'integer' | 'boolean' | 'jsonb' | 'packed'
 
 /**
  * Compiles a statement over many rows. The parameters are the columns of the relation `input`. A statement that begins with a comma adds
@@ -120,21 +133,22 @@ export function compileForMany(
 ): { text: string; rowValues: (row: NamedValues) => TextArray; valuesOf: (rows: readonly TextArray[]) => string[] } {
   const usesGivenMoment = clock === 'given' && /(?<!:):at\b/.test(sql)
   const columns: [string, ColumnType][] = Object.entries({ ...parameters, ...(usesGivenMoment ? { at: 'bigint' as const } : {}) })
-  const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')
+  const arrays = columns.map(([, type], index) => `$${index + 1}::${type === 'packed' ? 'bytea' : type}[]`).join(', ')
   const names = columns.map(([name]) => `"${name}"`).join(', ')
-  const body = sql.replace(/(?<!:):(\w+)/g, (_, name: string) =>
+  const body = sql.replace(PARAMETER, (_, name: string) =>
     name === 'at' && clock === 'database' ? DATABASE_CLOCK : `input."${name}"`,
   )
   const text = `WITH input AS (SELECT * FROM unnest(${arrays}) AS input(${names}))${body}`
   return {
     text,
-    rowValues: (row) => columns.map(([name]) => asText(row[name], name)),
+    rowValues: (row) => columns.map(([name, type]) => asText(row[name], name, type)),
     valuesOf: (rows) => columns.map((_, index) => textArray(rows.map((row) => row[index] ?? null))),
   }
 }
 
-function asText(value: unknown, name: string): string | null {
+function asText(value: unknown, name: string, type: ColumnType): string | null {
   if (value === undefined) throw new TypeError(`the statement has no value for ${name}`)
+  if (type === 'packed') return value === null ? null : hexOf(value as string)
   const text = written(value)
   return text === null || typeof text === 'string' ? text : text.toString()
 }
@@ -144,8 +158,9 @@ export function nameOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
-/** The value of the parameter that names the row. */
+/** The value of the parameter that names the row, as a text. */
 export function keyOf(place: RowLocation | undefined, named: NamedValues): string | undefined {
   const key = place?.key === undefined ? undefined : named[place.key]
+  if (key instanceof Uint8Array) return unpack(key)
   return typeof key === 'string' ? key : undefined
 }

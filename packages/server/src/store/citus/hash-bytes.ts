@@ -1,11 +1,10 @@
 /**
- * PostgreSQL's `hashtext`, by which Citus assigns a row to a shard: Bob Jenkins's lookup3 over the bytes of the text.
+ * PostgreSQL's hash of `bytea`, by which Citus assigns a row to a shard: Bob Jenkins's lookup3.
  * Source: `hash_bytes` in PostgreSQL's src/common/hashfn.c. The function is stable, because hash partitions depend on it.
  */
 
-/** The hash of a text as a signed 32-bit integer, for the collation "C" and for every deterministic collation. */
-export function hashText(text: string): number {
-  const bytes = Buffer.from(text)
+/** The hash as a signed 32-bit integer. */
+export function hashBytes(bytes: Buffer): number {
   const state = new Uint32Array(3).fill(0x9e3779b9 + bytes.length + 3923095)
   let at = 0
   for (; bytes.length - at >= 12; at += 12) {
