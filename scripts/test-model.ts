@@ -60,6 +60,14 @@ const MODELS: readonly (readonly [Model, readonly Rule[]])[] = [
       { macro: 'WITHOUT_ENDING_RESERVED_ROWS', property: 'active_after_ending' },
     ],
   ],
+  [
+    ledger('CODE_IN_ONE'),
+    [
+      { macro: 'WITHOUT_THE_LOCK_OF_A_REDEMPTION', property: 'active_after_ending' },
+      { macro: 'WITHOUT_THE_SNAPSHOT_AFTER_THE_LOCK', property: 'active_after_ending' },
+    ],
+  ],
+  [ledger('HONEST_REDEEM_IN_ONE'), [{ macro: 'WITHOUT_THE_ATTEMPT_ID', property: 'ended_without_cause' }]],
   [ledger('RESERVED'), [{ macro: 'WITHOUT_CONFIRMING_A_RESERVED_ROW', property: 'active_after_ending' }]],
   [
     ledger('END'),
@@ -71,6 +79,7 @@ const MODELS: readonly (readonly [Model, readonly Rule[]])[] = [
   ],
   [ledger('END_MANY'), [{ macro: 'WITHOUT_CONFIRMING_WHAT_WAS_READ', property: 'taken_back' }]],
   [ledger('SESSION'), [{ macro: 'WITHOUT_THE_SESSION_OF_A_CODE', property: 'active_after_ending' }]],
+  [ledger('SESSION_IN_ONE'), []],
   [
     ledger('RECEIPT'),
     [
@@ -82,6 +91,7 @@ const MODELS: readonly (readonly [Model, readonly Rule[]])[] = [
       { macro: 'WITHOUT_READING_THE_EPOCH_BEFORE_THE_RECEIPT', property: 'active_after_ending' },
     ],
   ],
+  [ledger('RECEIPT_IN_ONE'), []],
   [ledger('RESTORE'), [{ macro: 'WITHOUT_ENDING_WHAT_WAS_RESTORED', property: 'active_after_ending' }]],
   [
     feed('ORDER'),

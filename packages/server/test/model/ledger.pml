@@ -20,6 +20,24 @@
 #define VALID 1
 #define WITHDRAWN 2
 
+/* In these scenes each redemption chooses whether it has one statement, as on one primary, or three, as on a cluster. */
+#ifdef SCENE_CODE_IN_ONE
+#define SCENE_CODE
+#define IN_ONE_STATEMENT
+#endif
+#ifdef SCENE_SESSION_IN_ONE
+#define SCENE_SESSION
+#define IN_ONE_STATEMENT
+#endif
+#ifdef SCENE_RECEIPT_IN_ONE
+#define SCENE_RECEIPT
+#define IN_ONE_STATEMENT
+#endif
+#ifdef SCENE_HONEST_REDEEM_IN_ONE
+#define SCENE_HONEST_REDEEM
+#define IN_ONE_STATEMENT
+#endif
+
 /* How often a run has these faults. */
 #ifndef CANCELLED_AT_MOST
 #define CANCELLED_AT_MOST 1
@@ -45,6 +63,9 @@ Server db[2];
 byte cur = PRIMARY;
 byte cancelled = 0;
 byte lostResults = 0;
+
+/* The redemptions that share the lock of the wallet on the present server. */
+byte sharing = 0;
 
 #define ROW db[cur]
 #define IS_ACTIVE (ROW.exists && ROW.attempt != RESERVED && !ROW.ended)
@@ -372,6 +393,51 @@ proctype Redeem(byte me) {
 #endif
   atomic { isLate = sessionEndAcknowledged; note(BEGIN_REDEEM) };
 
+#ifdef IN_ONE_STATEMENT
+  if
+  :: true -> skip
+  :: true -> goto reserve
+  fi;
+once:
+#ifdef WITHOUT_THE_SNAPSHOT_AFTER_THE_LOCK
+  atomic { epoch = ROW.epoch; sessionEnded = ROW.sessionEnded };
+#endif
+  atomic {
+    server = cur;
+#ifndef WITHOUT_THE_LOCK_OF_A_REDEMPTION
+    sharing++
+#endif
+  };
+#ifndef WITHOUT_THE_SNAPSHOT_AFTER_THE_LOCK
+  atomic { epoch = ROW.epoch; sessionEnded = ROW.sessionEnded };
+#endif
+  /* The commit. Until then no other statement sees the row. A server that was replaced commits nothing. */
+  atomic {
+    if
+    :: server != cur -> goto stop
+    :: server == cur && (ROW.exists || epoch != codeEpoch || sessionEnded) ->
+#ifndef WITHOUT_THE_LOCK_OF_A_REDEMPTION
+      sharing--;
+#endif
+      skip
+    :: server == cur && !ROW.exists && epoch == codeEpoch && !sessionEnded ->
+      ROW.exists = 1;
+      ROW.attempt = me;
+      ROW.key = me;
+      ROW.generation = 1;
+      ROW.codeEpoch = codeEpoch;
+#ifndef WITHOUT_THE_LOCK_OF_A_REDEMPTION
+      sharing--;
+#endif
+      commit();
+      if
+      :: lost -> goto once
+      :: else -> goto respond
+      fi
+    fi
+  };
+#endif
+
 #ifdef WITHOUT_READING_THE_EPOCH_AFTER_THE_RESERVATION
   atomic { epoch = ROW.epoch; sessionEnded = ROW.sessionEnded };
 #endif
@@ -570,6 +636,8 @@ inline raise() {
   do
   :: lost ->
     atomic {
+      /* The statement waits for the lock. */
+      sharing == 0;
       ROW.epoch++;
       raised = ROW.epoch;
       commit()
@@ -729,6 +797,7 @@ proctype Introspect() {
 proctype Failover() {
   atomic {
     cur = STANDBY;
+    sharing = 0;
     check()
   }
 }

@@ -70,7 +70,12 @@ export function rotatingTokens(connection: PostgresConnection): Pick<GrantStore,
     const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, onlyChecks: _, ...named } = rotation
     const values = { ...named, clientScopes: textArray(clientScopes), refreshIdle: refreshExpiresAt - rotation.at }
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
-    const narrowed = { ...values, requestedScopes: scopes, requestedResources: textArray(resources), resource: resources[0] ?? null }
+    const narrowed = {
+      ...values,
+      requestedScopes: scopes,
+      requestedResources: textArray(resources),
+      resource: resources[0] ?? null,
+    }
     return (await (keepsToken ? keepNarrowed : rotateNarrowed)(narrowed))[0]
   }
 
