@@ -88,7 +88,7 @@ async function workerOf(grantId: string): Promise<number> {
   const rows = await database.sql<{ port: number }[]>`
     SELECT nodeport AS port FROM pg_dist_node
     LEFT JOIN pg_dist_placement ON pg_dist_placement.groupid = pg_dist_node.groupid
-      AND shardid = get_shard_id_for_distribution_column('grants', ${grantId}::text)
+      AND shardid = get_shard_id_for_distribution_column('grants', ${pack(grantId)}::bytea)
     WHERE pg_dist_node.groupid > 0 AND shardid IS NOT NULL`
   const index = cluster.workers.findIndex(({ port }) => port === rows[0]?.port)
   return index === -1 ? 2 : index
@@ -185,7 +185,7 @@ test('A code exchange, a session, a used proof and the revocation of a token nee
 
 /** The id of the shard of a grant. */
 async function shardOf(grantId: string): Promise<string> {
-  const [row] = await database.sql`SELECT get_shard_id_for_distribution_column('grants', ${grantId}::text)::text AS id`
+  const [row] = await database.sql`SELECT get_shard_id_for_distribution_column('grants', ${pack(grantId)}::bytea)::text AS id`
   return String(row?.id)
 }
 
@@ -305,7 +305,7 @@ test('A move waits for a change that has begun, so the change is not lost', { ti
   const table = `grants_${await shardOf(grant.id)}`
   const settled = { move: false }
   await using((cluster.workers[0] as PostgresServer).urlOf(database.name), async (sql) => {
-    await sql.unsafe(`BEGIN; SELECT FROM ${table} WHERE id = '${grant.id}' FOR UPDATE`)
+    await sql.unsafe(`BEGIN; SELECT FROM ${table} WHERE id = ${packedLiteral(grant.id)} FOR UPDATE`)
     const refreshed = store.grants.rotateRefreshToken(rotationOf(grant, 0))
     await expect.poll(() => waitingFor('a row')).toBe(1)
     const move = database.sql.unsafe(await moveOf(grant.id)).then(() => (settled.move = true))

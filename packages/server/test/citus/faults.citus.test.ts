@@ -1,4 +1,5 @@
 /** One worker of the cluster is dead or does not respond. Requests for its rows wait. Requests for all other rows are served. */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { NewGrant } from '../../src/domain/model/request-store.ts'
@@ -7,6 +8,7 @@ import { createMachineWatch } from '../../src/observability/log/machine-watch.ts
 import { createMetrics } from '../../src/observability/metrics/metrics.ts'
 import { Machines, READ_SHARDS, type Shard } from '../../src/store/citus/machines.ts'
 import type { OpenedStore } from '../../src/store/cluster-health.ts'
+import { pack } from '../../src/store/packed.ts'
 import { livingGrant, NOW, rotationOf } from '../store/contract/subject.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { migratePostgres, openPostgresStore } from '../support/postgres-database.ts'
@@ -30,7 +32,7 @@ beforeEach(async () => {
 async function portOf(grantId: string): Promise<number> {
   const [row] = await database.sql<{ port: number }[]>`
     SELECT nodeport AS port FROM pg_dist_placement JOIN pg_dist_node USING (groupid)
-    WHERE shardid = get_shard_id_for_distribution_column('grants', ${grantId}::text)`
+    WHERE shardid = get_shard_id_for_distribution_column('grants', ${pack(grantId)}::bytea)`
   return row?.port ?? 0
 }
 

@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { loadPlacement } from '../../src/app/compose/database.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/citus/distribution.ts'
+import { pack } from '../../src/store/packed.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import { tablesWithoutRights } from '../../src/store/postgres/inspect.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
@@ -95,7 +96,7 @@ test('While a long read on a worker delays a step, refreshes of the rows there s
   const [grant] = await store.grants.listGrants({ clientId: 'c', limit: 1 })
   const [shard] = await database.sql<{ table: string; port: number }[]>`
     SELECT shard_name AS table, nodeport AS port FROM citus_shards
-    WHERE shardid = get_shard_id_for_distribution_column('grants', ${grant?.id}::text)`
+    WHERE shardid = get_shard_id_for_distribution_column('grants', ${pack(grant?.id ?? '')}::bytea)`
   const worker = cluster.workers.find(({ port }) => port === shard?.port) as PostgresServer
   addStep(['grants'])
   await using(worker.urlOf(database.name), async (reader) => {

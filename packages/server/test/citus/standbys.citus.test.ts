@@ -1,9 +1,11 @@
 /** Machines of a Citus cluster with synchronous standbys: what was found done is acknowledged once the standby of its machine has it. */
+
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { endMatching } from '../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
+import { pack } from '../../src/store/packed.ts'
 import { livingGrant, NOW, rotationOf } from '../store/contract/subject.ts'
 import { addressOf, migratePostgres, openPostgresStore, type PostgresDatabase } from '../support/postgres-database.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
@@ -35,7 +37,7 @@ async function grantOn(machine: PostgresServer) {
   for (;;) {
     const grant = await livingGrant(store)
     const [row] = await database.sql`
-      SELECT nodeport FROM citus_shards WHERE shardid = get_shard_id_for_distribution_column('grants', ${grant.id}::text)`
+      SELECT nodeport FROM citus_shards WHERE shardid = get_shard_id_for_distribution_column('grants', ${pack(grant.id)}::bytea)`
     if (row?.nodeport === machine.port) return grant
   }
 }
