@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { GREATEST, LEAST, pack, unpack } from '../../src/store/packed.ts'
+import { GREATEST, LEAST, pack, unpack, unpackHex, unpackHexNullable } from '../../src/store/packed.ts'
 
 const hex = (digits: number) => fc.stringMatching(new RegExp(`^[0-9a-fA-F]{${digits}}$`))
 const texts = fc.oneof(
@@ -12,6 +12,12 @@ const texts = fc.oneof(
   // Texts that nearly have one of the forms.
   fc.stringMatching(/^[A-Za-z0-9_-]{43}$/),
   fc.uuid().map((id) => id.toUpperCase()),
+  fc
+    .tuple(fc.uuid(), fc.nat(35), fc.constantFrom('g', '/', ':', '@', '`', '-', 'é', '😀'))
+    .map(([id, at, other]) => id.slice(0, at) + other + id.slice(at + 1)),
+  fc
+    .tuple(hex(40), fc.nat(39), fc.constantFrom('g', 'G', '/', ':', '@', '`', 'é'))
+    .map(([digits, at, other]) => `0x${digits.slice(0, at)}${other}${digits.slice(at + 1)}`),
   fc.webUrl(),
   fc.string({ maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 20 }),
@@ -21,8 +27,13 @@ test('Every text is unpacked exactly as it was packed, and no two texts have the
   fc.assert(
     fc.property(texts, (text) => {
       expect(unpack(pack(text))).toBe(Buffer.from(text).toString())
+      expect(unpackHex(Buffer.from(pack(text)).toString('hex').toUpperCase())).toBe(unpack(pack(text)))
     }),
   )
+})
+
+test('The hexadecimal digits of a column without a value are no text', () => {
+  expect(unpackHexNullable('')).toBeNull()
 })
 
 test('A text whose bytes have the length of a UUID, an address or a hash is unpacked as a text', () => {
