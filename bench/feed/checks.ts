@@ -57,7 +57,7 @@ function insertEndings(file: string, count: number): void {
   const at = Math.floor(Date.now() / 1000)
   const insert = database.prepare("INSERT INTO endings (at, kind, key) VALUES (?, 'client_token', ?)")
   database.exec('BEGIN')
-  for (let row = 0; row < count; row++) insert.run(at - Math.floor((OLDEST * row) / count), randomBytes(32).toString('base64url'))
+  for (let row = 0; row < count; row++) insert.run(at - Math.floor((OLDEST * row) / count), randomBytes(32))
   database.exec('COMMIT')
   database.close()
 }

@@ -11,46 +11,44 @@ import postgres from 'postgres'
 const TIMES = ['created_at', 'rotated_at', 'expires_at', 'refresh_expires_at']
 const WEEK = 604_800
 
-/** Of whom the copies are: of the same client and of a wallet of each, unless named here. */
-type Owner = { clientId?: string; wallet?: string }
-
 /** The SQL expression of a column of a copy. `shift` is the row's offset within a week; the earliest row comes first. */
-function valueOf(column: string, id: string, uuid: string, wallet: string, { clientId }: Owner): string {
+function valueOf(column: string, id: string, uuid: string, wallet: string): string {
   if (column === 'id') return id
-  if (column === 'client_id' && clientId !== undefined) return `'${clientId}'`
   if (['attempt_id', 'receipt_id'].includes(column)) return uuid
   if (column === 'wallet') return wallet
   return TIMES.includes(column) ? `template.${column} - shift` : `template.${column}`
 }
 
 const random = (bytes: number): string => `lower(hex(randomblob(${bytes})))`
-const UUID = `${random(4)} || '-' || ${random(2)} || '-4' || substr(${random(2)}, 2) || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
-const WALLET = `'0x' || ${random(20)}`
+/** Ids and addresses are packed (packages/server/src/store/packed.ts): the five bytes after an address are 0 if no digit is a capital letter. */
+const UUID = 'randomblob(16)'
+const IN_SMALL_LETTERS = '0000000000'
+const WALLET = `unhex(${random(20)} || '${IN_SMALL_LETTERS}')`
 
 /** Inserts copies of one row with times within the week before it. */
-export function fillSqlite(file: string, count: number, owner: Owner = {}): void {
+export function fillSqlite(file: string, count: number): void {
   const time = `printf('%012x', (template.created_at - shift) * 1000)`
   const place = `printf('%03x', number % 4096)`
-  const id = `substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7' || ${place} || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
+  const id = `unhex(${time} || '7' || ${place} || 'a' || substr(${random(8)}, 2))`
   changeGrants(file, (database, columns) => {
     database.exec(`
       CREATE TEMP TABLE template AS SELECT * FROM grants LIMIT 1;
       WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
       INSERT INTO grants (${columns.join(', ')})
-      SELECT ${columns.map((column) => valueOf(column, id, UUID, WALLET, owner)).join(', ')}
+      SELECT ${columns.map((column) => valueOf(column, id, UUID, WALLET)).join(', ')}
       FROM (SELECT number, ${WEEK} - number * ${WEEK} / ${count} AS shift FROM numbers) CROSS JOIN temp.template AS template`)
   })
 }
 
 /** Inserts the same number of copies between any two rows, so that each row that the service made is on a page of its own. */
 export function fillSqliteBetween(file: string, count: number): void {
-  // The first 24 characters of an id decide its place. The copies of a row share them, so they are next to that row.
-  const id = `substr(template.id, 1, 24) || ${random(6)}`
+  // The first 10 bytes of an id decide its place. The copies of a row share them, so they are next to that row.
+  const id = `unhex(substr(hex(template.id), 1, 20) || ${random(6)})`
   changeGrants(file, (database, columns) => {
     database.exec('CREATE TEMP TABLE template AS SELECT * FROM grants')
     const { made } = database.prepare('SELECT count(*) AS made FROM temp.template').get() as { made: number }
     const copied = columns.map((column) =>
-      TIMES.includes(column) ? column : `${valueOf(column, id, UUID, WALLET, {})} AS ${column}`,
+      TIMES.includes(column) ? column : `${valueOf(column, id, UUID, WALLET)} AS ${column}`,
     )
     database.exec(`
       DELETE FROM grants;
@@ -86,20 +84,21 @@ function changeGrants(file: string, change: (database: DatabaseSync, columns: st
   database.close()
 }
 
-export async function fillPostgres(url: string, count: number, owner: Owner = {}): Promise<void> {
+/** Each copy is of a wallet of its own, unless `wallet` is given, in small letters. */
+export async function fillPostgres(url: string, count: number, { wallet }: { wallet?: string } = {}): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
   const columns = await sql<{ name: string }[]>`
     SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'grants' AND table_schema = current_schema()`
   const names = columns.map(({ name }) => name)
-  const uuid = 'gen_random_uuid()::text'
+  const uuid = 'uuid_send(gen_random_uuid())'
+  const hexOf = (bytes: string) => `encode(${bytes}, 'hex')`
   const time = "lpad(to_hex((template.created_at::bigint - shift) * 1000), 12, '0')"
-  const id = `left(${time}, 8) || '-' || right(${time}, 4) || '-7' || lpad(to_hex(number % 4096), 3, '0') || substr(${uuid}, 19)`
-  const wallet = owner.wallet
-    ? `'${owner.wallet}'`
-    : "'0x' || left(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 40)"
+  const id = `decode(${time} || '7' || lpad(to_hex(number % 4096), 3, '0') || substr(${hexOf(uuid)}, 17), 'hex')`
+  const digits = wallet ? `'${wallet.slice(2)}'` : `left(${hexOf(uuid)} || ${hexOf(uuid)}, 40)`
+  const address = `decode(${digits} || '${IN_SMALL_LETTERS}', 'hex')`
   await sql.unsafe(`
     INSERT INTO grants (${names.join(', ')})
-    SELECT ${names.map((name) => valueOf(name, id, uuid, wallet, owner)).join(', ')}
+    SELECT ${names.map((name) => valueOf(name, id, uuid, address)).join(', ')}
     FROM (SELECT number, (${WEEK} - number::bigint * ${WEEK} / ${count})::int AS shift FROM generate_series(1, ${count}) AS number) AS numbers
     CROSS JOIN (SELECT * FROM grants LIMIT 1) AS template`)
   await sql.unsafe('VACUUM ANALYZE grants')

@@ -3,7 +3,7 @@
  * nothing else. The other paths perform the one signature or verification of an operation, and its one write or read, on a database that
  * `grantor migrate` made (`FILE`). Writes of one turn of the event loop share a commit.
  */
-import { generateKeyPairSync, randomUUID, sign, verify } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomUUID, sign, verify } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
 
@@ -54,19 +54,21 @@ function addOperations(file: string): void {
 }
 
 type Grants = {
-  insert(): string
-  rotate(id: string): void
+  insert(): Buffer
+  rotate(id: Buffer): void
   /** Runs a write in the transaction of this turn. Resolves after the commit. */
   write(step: () => unknown): Promise<void>
   /** Reads a row in the read transaction of this turn. */
-  read(id: string): Promise<void>
+  read(id: Buffer): Promise<void>
 }
+
+const valueOf = { TEXT: () => randomUUID(), BLOB: () => randomBytes(16), INTEGER: () => 1 }
 
 /** The table of grants, with durable commits, as the service has it. */
 function openGrants(file: string): Grants {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-  const columns = database.prepare('PRAGMA table_info(grants)').all() as { name: string; type: string }[]
+  const columns = database.prepare('PRAGMA table_info(grants)').all() as { name: string; type: keyof typeof valueOf }[]
   const names = columns.map(({ name }) => name)
   const inserted = database.prepare(`INSERT INTO grants VALUES (${names.map((name) => `:${name}`).join(', ')})`)
   const rotated = database.prepare(
@@ -79,13 +81,12 @@ function openGrants(file: string): Grants {
   return {
     insert() {
       // Ids in ascending order, as the service's ids are.
-      const id = `${Date.now().toString(16).padStart(12, '0')}${process.hrtime.bigint().toString(16)}`
-      inserted.run(
-        Object.fromEntries(columns.map(({ name, type }) => [name, type === 'TEXT' ? (name === 'id' ? id : randomUUID()) : 1])),
-      )
+      const digits = [Date.now().toString(16).padStart(12, '0'), process.hrtime.bigint().toString(16).padStart(20, '0')]
+      const id = Buffer.from(digits.join(''), 'hex')
+      inserted.run(Object.fromEntries(columns.map(({ name, type }) => [name, name === 'id' ? id : valueOf[type]()])))
       return id
     },
-    rotate: (id) => void rotated.run({ id, attempt: randomUUID() }),
+    rotate: (id) => void rotated.run({ id, attempt: randomBytes(16) }),
     write,
     read: (id) => read(() => found.get({ id })),
   }

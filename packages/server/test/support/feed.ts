@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import type { EndingsClaims } from '../../src/protocol/keys/endings-message.ts'
+import { LEAST } from '../../src/store/packed.ts'
 import { revokedTokenRow } from '../../src/store/revoked-token.ts'
 import { SPENT_KINDS } from '../../src/store/spent-kinds.ts'
 import type { PostgresDatabase } from './postgres.ts'
@@ -71,12 +72,12 @@ export async function insertEndings(grantor: Grantor, endings: ManyEndings, data
 function insertOnSqlite({ databasePath, clock }: Grantor, endings: ManyEndings): void {
   const database = new DatabaseSync(databasePath)
   const insert = database.prepare(
-    `INSERT INTO spent (kind, attempt_id, hash, expires_at) VALUES ('access_token', ?, ?, ? + ${DAY})`,
+    `INSERT INTO spent (kind, attempt_id, hash, expires_at) VALUES (${SPENT_KINDS.access_token}, ?, ?, ? + ${DAY})`,
   )
   const attempts = attemptsOf(endings)
   database.exec('BEGIN')
   for (let row = 0; row < endings.count; row++)
-    insert.run(attempts[row % attempts.length] ?? '', randomBytes(32).toString('base64url'), clock.now() - (row % OLDEST))
+    insert.run(attempts[row % attempts.length] ?? LEAST, randomBytes(32), clock.now() - (row % OLDEST))
   database.exec('COMMIT')
   database.close()
 }

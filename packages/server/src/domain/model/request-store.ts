@@ -152,7 +152,7 @@ export interface WalletStore {
   /** Stores that the address has signed with its own key. Returns the epoch of the wallet. */
   rememberProof(wallet: Address): Promise<number>
   /**
-   * A page of the wallets whose address begins with `prefix`: `0x` and at least one hexadecimal digit, in lower case. Sorted by address. `after` is
+   * A page of the wallets whose address begins with `prefix`: `0x` and at least one hexadecimal digit, in lower case. Sorted by the digits, whatever their case. `after` is
    * the last address of the previous page, or empty.
    */
   findWallets(search: { prefix: string; limit: number; after: string }): Promise<Address[]>

@@ -3,18 +3,21 @@
  * (`migrations.ts`). One transaction writes at a time, so the numbers of the rows have the order of the commits.
  */
 import type { Ending, EndingPlace, EndingStore } from '../../domain/model/ending-store.ts'
+import { readList } from '../list-text.ts'
+import { unpack } from '../packed.ts'
 import { readRevokedToken } from '../revoked-token.ts'
+import { SPENT_KINDS } from '../spent-kinds.ts'
 import type { SqliteConnection } from './connection.ts'
 
 type EndingRow = {
   seq: number
   at: number
   kind: Ending['kind']
-  key: string
-  client_id: string | null
+  key: Uint8Array
+  client_id: Uint8Array | null
   resources: string | null
   revoked_tokens: string | null
-  attempt_id: string | null
+  attempt_id: Uint8Array | null
 }
 
 /** `seq`: the last row that was read. `since`: during a first read, the time of the oldest endings that are returned. */
@@ -24,7 +27,7 @@ export function createEndingStore(connection: SqliteConnection): EndingStore {
   const next = connection.prepareRead(`
     SELECT endings.seq, endings.at, endings.kind, endings.key, grants.client_id, grants.resources, grants.revoked_tokens, spent.attempt_id
     FROM endings LEFT JOIN grants ON endings.kind IN ('grant', 'token') AND grants.id = endings.key
-    LEFT JOIN spent ON endings.kind = 'client_token' AND spent.hash = endings.key AND spent.kind = 'access_token'
+    LEFT JOIN spent ON endings.kind = 'client_token' AND spent.hash = endings.key AND spent.kind = ${SPENT_KINDS.access_token}
     WHERE endings.seq > :seq ORDER BY endings.seq LIMIT :limit`)
   const restoration = connection.prepareRead('SELECT max(number) AS number FROM restorations')
 
@@ -46,18 +49,19 @@ export function createEndingStore(connection: SqliteConnection): EndingStore {
 function endingsOf({
   at,
   kind,
-  key,
-  client_id: clientId,
+  key: packedKey,
+  client_id: client,
   resources,
   revoked_tokens: revoked,
   attempt_id: attempt,
 }: EndingRow): Ending[] {
+  const key = unpack(packedKey)
   if (kind === 'client') return [{ kind, hash: key, at }]
   // The row of the revocation is deleted when no token can be valid any more.
   if (kind === 'client_token') return attempt === null ? [] : [{ kind, hash: key, ...readRevokedToken(attempt), at }]
   // A grant is deleted long after its last token has expired.
-  if (clientId === null || resources === null || revoked === null) return []
-  const ofGrant = { clientId, resources: JSON.parse(resources) as string[], at }
+  if (client === null || resources === null || revoked === null) return []
+  const ofGrant = { clientId: unpack(client), resources: readList(resources), at }
   if (kind === 'grant') return [{ kind, grantId: key, ...ofGrant }]
   return Object.keys(JSON.parse(revoked) as Record<string, number>).map((jti) => ({ kind, jti, ...ofGrant }))
 }

@@ -6,6 +6,7 @@ import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore } from '../../domain/model/request-store.ts'
 import { firstOf } from '../first-of.ts'
 import { runPaced } from '../paced.ts'
+import { GREATEST, LEAST, pack } from '../packed.ts'
 import type { SqliteConnection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 
@@ -14,13 +15,12 @@ const END = `
   WHERE id = :id AND (ended_at IS NULL OR attempt_id = :attemptId)`
 
 /** As in the indexes `grants_by_wallet` and `grants_by_client`. */
-const IS_UNENDED = 'coalesce(ended_at, 0) = 0'
 const IS_ENDED = '(CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END)'
 
-type NamedParameters = Record<string, string | number>
+type NamedParameters = Record<string, Uint8Array | number>
 
 /** Before the first row of a list by client. */
-const FIRST = { clientId: '\u{10FFFF}', createdAt: Number.MAX_SAFE_INTEGER, id: '' }
+const FIRST = { clientId: GREATEST, madeAt: Number.MAX_SAFE_INTEGER, id: LEAST }
 
 export function listingGrants(connection: SqliteConnection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
   const end = connection.prepareWrite(END)
@@ -41,8 +41,7 @@ export function listingGrants(connection: SqliteConnection): GrantLists & Pick<G
     countUnendedGrants: (of, atMost) =>
       connection.read(() => {
         const { conditions, named } = whoseGrants(of)
-        const unended = 'wallet' in of ? IS_UNENDED : `${IS_ENDED} = 0`
-        const rows = `SELECT 1 FROM grants WHERE ${[...conditions, unended].join(' AND ')} LIMIT :atMost`
+        const rows = `SELECT 1 FROM grants WHERE ${[...conditions, `${IS_ENDED} = 0`].join(' AND ')} LIMIT :atMost`
         const statement = connection.prepareRead(`SELECT count(*) AS number FROM (${rows})`)
         statement.setReturnArrays(true)
         return (statement.get({ ...named, atMost }) as unknown as [number])[0]
@@ -55,8 +54,10 @@ export function listingGrants(connection: SqliteConnection): GrantLists & Pick<G
         return number > atMost ? { number: atMost, kind: 'at_least' } : { number, kind: 'exact' }
       }),
     listUnendedGrants: (page) => list(unendedOf(page)),
-    endGrants: (ids, ending) =>
-      runPaced(ids.length, () => connection.write(() => ids.filter((id) => end.run({ id, ...ending }).changes > 0))),
+    endGrants(ids, { attemptId, ...ending }) {
+      const parametersOf = (id: string) => ({ id: pack(id), ...ending, attemptId: pack(attemptId) })
+      return runPaced(ids.length, () => connection.write(() => ids.filter((id) => end.run(parametersOf(id)).changes > 0)))
+    },
   }
 }
 
@@ -70,7 +71,10 @@ function whoseGrants({ wallet, clientId }: { wallet?: string | undefined; client
       ...(wallet === undefined ? [] : ['wallet = :wallet']),
       ...(clientId === undefined ? [] : ['client_id = :clientId']),
     ],
-    named: { ...(wallet === undefined ? {} : { wallet }), ...(clientId === undefined ? {} : { clientId }) },
+    named: {
+      ...(wallet === undefined ? {} : { wallet: pack(wallet) }),
+      ...(clientId === undefined ? {} : { clientId: pack(clientId) }),
+    },
   }
 }
 
@@ -82,20 +86,25 @@ function listOf(filter: GrantFilter, isEnded: 0 | 1): { sql: string; named: Name
   if (clientId !== undefined) conditions.push(`${IS_ENDED} = ${isEnded}`)
   if (after) {
     conditions.push(`id ${beyond} :afterId`)
-    named.afterId = after.id
+    named.afterId = pack(after.id)
   }
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  return { sql: `SELECT ${COLUMNS} FROM grants ${where} ORDER BY id ${direction} LIMIT :limit`, named: { ...named, limit } }
+  const select = (columns: string, of: string) => `SELECT ${columns} FROM grants ${of} ORDER BY id ${direction}`
+  // No index has the grants of a wallet by their time. An operator's page sorts the ids of all of them, in an index, and reads only its own rows. The
+  // grants of a wallet are those of its sign-ins within the time for which ended grants are kept.
+  const sql = wallet === undefined ? select(COLUMNS, where) : select(COLUMNS, `WHERE id IN (${select('id', where)} LIMIT :limit)`)
+  return { sql: `${sql} LIMIT :limit`, named: { ...named, limit } }
 }
 
-function unendedOf({ wallet, clientId, limit, after = FIRST }: UnendedPage): { sql: string; named: NamedParameters } {
+function unendedOf({ wallet, clientId, limit, after }: UnendedPage): { sql: string; named: NamedParameters } {
+  const first = after ? { clientId: pack(after.clientId), madeAt: after.createdAt, id: pack(after.id) } : FIRST
   const place =
     clientId === undefined
       ? '(client_id, created_at, id) < (:clientId, :madeAt, :id)'
       : 'client_id = :clientId AND (created_at, id) < (:madeAt, :id)'
   return {
-    sql: `SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_UNENDED} AND ${place}
+    sql: `SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ${IS_ENDED} = 0 AND ${place}
       ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`,
-    named: { wallet, clientId: clientId ?? after.clientId, madeAt: after.createdAt, id: after.id, limit },
+    named: { ...first, wallet: pack(wallet), limit, ...(clientId === undefined ? {} : { clientId: pack(clientId) }) },
   }
 }

@@ -8,6 +8,8 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { NewGrant } from '../../domain/model/request-store.ts'
+import { listText, readList } from '../list-text.ts'
+import { packNullable, unpackHex, unpackHexNullable } from '../packed.ts'
 
 export type NewRow = {
   grant: NewGrant
@@ -16,39 +18,49 @@ export type NewRow = {
   ended: { endedAt: number; endReason: EndReason } | null
 }
 
+type Column = { isPacked: boolean; valueOf: ((row: NewRow) => SQLInputValue) | null }
+
+const plain = (valueOf: Column['valueOf']): Column => ({ isPacked: false, valueOf })
+const packed = (textOf: (row: NewRow) => string | null): Column => ({
+  isPacked: true,
+  valueOf: (row) => packNullable(textOf(row)),
+})
+
 /** From each column, in the order of `grantOf`, to its value in a new row; null for the default of the column. */
 const columns = {
-  id: ({ grant }) => grant.id,
-  client_id: ({ grant }) => grant.clientId,
-  wallet: ({ grant }) => grant.wallet,
-  wallet_kind: ({ grant }) => grant.walletKind,
-  receipt_id: ({ grant }) => grant.receiptId,
-  consented: ({ grant }) => (grant.consented ? 1 : 0),
-  scopes: ({ grant }) => JSON.stringify(grant.scopes),
-  resources: ({ grant }) => JSON.stringify(grant.resources),
-  created_at: ({ at }) => at,
-  expires_at: ({ grant }) => grant.expiresAt,
-  refresh_expires_at: ({ grant }) => grant.refreshExpiresAt,
-  generation: () => 0,
-  refresh_key_id: ({ grant }) => grant.refreshKeyId,
-  rotated_at: ({ at }) => at,
-  ended_at: ({ ended }) => ended?.endedAt ?? null,
-  end_reason: ({ ended }) => ended?.endReason ?? null,
-  dpop_jkt: ({ grant }) => grant.dpopJkt,
-  auth_time: ({ grant }) => grant.authTime,
-  chain_id: ({ grant }) => grant.chainId,
-  session_hash: ({ grant }) => grant.sessionHash,
-  revoked_tokens: null,
-  attempt_id: ({ attemptId }) => attemptId,
-  session_receipt_id: ({ grant }) => grant.sessionReceiptId,
-  scopes_by_resource: ({ grant }) => grant.scopesByResource && JSON.stringify(grant.scopesByResource),
-  epoch: ({ grant }) => grant.epoch,
-} satisfies Record<string, ((row: NewRow) => SQLInputValue) | null>
+  id: packed(({ grant }) => grant.id),
+  client_id: packed(({ grant }) => grant.clientId),
+  wallet: packed(({ grant }) => grant.wallet),
+  is_contract: plain(({ grant }) => (grant.walletKind === 'contract' ? 1 : 0)),
+  receipt_id: packed(({ grant }) => grant.receiptId),
+  consented: plain(({ grant }) => (grant.consented ? 1 : 0)),
+  scopes: plain(({ grant }) => listText(grant.scopes)),
+  resources: plain(({ grant }) => listText(grant.resources)),
+  created_at: plain(({ at }) => at),
+  expires_at: plain(({ grant }) => grant.expiresAt),
+  refresh_expires_at: plain(({ grant }) => grant.refreshExpiresAt),
+  generation: plain(() => 0),
+  refresh_key_id: plain(({ grant }) => grant.refreshKeyId),
+  rotated_at: plain(({ at }) => at),
+  ended_at: plain(({ ended }) => ended?.endedAt ?? null),
+  end_reason: plain(({ ended }) => ended?.endReason ?? null),
+  dpop_jkt: packed(({ grant }) => grant.dpopJkt),
+  auth_time: plain(({ grant }) => grant.authTime),
+  chain_id: plain(({ grant }) => grant.chainId),
+  session_hash: packed(({ grant }) => grant.sessionHash),
+  revoked_tokens: plain(null),
+  attempt_id: packed(({ attemptId }) => attemptId),
+  session_receipt_id: packed(({ grant }) => grant.sessionReceiptId),
+  scopes_by_resource: plain(({ grant }) => grant.scopesByResource && JSON.stringify(grant.scopesByResource)),
+  epoch: plain(({ grant }) => grant.epoch),
+} satisfies Record<string, Column>
 
 /** The columns are named, because with `*` a column that a later version adds would change a prepared statement. */
-export const COLUMNS = Object.keys(columns).join(', ')
+export const COLUMNS = Object.entries(columns)
+  .map(([name, { isPacked }]) => (isPacked ? `hex(${name})` : name))
+  .join(', ')
 
-const inserted = Object.entries(columns).flatMap(([name, valueOf]) => (valueOf ? [{ name, valueOf }] : []))
+const inserted = Object.entries(columns).flatMap(([name, { valueOf }]) => (valueOf ? [{ name, valueOf }] : []))
 
 /**
  * Inserts a new grant from `newRow`. An existing row is not changed. The parameters have positions: with names, binding them takes
@@ -67,14 +79,14 @@ export type GrantRow = readonly (string | number | null)[]
 
 export function grantOf(row: GrantRow): Grant {
   return {
-    id: row[0] as string,
-    clientId: row[1] as string,
-    wallet: row[2] as Grant['wallet'],
-    walletKind: row[3] as Grant['walletKind'],
-    receiptId: row[4] as string | null,
+    id: unpackHex(row[0] as string),
+    clientId: unpackHex(row[1] as string),
+    wallet: unpackHex(row[2] as string) as Grant['wallet'],
+    walletKind: row[3] === 1 ? 'contract' : 'ordinary',
+    receiptId: unpackHexNullable(row[4] as string),
     consented: row[5] === 1,
-    scopes: JSON.parse(row[6] as string) as string[],
-    resources: JSON.parse(row[7] as string) as string[],
+    scopes: readList(row[6] as string),
+    resources: readList(row[7] as string),
     scopesByResource: row[23] === null ? null : (JSON.parse(row[23] as string) as Grant['scopesByResource']),
     createdAt: row[8] as number,
     expiresAt: row[9] as number,
@@ -84,11 +96,11 @@ export function grantOf(row: GrantRow): Grant {
     rotatedAt: row[13] as number,
     endedAt: row[14] as number | null,
     endReason: row[15] as Grant['endReason'],
-    dpopJkt: row[16] as string | null,
+    dpopJkt: unpackHexNullable(row[16] as string),
     authTime: row[17] as number,
     chainId: row[18] as number,
-    sessionHash: row[19] as string | null,
-    sessionReceiptId: row[22] as string | null,
+    sessionHash: unpackHexNullable(row[19] as string),
+    sessionReceiptId: unpackHexNullable(row[22] as string),
     epoch: row[24] as number,
     revokedTokens: JSON.parse(row[20] as string) as Grant['revokedTokens'],
   }
@@ -96,5 +108,5 @@ export function grantOf(row: GrantRow): Grant {
 
 /** The attempt that inserted the row or last rotated its refresh token. */
 export function attemptOf(row: GrantRow): string {
-  return row[21] as string
+  return unpackHex(row[21] as string)
 }

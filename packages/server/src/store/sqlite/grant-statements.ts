@@ -8,12 +8,12 @@ export const END = `
   WHERE id = :grantId AND ended_at IS NULL AND client_id = coalesce(:clientId, client_id)`
 
 /** Prepares the read of one grant within a transaction that writes. */
-export function preparePresent(connection: SqliteConnection): (id: string) => GrantRow | undefined {
+export function preparePresent(connection: SqliteConnection): (id: Uint8Array) => GrantRow | undefined {
   const present = connection.prepareWrite(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   present.setReturnArrays(true)
   return (id) => rowOf(present, id)
 }
 
-export function rowOf(statement: StatementSync, id: string): GrantRow | undefined {
+export function rowOf(statement: StatementSync, id: Uint8Array): GrantRow | undefined {
   return statement.get(id) as GrantRow | undefined
 }

@@ -12,6 +12,7 @@ import {
   REVOKED_AT_MOST,
   type RevokeTokenOutcome,
 } from '../../domain/model/request-store.ts'
+import { pack, packNullable, unpackHex } from '../packed.ts'
 import type { SqliteConnection } from './connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, grantOf } from './grant-row.ts'
@@ -42,7 +43,9 @@ export function createGrantStore(connection: SqliteConnection): GrantStore & Gra
   const present = preparePresent(connection)
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   read.setReturnArrays(true)
-  const readValidity = connection.prepareRead('SELECT client_id, expires_at, ended_at, revoked_tokens FROM grants WHERE id = ?')
+  const readValidity = connection.prepareRead(
+    'SELECT hex(client_id), expires_at, ended_at, revoked_tokens FROM grants WHERE id = ?',
+  )
   readValidity.setReturnArrays(true)
 
   return {
@@ -52,32 +55,41 @@ export function createGrantStore(connection: SqliteConnection): GrantStore & Gra
 
     endGrant: (grantId, reason, at, clientId) =>
       connection.writeByOne(() => {
-        if (end.run({ grantId, reason, at, clientId: clientId ?? null }).changes > 0) return 'ended'
-        const row = present(grantId)
+        const id = pack(grantId)
+        if (end.run({ grantId: id, reason, at, clientId: packNullable(clientId ?? null) }).changes > 0) return 'ended'
+        const row = present(id)
         return explainUnended(row && grantOf(row), clientId)
       }),
 
     revokeAccessToken: (token) =>
       connection.write((): RevokeTokenOutcome => {
-        const row = revokeToken.get(token) as { ended_at: number | null } | undefined
-        if (row?.ended_at === null) noteToken.run(token.at, token.grantId)
+        const grantId = pack(token.grantId)
+        const row = revokeToken.get({ ...token, grantId, clientId: pack(token.clientId) }) as
+          | { ended_at: number | null }
+          | undefined
+        if (row?.ended_at === null) noteToken.run(token.at, grantId)
         if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
-        const found = present(token.grantId)
+        const found = present(grantId)
         return explainUnrevoked(found && grantOf(found), token.clientId)
       }),
 
     readGrant: (grantId) =>
       connection.read((): Grant | null => {
-        const row = rowOf(read, grantId)
+        const row = rowOf(read, pack(grantId))
         return row ? grantOf(row) : null
       }),
 
     readGrantValidity: (grantId) =>
       connection.read((): GrantValidity | null => {
-        const row = rowOf(readValidity, grantId)
+        const row = rowOf(readValidity, pack(grantId))
         if (!row) return null
-        const [clientId, expiresAt, endedAt, revoked] = row as readonly [string, number, number | null, string]
-        return { clientId, expiresAt, endedAt, revokedTokens: JSON.parse(revoked) as GrantValidity['revokedTokens'] }
+        const [client, expiresAt, endedAt, revoked] = row as readonly [string, number, number | null, string]
+        return {
+          clientId: unpackHex(client),
+          expiresAt,
+          endedAt,
+          revokedTokens: JSON.parse(revoked) as GrantValidity['revokedTokens'],
+        }
       }),
   }
 }

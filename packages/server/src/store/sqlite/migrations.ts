@@ -1,6 +1,7 @@
 /** The schema, as numbered steps. A step that is in the main branch never changes: a change of the schema is a new step. */
 import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
+import { SPENT_KINDS } from '../spent-kinds.ts'
 import type { SqliteConnection } from './connection.ts'
 
 export type Migration = SchemaStep & { sql: string }
@@ -14,13 +15,15 @@ export const MIGRATIONS: readonly Migration[] = [
     // Every table whose rows are read by a key is stored in the tree of its primary key.
     //
     // No index has a column that a refresh or a visit changes. SQLite appends the primary key to each index. The ids of grants begin with a
-    // time, so the indexes by wallet and by client have the order of the lists. Rows that have not ended are separate in them: a page of
-    // these rows costs the same however many have ended.
+    // time, so the index by client has the order of the lists. Rows that have not ended are separate in both indexes: a page of these rows
+    // costs the same however many have ended.
+    //
+    // A BLOB has a packed text, except `wrapped`, `logo` and `sketch` (../packed.ts). A column that is a boolean has 0 or 1.
     sql: `
       CREATE TABLE grants (
-        id TEXT PRIMARY KEY,
-        client_id TEXT NOT NULL,
-        wallet TEXT NOT NULL,
+        id BLOB PRIMARY KEY,
+        client_id BLOB NOT NULL,
+        wallet BLOB NOT NULL,
         scopes TEXT NOT NULL,
         resources TEXT NOT NULL,
         created_at INTEGER NOT NULL,
@@ -29,55 +32,54 @@ export const MIGRATIONS: readonly Migration[] = [
         generation INTEGER NOT NULL,
         refresh_key_id TEXT NOT NULL,
         rotated_at INTEGER NOT NULL,
-        attempt_id TEXT NOT NULL,
+        attempt_id BLOB NOT NULL,
         ended_at INTEGER,
         end_reason TEXT,
         revoked_tokens TEXT NOT NULL DEFAULT '{}',
-        wallet_kind TEXT NOT NULL DEFAULT 'ordinary',
-        receipt_id TEXT,
-        consented INTEGER NOT NULL DEFAULT 0,
-        dpop_jkt TEXT,
-        auth_time INTEGER,
-        chain_id INTEGER,
-        session_hash TEXT,
-        session_receipt_id TEXT,
+        is_contract INTEGER NOT NULL,
+        receipt_id BLOB,
+        consented INTEGER NOT NULL,
+        dpop_jkt BLOB,
+        auth_time INTEGER NOT NULL,
+        chain_id INTEGER NOT NULL,
+        session_hash BLOB,
+        session_receipt_id BLOB,
         scopes_by_resource TEXT,
-        epoch INTEGER
+        epoch INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
-      CREATE INDEX grants_by_wallet ON grants (wallet, coalesce(ended_at, 0), client_id, created_at);
-      CREATE INDEX grants_of_wallet ON grants (wallet);
+      CREATE INDEX grants_by_wallet ON grants (wallet, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END), client_id, created_at);
       CREATE INDEX grants_by_client ON grants (client_id, (CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END));
       CREATE TABLE wallets (
-        address TEXT PRIMARY KEY,
+        address BLOB PRIMARY KEY,
         epoch INTEGER NOT NULL,
         proved_itself INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
       CREATE TABLE sessions (
-        hash TEXT PRIMARY KEY,
-        wallet TEXT NOT NULL,
+        hash BLOB PRIMARY KEY,
+        wallet BLOB NOT NULL,
         chain_id INTEGER NOT NULL,
-        method TEXT NOT NULL,
+        is_vouched INTEGER NOT NULL,
         auth_time INTEGER NOT NULL,
         last_seen_at INTEGER NOT NULL,
         expires_at INTEGER NOT NULL,
-        attempt_id TEXT NOT NULL,
+        attempt_id BLOB NOT NULL,
         ended_at INTEGER,
-        wallet_kind TEXT NOT NULL DEFAULT 'ordinary',
-        receipt_id TEXT,
-        epoch INTEGER NOT NULL DEFAULT -1,
-        elsewhere INTEGER NOT NULL DEFAULT 0,
-        replaced_by TEXT,
-        browser TEXT NOT NULL DEFAULT ''
+        is_contract INTEGER NOT NULL,
+        receipt_id BLOB,
+        epoch INTEGER NOT NULL,
+        elsewhere INTEGER NOT NULL,
+        replaced_by BLOB,
+        browser TEXT NOT NULL
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
       CREATE INDEX sessions_unended ON sessions (wallet, auth_time) WHERE ended_at IS NULL;
       CREATE TABLE receipts (
-        wallet TEXT NOT NULL,
-        id TEXT NOT NULL,
-        wallet_kind TEXT NOT NULL,
+        wallet BLOB NOT NULL,
+        id BLOB NOT NULL,
+        is_contract INTEGER NOT NULL,
         chain_id INTEGER NOT NULL,
-        client_id TEXT NOT NULL,
+        client_id BLOB NOT NULL,
         redirect_uri TEXT NOT NULL,
         scopes TEXT NOT NULL,
         resources TEXT NOT NULL,
@@ -90,21 +92,22 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX receipts_by_end ON receipts (expires_at);
       CREATE INDEX receipts_by_client ON receipts (wallet, (CASE WHEN withdrawn_at IS NULL THEN 0 ELSE 1 END), client_id, issued_at);
+      -- The kinds are numbers of ../spent-kinds.ts.
       CREATE TABLE spent (
-        hash TEXT NOT NULL,
-        kind TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        kind INTEGER NOT NULL,
         expires_at INTEGER NOT NULL,
-        attempt_id TEXT NOT NULL,
+        attempt_id BLOB NOT NULL,
         PRIMARY KEY (hash, kind)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX spent_by_end ON spent (expires_at);
       CREATE TABLE pushed_requests (
-        id TEXT PRIMARY KEY,
-        client_id TEXT NOT NULL,
+        id BLOB PRIMARY KEY,
+        client_id BLOB NOT NULL,
         request TEXT NOT NULL,
         expires_at INTEGER NOT NULL,
         spent_at INTEGER,
-        attempt_id TEXT
+        attempt_id BLOB
       ) STRICT, WITHOUT ROWID;
       -- A pushed request expires, or is deleted an hour after its use.
       CREATE INDEX pushed_requests_by_end ON pushed_requests (coalesce(spent_at + 3600, expires_at));
@@ -199,22 +202,22 @@ export const MIGRATIONS: readonly Migration[] = [
         seq INTEGER PRIMARY KEY,
         at INTEGER NOT NULL,
         kind TEXT NOT NULL,
-        key TEXT NOT NULL
+        key BLOB NOT NULL
       ) STRICT;
       CREATE TRIGGER grant_ended AFTER UPDATE OF ended_at ON grants WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL
       BEGIN
         INSERT INTO endings (at, kind, key) VALUES (new.ended_at, 'grant', new.id);
       END;
       -- The expiry of these rows is their time and one day.
-      CREATE TRIGGER client_token_revoked AFTER INSERT ON spent WHEN new.kind = 'access_token'
+      CREATE TRIGGER client_token_revoked AFTER INSERT ON spent WHEN new.kind = ${SPENT_KINDS.access_token}
       BEGIN
         INSERT INTO endings (at, kind, key) VALUES (new.expires_at - 86400, 'client_token', new.hash);
       END;
-      CREATE TRIGGER client_ended AFTER INSERT ON spent WHEN new.kind = 'client'
+      CREATE TRIGGER client_ended AFTER INSERT ON spent WHEN new.kind = ${SPENT_KINDS.client}
       BEGIN
         INSERT INTO endings (at, kind, key) VALUES (new.expires_at - 86400, 'client', new.hash);
       END;
-      CREATE TRIGGER client_ended_again AFTER UPDATE OF expires_at ON spent WHEN new.kind = 'client'
+      CREATE TRIGGER client_ended_again AFTER UPDATE OF expires_at ON spent WHEN new.kind = ${SPENT_KINDS.client}
       BEGIN
         INSERT INTO endings (at, kind, key) VALUES (new.expires_at - 86400, 'client', new.hash);
       END;

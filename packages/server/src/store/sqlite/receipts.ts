@@ -3,17 +3,18 @@
 import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
 import type { ReceiptStore } from '../../domain/model/request-store.ts'
+import { listText, readList } from '../list-text.ts'
 import { runPaced } from '../paced.ts'
+import { GREATEST, LEAST, pack, unpack } from '../packed.ts'
 import type { SqliteConnection } from './connection.ts'
 
 type ReceiptRow = {
-  wallet: string
-  id: string
-  wallet_kind: string
+  wallet: Uint8Array
+  id: Uint8Array
+  is_contract: number
   chain_id: number
-  client_id: string
+  client_id: Uint8Array
   redirect_uri: string
-  /** JSON arrays */
   scopes: string
   resources: string
   issued_at: number
@@ -24,17 +25,17 @@ type ReceiptRow = {
 }
 
 const COLUMNS =
-  'wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at, withdrawn_at, checked_at, sealed' as const
+  'wallet, id, is_contract, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at, withdrawn_at, checked_at, sealed' as const
 
 const INSERT = `
-  INSERT INTO receipts (wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources,
+  INSERT INTO receipts (wallet, id, is_contract, chain_id, client_id, redirect_uri, scopes, resources,
                         issued_at, expires_at, withdrawn_at, checked_at, sealed)
-  VALUES (:wallet, :id, :walletKind, :chainId, :clientId, :redirectUri, :scopes, :resources,
+  VALUES (:wallet, :id, :isContract, :chainId, :clientId, :redirectUri, :scopes, :resources,
           :issuedAt, :expiresAt, :withdrawnAt, :checkedAt, :sealed)
   ON CONFLICT DO NOTHING`
 
 /** Before the first row of a list. */
-const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
+const FIRST = { clientId: GREATEST, issuedAt: Number.MAX_SAFE_INTEGER, id: LEAST }
 
 /**
  * Includes only the conditions of the page, so that an index finds the first row, and the next rows follow in the
@@ -70,58 +71,66 @@ export function createReceiptStore(connection: SqliteConnection): ReceiptStore {
   return {
     insertReceipt: (receipt, epoch) =>
       connection.write(() => {
-        if (((epochOf.get(receipt.wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== epoch) return 'ended'
-        const lists = { scopes: JSON.stringify(receipt.scopes), resources: JSON.stringify(receipt.resources) }
-        if (insert.run({ ...receipt, ...lists }).changes > 0) return 'inserted'
+        const row = newRow(receipt)
+        if (((epochOf.get(row.wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== epoch) return 'ended'
+        if (insert.run(row).changes > 0) return 'inserted'
         // The same receipt again, after a lost response: two requests never seal to the same text.
-        return again.get(receipt.wallet, receipt.id, receipt.sealed) ? 'inserted' : 'taken'
+        return again.get(row.wallet, row.id, row.sealed) ? 'inserted' : 'taken'
       }),
     readReceipt: (wallet, id) =>
       connection.read(() => {
-        const row = read.get(wallet, id)
+        const row = read.get(pack(wallet), pack(id))
         return row ? receiptOf(row as ReceiptRow) : null
       }),
-    listReceipts: (wallet, { after = FIRST, ...page }) =>
+    listReceipts: (wallet, { after, ...page }) =>
       connection.read(() => {
-        const { clientId = after.clientId, limit } = page
+        const place = after ? { clientId: pack(after.clientId), issuedAt: after.issuedAt, id: pack(after.id) } : FIRST
         const list =
           page.clientId !== undefined && page.state !== 'withdrawn' ? listStanding : connection.prepareRead(listOf(page))
-        const rows = list.all({
-          wallet,
-          clientId,
-          limit,
-          issuedAt: after.issuedAt,
-          id: after.id,
-        })
+        const { limit, clientId } = page
+        const ofClient = clientId === undefined ? {} : { clientId: pack(clientId) }
+        const rows = list.all({ wallet: pack(wallet), limit, ...place, ...ofClient })
         return rows.map((row) => receiptOf(row as ReceiptRow))
       }),
     withdrawReceipts: (wallet, ids, at) =>
       runPaced(ids.length, () =>
         connection.write(() => {
-          for (const id of ids) withdraw.run({ wallet, id, at })
+          for (const id of ids) withdraw.run({ wallet: pack(wallet), id: pack(id), at })
         }),
       ),
-    withdrawReceipt: (wallet, id, at) => connection.write(() => void withdraw.run({ wallet, id, at })),
+    withdrawReceipt: (wallet, id, at) => connection.write(() => void withdraw.run({ wallet: pack(wallet), id: pack(id), at })),
     deleteReceipts: (wallet, ids) =>
       runPaced(ids.length, () =>
         connection.write(() => {
-          for (const id of ids) remove.run({ wallet, id })
+          for (const id of ids) remove.run({ wallet: pack(wallet), id: pack(id) })
         }),
       ),
-    noteReceiptCheck: (wallet, id, at) => connection.write(() => void note.run({ wallet, id, at })),
+    noteReceiptCheck: (wallet, id, at) => connection.write(() => void note.run({ wallet: pack(wallet), id: pack(id), at })),
+  }
+}
+
+function newRow({ walletKind, ...receipt }: Receipt) {
+  return {
+    ...receipt,
+    wallet: pack(receipt.wallet),
+    id: pack(receipt.id),
+    isContract: walletKind === 'contract' ? 1 : 0,
+    clientId: pack(receipt.clientId),
+    scopes: listText(receipt.scopes),
+    resources: listText(receipt.resources),
   }
 }
 
 function receiptOf(row: ReceiptRow): Receipt {
   return {
-    id: row.id,
-    wallet: row.wallet as Receipt['wallet'],
-    walletKind: row.wallet_kind as Receipt['walletKind'],
+    id: unpack(row.id),
+    wallet: unpack(row.wallet) as Receipt['wallet'],
+    walletKind: row.is_contract ? 'contract' : 'ordinary',
     chainId: row.chain_id,
-    clientId: row.client_id,
+    clientId: unpack(row.client_id),
     redirectUri: row.redirect_uri,
-    scopes: JSON.parse(row.scopes) as string[],
-    resources: JSON.parse(row.resources) as string[],
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
     withdrawnAt: row.withdrawn_at,

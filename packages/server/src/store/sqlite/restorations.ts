@@ -3,8 +3,8 @@
  * restoration was confirmed.
  */
 import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
-import type { Grant } from '../../domain/model/records.ts'
-import { endsOfAddresses, WITH_ENDS } from '../wallet-search.ts'
+import { LEAST } from '../packed.ts'
+import { endsOfAddresses, WITH_ENDS, walletsWithEnds } from '../wallet-search.ts'
 import type { SqliteConnection } from './connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
@@ -33,15 +33,15 @@ export function createRestorationStore(connection: SqliteConnection): Restoratio
       `SELECT ${keys.join(', ')} FROM ${table} WHERE ${key} > ${marks} ORDER BY ${keys.join(', ')} LIMIT ${BATCH}`,
     )
     const endOne = connection.prepareWrite(`UPDATE ${table} SET ${end} WHERE ${key} = ${marks} AND ${living}`)
-    const endBatch = (after: string[]) =>
+    const endBatch = (after: Uint8Array[]) =>
       connection.write(() => {
-        const rows = next.all(...after).map((row) => Object.values(row) as string[])
+        const rows = next.all(...after).map((row) => Object.values(row) as Uint8Array[])
         const at = now()
         const changes = rows.map((row) => Number(endOne.run(at, ...row).changes))
         return { ended: changes.reduce((sum, each) => sum + each, 0), last: rows.at(BATCH - 1) }
       })
     let ended = 0
-    for (let after: string[] | undefined = keys.map(() => ''); after !== undefined; ) {
+    for (let after: Uint8Array[] | undefined = keys.map(() => LEAST); after !== undefined; ) {
       const batch = await endBatch(after)
       ended += batch.ended
       after = batch.last
@@ -74,8 +74,8 @@ function prepareSearch(connection: SqliteConnection): RestorationStore['findShor
   const search = connection.prepareRead(selects.join(' UNION '))
   return (shortened) =>
     connection.read(() => {
-      const rows = endsOfAddresses(shortened).flatMap((ends) => search.all(ends))
-      return [...new Set(rows.map(({ wallet }) => wallet as Grant['wallet']))]
+      const rows = endsOfAddresses(shortened).flatMap((ends) => search.all(ends) as { wallet: Uint8Array }[])
+      return walletsWithEnds(shortened, rows)
     })
 }
 

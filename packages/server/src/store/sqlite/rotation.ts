@@ -3,6 +3,7 @@
 import type { Grant } from '../../domain/model/records.ts'
 import type { GrantStore, RotateOutcome, Rotation } from '../../domain/model/request-store.ts'
 import { decideRotation } from '../../domain/model/rotation.ts'
+import { pack } from '../packed.ts'
 import type { SqliteConnection } from './connection.ts'
 import { attemptOf, grantOf } from './grant-row.ts'
 import { END, preparePresent } from './grant-statements.ts'
@@ -26,29 +27,30 @@ export function rotatingTokens(connection: SqliteConnection): Pick<GrantStore, '
   return {
     rotateRefreshToken: (rotation) =>
       connection.writeByOne((): RotateOutcome => {
-        const row = present(rotation.grantId)
+        const id = pack(rotation.grantId)
+        const row = present(id)
         if (!row) return { kind: 'unknown' }
         const grant = grantOf(row)
         const decision = decideRotation(grant, attemptOf(row), rotation)
-        if (decision.change === 'rotate') return { kind: 'rotated', grant: rotate(grant, rotation) }
-        if (decision.change === 'end') end.run({ grantId: grant.id, clientId: null, at: rotation.at, reason: decision.reason })
+        if (decision.change === 'rotate') return { kind: 'rotated', grant: rotate(grant, id, rotation) }
+        if (decision.change === 'end') end.run({ grantId: id, clientId: null, at: rotation.at, reason: decision.reason })
         return decision.outcome
       }),
   }
 }
 
 /** Updates the row. Returns the grant as it is now. If the client keeps its refresh token, only the idle time changes. */
-function prepareRotation(connection: SqliteConnection): (grant: Grant, rotation: Rotation) => Grant {
+function prepareRotation(connection: SqliteConnection): (grant: Grant, id: Uint8Array, rotation: Rotation) => Grant {
   const rotate = connection.prepareWrite(ROTATE)
   const keep = connection.prepareWrite(KEEP)
-  return (grant, { keepsToken, refreshKeyId, attemptId, at, refreshExpiresAt: requested }) => {
+  return (grant, id, { keepsToken, refreshKeyId, attemptId, at, refreshExpiresAt: requested }) => {
     const refreshExpiresAt = Math.min(requested, grant.expiresAt)
     if (keepsToken) {
-      keep.run(refreshExpiresAt, grant.id)
+      keep.run(refreshExpiresAt, id)
       return { ...grant, refreshExpiresAt }
     }
     const generation = grant.generation + 1
-    rotate.run(generation, refreshKeyId, at, attemptId, refreshExpiresAt, grant.id)
+    rotate.run(generation, refreshKeyId, at, pack(attemptId), refreshExpiresAt, id)
     return { ...grant, generation, refreshKeyId, rotatedAt: at, refreshExpiresAt }
   }
 }

@@ -2,19 +2,21 @@
 
 import type { SessionLists } from '../../domain/model/operator-store.ts'
 import type { Order } from '../../domain/model/pages.ts'
+import type { Session } from '../../domain/model/records.ts'
 import type { SessionStore } from '../../domain/model/request-store.ts'
-import { type SessionRow, sessionOf } from '../session-row.ts'
+import { LEAST, pack, unpack } from '../packed.ts'
+import { newSessionRow, type SessionRow, sessionOf } from '../session-row.ts'
 import type { SqliteConnection } from './connection.ts'
 
 const COLUMNS =
-  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
+  'hash, wallet, chain_id, is_vouched, is_contract, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, browser, ended_at, replaced_by' as const
 
 /** As in the index `sessions_by_end`. */
 const ENDS_AT = 'coalesce(ended_at, expires_at)'
 /** Before the first row of each order. */
 const FIRST = {
-  newest: { expiresAt: Number.MAX_SAFE_INTEGER, hash: '' },
-  oldest: { expiresAt: 0, hash: '' },
+  newest: { expiresAt: Number.MAX_SAFE_INTEGER, hash: LEAST },
+  oldest: { expiresAt: 0, hash: LEAST },
 }
 
 const COUNT = `
@@ -30,9 +32,9 @@ function listOfAll(order: Order): string {
 
 export function createSessionStore(connection: SqliteConnection): SessionStore & SessionLists {
   const insert = connection.prepareWrite(`
-    INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
+    INSERT INTO sessions (hash, wallet, chain_id, is_vouched, is_contract, receipt_id, epoch, auth_time, last_seen_at, expires_at,
                           elsewhere, browser, attempt_id, ended_at, replaced_by)
-    VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
+    VALUES (:hash, :wallet, :chainId, :isVouched, :isContract, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
             :elsewhere, :browser, :attemptId, :endedAt, :replacedBy)
     ON CONFLICT (hash) DO NOTHING`)
   const attempt = connection.prepareWrite('SELECT attempt_id FROM sessions WHERE hash = ?')
@@ -53,37 +55,46 @@ export function createSessionStore(connection: SqliteConnection): SessionStore &
   const listFirst = list('')
   const listNext = list(' AND (auth_time, hash) < (:authTime, :hash)')
   return {
-    listAllSessions: ({ order, at, limit, after: { expiresAt, hash } = FIRST[order] }) =>
+    listAllSessions: ({ order, at, limit, after }) =>
       connection.read(() => {
-        const rows = connection.prepareRead(listOfAll(order)).all({ at, limit, expiresAt, hash })
+        const place = after ? { expiresAt: after.expiresAt, hash: pack(after.hash) } : FIRST[order]
+        const rows = connection.prepareRead(listOfAll(order)).all({ at, limit, ...place })
         return rows.map((row) => sessionOf(row as SessionRow))
       }),
     countSessions: (at, mostRows) =>
       connection.read(() => (connection.prepareRead(COUNT).get({ at, mostRows }) as { number: number }).number),
     startSession: (session, attemptId) =>
       connection.write(() => {
-        if (insert.run({ ...session, elsewhere: session.elsewhere ? 1 : 0, attemptId }).changes > 0) return 'started'
+        if (insert.run(parametersOf(session, attemptId)).changes > 0) return 'started'
         // If this attempt itself inserted the row and only the response was lost, this is not a second use.
-        const row = attempt.get(session.hash) as { attempt_id: string } | undefined
-        return row?.attempt_id === attemptId ? 'started' : 'taken'
+        const row = attempt.get(pack(session.hash)) as { attempt_id: Uint8Array } | undefined
+        return row && unpack(row.attempt_id) === attemptId ? 'started' : 'taken'
       }),
     readSession: (hash) =>
       connection.read(() => {
-        const row = read.get(hash)
+        const row = read.get(pack(hash))
         return row ? sessionOf(row as SessionRow) : null
       }),
-    touchSession: (hash, at) => connection.write(() => void touch.run({ hash, at })),
+    touchSession: (hash, at) => connection.write(() => void touch.run({ hash: pack(hash), at })),
     endSession: (hash, attemptId, at) =>
-      connection.write(() => (end.run({ hash, attemptId, at }).changes > 0 ? 'ended' : 'ended_before')),
-    replaceSession: (hash, by, at) => connection.write(() => void replace.run({ hash, by, at })),
+      connection.write(() =>
+        end.run({ hash: pack(hash), attemptId: pack(attemptId), at }).changes > 0 ? 'ended' : 'ended_before',
+      ),
+    replaceSession: (hash, by, at) => connection.write(() => void replace.run({ hash: pack(hash), by: pack(by), at })),
     endSessions: (hashes, attemptId, at) =>
-      connection.write(() => hashes.filter((hash) => end.run({ hash, attemptId, at }).changes > 0)),
+      connection.write(() => hashes.filter((hash) => end.run({ hash: pack(hash), attemptId: pack(attemptId), at }).changes > 0)),
     listSessions: (wallet, { at, limit, after }) =>
       connection.read(() => {
         const rows = after
-          ? listNext.all({ wallet, at, limit, authTime: after.authTime, hash: after.hash })
-          : listFirst.all({ wallet, at, limit })
+          ? listNext.all({ wallet: pack(wallet), at, limit, authTime: after.authTime, hash: pack(after.hash) })
+          : listFirst.all({ wallet: pack(wallet), at, limit })
         return rows.map((row) => sessionOf(row as SessionRow))
       }),
   }
+}
+
+/** SQLite has no booleans. */
+function parametersOf(session: Session, attemptId: string) {
+  const { isVouched, isContract, elsewhere, ...others } = newSessionRow(session, attemptId)
+  return { ...others, isVouched: Number(isVouched), isContract: Number(isContract), elsewhere: Number(elsewhere) }
 }

@@ -44,7 +44,9 @@ function onSqlite(path: string): GrantCopies {
   return {
     async copyGrant(grantId, count) {
       const ids = newIds(count)
-      database.prepare(copying(columns, 'SELECT value FROM json_each(?)', '?')).run(JSON.stringify(ids), grantId)
+      database
+        .prepare(copying(columns, "SELECT unhex(value, '-') AS value FROM json_each(?)", '?'))
+        .run(JSON.stringify(ids), pack(grantId))
       return await Promise.resolve(ids)
     },
     close: async () => await Promise.resolve(database.close()),

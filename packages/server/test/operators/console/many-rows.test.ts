@@ -4,6 +4,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'vitest'
+import { pack } from '../../../src/store/packed.ts'
 import { test as base } from '../../support/fixtures.ts'
 import type { Grantor } from '../../support/start.ts'
 import { testWallet } from '../../support/wallet.ts'
@@ -17,6 +18,8 @@ const GRANTS = 300_000
 const WALLET = testWallet(2).address
 
 const series = (count: number) => `WITH RECURSIVE series(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < ${count})`
+
+const literal = (text: string) => `x'${Buffer.from(pack(text)).toString('hex')}'`
 
 /** Rows as the service writes them, by statements of the database: one request for each would take an hour. */
 function fill(grantor: Grantor, model: { id: string; createdAt: number }): void {
@@ -33,10 +36,11 @@ function fill(grantor: Grantor, model: { id: string; createdAt: number }): void 
       SELECT 1000000 + n, ${at} - ${LINES} + n, CASE n % 1000 WHEN 0 THEN 'consent_declined' ELSE 'session_started' END, NULL, 'c' || n % 100, NULL,
              '${WALLET}', NULL, '{"seq":' || (1000000 + n) || ',"id":"x","at":1,"event":"session_started","result":"done"}', 'h'
       FROM series;
-    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id)
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation, refresh_key_id,
+                        rotated_at, attempt_id, is_contract, consented, auth_time, chain_id, epoch)
       ${series(GRANTS)}
-      SELECT printf('%08x-0000-4000-8000-%012x', ${at} - ${GRANTS} + n, n), '${model.id}', '${WALLET}', '["enhancement"]', '[]', ${at} - ${GRANTS} + n,
-             ${at} + 1000000, ${at} + 1000000, 0, 'k', ${at}, 'a'
+      SELECT unhex(printf('%08x000040008000%012x', ${at} - ${GRANTS} + n, n)), ${literal(model.id)}, ${literal(WALLET)}, 'enhancement', '', ${at} - ${GRANTS} + n,
+             ${at} + 1000000, ${at} + 1000000, 0, 'k', ${at}, ${literal('a')}, 0, 0, ${at}, 1, 0
       FROM series;
     COMMIT;
     ANALYZE`)

@@ -1,6 +1,7 @@
 /** When a session suffices, when a login is required, and the effect of `prompt` (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { endSessions } from '../../../../src/domain/consent/end-grants.ts'
+import { LEAST, unpack } from '../../../../src/store/packed.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import { fieldOf, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 
@@ -67,9 +68,10 @@ describe('Authorization requests under the consent rule session', () => {
   })
 
   test('The hash of a session, as the store keeps it, is not accepted as a session cookie', async () => {
-    const [session] = (await grantor.rows()).sessions as { hash: string }[]
+    const [session] = (await grantor.rows()).sessions as { hash: Uint8Array }[]
     const browser = new Walk(grantor)
-    browser.cookies.set('grantor_session', session?.hash ?? '')
+    browser.cookies.set('grantor_session', unpack(session?.hash ?? LEAST))
+    expect(browser.cookies.get('grantor_session')).toMatch(/^[\w-]{43}$/)
     expectLoginRedirect(await browser.authorize(requestOf(client)))
   })
 

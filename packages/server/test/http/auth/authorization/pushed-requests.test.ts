@@ -118,7 +118,8 @@ describe('The push (RFC 9126 §2)', () => {
     })
     const bytes = storedBytes(app.grantor.databasePath)
     expect(bytes).toContain('grp.')
-    for (const text of ['state-in-plain', testWallet(2).address.slice(2).toLowerCase(), app.client.secret])
+    const digits = testWallet(2).address.slice(2).toLowerCase()
+    for (const text of ['state-in-plain', digits, Buffer.from(digits, 'hex').toString('latin1'), app.client.secret])
       expect(bytes).not.toContain(text)
   })
 

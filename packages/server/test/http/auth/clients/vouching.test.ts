@@ -2,6 +2,7 @@
 import { createProtectedResource } from '@grantor/resource'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bearer, refusal } from '../../../../../resource/test/refusal.ts'
+import { pack } from '../../../../src/store/packed.ts'
 import { outcomeOf } from '../../../support/signed-app.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import { type Answer, CODE_VERIFIER, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
@@ -78,8 +79,8 @@ describe('Vouching on', () => {
   test('A vouched session is stored as vouched, without a receipt and without a row for the wallet', async () => {
     const walk = await vouchedBrowser()
     const { sessions, wallets, receipts } = await platform.grantor.rows()
-    const { address } = walk.wallet
-    expect(sessions).toContainEqual(expect.objectContaining({ method: 'vouched', wallet: address, receipt_id: null }))
+    const wallet = new Uint8Array(pack(walk.wallet.address))
+    expect(sessions).toContainEqual(expect.objectContaining({ is_vouched: 1, wallet, receipt_id: null }))
     expect(wallets).toEqual([])
     expect(receipts).toEqual([])
   })

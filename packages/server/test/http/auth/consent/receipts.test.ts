@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../../../src/pages/page-headers.ts'
 import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
 import { checkReceipt } from '../../../../src/protocol/wallet/receipt.ts'
+import { pack } from '../../../../src/store/packed.ts'
 import type { App } from '../../../support/app.ts'
 import { headersOf } from '../../../support/refusals.ts'
 import { storedBytes } from '../../../support/rows.ts'
@@ -70,7 +71,7 @@ describe('The stored receipt', () => {
   test('A receipt is stored sealed: the database contains neither the signature nor the text', async () => {
     const bytes = storedBytes(app.grantor.databasePath)
     const raw = Buffer.from(signature.slice(2), 'hex').toString('latin1')
-    expect(bytes).toContain(id)
+    expect(bytes).toContain(Buffer.from(pack(id)).toString('latin1'))
     for (const secret of [signature.slice(2, 34), signature.slice(2, 34).toUpperCase(), raw.slice(0, 16), raw.slice(32, 48)]) {
       expect(bytes).not.toContain(secret)
     }

@@ -1,6 +1,7 @@
 /** Requests without a proof or a session write no row. Otherwise unauthenticated requests could fill the database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Rows } from '../../../support/rows.ts'
+import { pack } from '../../../../src/store/packed.ts'
+import type { Rows } from '../../../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import { PKCE, requestOf, Walk } from '../../../support/walk.ts'
 import { testWallet } from '../../../support/wallet.ts'
@@ -69,22 +70,22 @@ describe('Rows before and after the proof', () => {
 
   test('A proof writes the receipt, its audit line and, the first time, the wallet; the session is written only when the browser returns', async () => {
     const walk = new Walk(grantor, testWallet(1))
-    const { address } = walk.wallet
     const client = clients[0] as TestClient
+    const [wallet, clientId] = [walk.wallet.address, client.id].map((text) => new Uint8Array(pack(text)))
     const before = await grantor.rows()
     const first = await walk.prove(await walk.challenge(requestOf(client)))
     const after = await grantor.rows()
     expect(newRows(before, after)).toEqual({
-      wallets: [{ address, epoch: 0, proved_itself: 1 }],
-      receipts: [expect.objectContaining({ wallet: address, client_id: client.id, withdrawn_at: null })],
+      wallets: [{ address: wallet, epoch: 0, proved_itself: 1 }],
+      receipts: [expect.objectContaining({ wallet, client_id: clientId, withdrawn_at: null })],
       audit_head: [expect.anything()],
       audit_writers: [expect.anything()],
-      audit_lines: [expect.objectContaining({ event: 'wallet_proved', wallet: address, client_id: client.id })],
+      audit_lines: [expect.objectContaining({ event: 'wallet_proved', wallet: walk.wallet.address, client_id: client.id })],
     })
     await walk.prove(await walk.challenge(requestOf(client)))
     expect(Object.keys(newRows(after, await grantor.rows()))).toEqual(['audit_head', 'audit_lines', 'audit_writers', 'receipts'])
     await walk.complete(first)
-    expect(newRows(after, await grantor.rows()).sessions).toEqual([expect.objectContaining({ wallet: address })])
+    expect(newRows(after, await grantor.rows()).sessions).toEqual([expect.objectContaining({ wallet })])
   })
 
   test('Opening a login on another device, and requesting account pages without a session, write no row', async () => {

@@ -3,6 +3,7 @@
  * cookie, and the other device gets nothing. The attacks are those of the device flow (RFC 8628 §5.4, draft-ietf-oauth-cross-device-security).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { unpack } from '../../../../src/store/packed.ts'
 import type { App } from '../../../support/app.ts'
 import { compareOn, type Offer, offerOf, openUrl, signOn } from '../../../support/cross-device.ts'
 import { API, endEverything, outcomeOf, receiptsOf, startSignedApp } from '../../../support/signed-app.ts'
@@ -266,8 +267,8 @@ describe('Attacks on a cross-device login', () => {
 
   test('The stored proof is no pushed request: its id is no request_uri', async () => {
     await sign(phone)
-    const rows = (await app.grantor.rows()).pushed_requests as { id: string }[]
-    const ids = rows.map(({ id }) => id).filter((id) => id.startsWith('cross-device:'))
+    const rows = (await app.grantor.rows()).pushed_requests as { id: Uint8Array }[]
+    const ids = rows.map(({ id }) => unpack(id)).filter((id) => id.startsWith('cross-device:'))
     expect(ids.length).toBeGreaterThan(0)
     for (const id of ids) {
       const answer = await desktop.authorize({ client_id: app.client.id, request_uri: `urn:ietf:params:oauth:request_uri:${id}` })

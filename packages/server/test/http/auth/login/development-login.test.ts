@@ -1,6 +1,7 @@
 /** The development login of `grantor start`: it signs in any address by plain forms, without a wallet. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pack } from '../../../../src/store/packed.ts'
 import { type Answer, send } from '../../../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import { contentOf, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
@@ -8,6 +9,7 @@ import { testWallet } from '../../../support/wallet.ts'
 import { developmentWallet } from '../../login/start-login-server.ts'
 
 const STRANGER = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+const packed = (text: string) => new Uint8Array(pack(text))
 
 let grantor: Grantor
 let web: TestClient
@@ -55,7 +57,7 @@ test('The development login signs in an address without a key, and its session i
   expect(tokens.status).toBe(200)
   expect((await walk.introspect(web, tokens.json().access_token as string)).json().sub).toBe(STRANGER)
   const { sessions, receipts, wallets } = await grantor.rows()
-  expect(sessions).toContainEqual(expect.objectContaining({ wallet: STRANGER, method: 'vouched', receipt_id: null }))
+  expect(sessions).toContainEqual(expect.objectContaining({ wallet: packed(STRANGER), is_vouched: 1, receipt_id: null }))
   expect(receipts).toEqual([])
   expect(wallets).toEqual([])
 })
@@ -65,7 +67,7 @@ test('The development login signs with the key of a test account, and its sessio
   const answer = await approve(walk, web, testWallet(1).address)
   expect((await walk.complete(movingTo(answer).replace(grantor.authUrl, ''))).status).toBe(200)
   const { sessions } = await grantor.rows()
-  expect(sessions).toContainEqual(expect.objectContaining({ wallet: testWallet(1).address, method: 'signature' }))
+  expect(sessions).toContainEqual(expect.objectContaining({ wallet: packed(testWallet(1).address), is_vouched: 0 }))
 })
 
 test('The development login refuses an address without a key for a client that needs a signed consent, and explains the remedy', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endSessions } from '../../../../src/domain/consent/end-grants.ts'
 import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import { unpack } from '../../../../src/store/packed.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import { type Answer, fieldOf, movingTo, noticeOf, parameterOf, redirectPath, requestOf, Walk } from '../../../support/walk.ts'
 import { testWallet } from '../../../support/wallet.ts'
@@ -15,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-const sessions = async () => (await grantor.rows()).sessions as { wallet: string; ended_at: number | null }[]
+const sessions = async () => (await grantor.rows()).sessions as { wallet: Uint8Array; ended_at: number | null }[]
 const parameterOfPath = (path: string, name: string) => parameterOf(`http://x${path}`, name)
 
 function expectNoSession(answer: Answer, status: number, notice: string): void {
@@ -247,7 +248,9 @@ describe('Logins after the operator ended the wallet’s grants', () => {
       limit: 50,
     })
     expect(withdrawn.map(({ withdrawnAt }) => withdrawnAt)).toEqual([grantor.clock.now()])
-    expect((await sessions()).filter(({ wallet, ended_at }) => wallet === walk.wallet.address && ended_at === null)).toEqual([])
+    expect(
+      (await sessions()).filter(({ wallet, ended_at }) => unpack(wallet) === walk.wallet.address && ended_at === null),
+    ).toEqual([])
     expectNoSession(await walk.complete(path), 409, 'already_used')
   })
 

@@ -2,6 +2,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { unpack } from '../../../../src/store/packed.ts'
 import { forAllAsync } from '../../../support/property.ts'
 import { type Rows } from '../../../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
@@ -82,7 +83,7 @@ describe('The address of a proof', () => {
     }
     const { wallets, sessions } = await grantor.rows()
     expect(wallets).toHaveLength(1)
-    expect(new Set((sessions as { wallet: string }[]).map(({ wallet }) => wallet))).toEqual(new Set([address]))
+    expect(new Set((sessions as { wallet: Uint8Array }[]).map(({ wallet }) => unpack(wallet)))).toEqual(new Set([address]))
   })
 
   test('The text to sign contains the EIP-55 form of the address, also for an address in lower case', async () => {

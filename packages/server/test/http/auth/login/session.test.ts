@@ -1,12 +1,13 @@
 /** The session of a browser: its id, its lifetimes and its cookies. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { pack, unpack } from '../../../../src/store/packed.ts'
 import { test } from '../../../support/fixtures.ts'
 import { storedBytes } from '../../../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import { type Answer, fieldOf, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
-type SessionRow = { hash: string; last_seen_at: number; auth_time: number; expires_at: number }
+type SessionRow = { hash: Uint8Array; last_seen_at: number; auth_time: number; expires_at: number }
 
 const HOUR = 3600
 const DAY = 86_400
@@ -16,7 +17,7 @@ const hashOf = (walk: Walk) =>
     .update(walk.cookies.get('grantor_session') ?? '')
     .digest('base64url')
 const rowOf = async (grantor: Grantor, walk: Walk) =>
-  ((await grantor.rows()).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
+  ((await grantor.rows()).sessions as SessionRow[]).find(({ hash }) => unpack(hash) === hashOf(walk))
 
 async function startSession(grantor: Grantor, client: TestClient): Promise<Walk> {
   const walk = new Walk(grantor)
@@ -61,7 +62,7 @@ describe('The session id', () => {
     const walk = await startSession(grantor, client)
     expect(await rowOf(grantor, walk)).toBeDefined()
     const bytes = storedBytes(grantor.databasePath)
-    expect(bytes).toContain(hashOf(walk))
+    expect(bytes).toContain(Buffer.from(pack(hashOf(walk))).toString('latin1'))
     for (const value of walk.cookies.values()) {
       expect(bytes).not.toContain(value)
       expect(bytes).not.toContain(Buffer.from(value, 'base64url').toString('latin1'))

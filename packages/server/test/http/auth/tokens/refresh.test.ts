@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect } from 'vitest'
 import type { Grant } from '../../../../src/domain/model/records.ts'
+import { pack } from '../../../../src/store/packed.ts'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../../../support/app.ts'
 import { test as base, FILE } from '../../../support/fixtures.ts'
 import { expectJson, expectRefusal } from '../../../support/refusals.ts'
@@ -15,7 +16,7 @@ const grantOf = (app: App, tokens: Tokens): Promise<Grant | null> =>
 /** Changes the row of the grant in the database directly, as a restored backup or a lost write would. */
 function rewriteGrant(app: App, tokens: Tokens, change: string): void {
   const database = new DatabaseSync(app.grantor.databasePath)
-  database.prepare(`UPDATE grants SET ${change} WHERE id = ?`).run(claimsOf(tokens.access_token).grant_id)
+  database.prepare(`UPDATE grants SET ${change} WHERE id = ?`).run(pack(claimsOf(tokens.access_token).grant_id))
   database.close()
 }
 
@@ -175,7 +176,7 @@ describe('Refresh tokens that are newer than their row', () => {
   test('The tokens of a grant whose row is missing are refused', async ({ app }) => {
     const tokens = await app.freshTokens()
     const database = new DatabaseSync(app.grantor.databasePath)
-    database.prepare('DELETE FROM grants WHERE id = ?').run(claimsOf(tokens.access_token).grant_id)
+    database.prepare('DELETE FROM grants WHERE id = ?').run(pack(claimsOf(tokens.access_token).grant_id))
     database.close()
     expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
     expect(await app.isActive(tokens.access_token)).toBe(false)
