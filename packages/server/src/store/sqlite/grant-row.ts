@@ -9,7 +9,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { NewGrant } from '../../domain/model/request-store.ts'
 import { listText, readList } from '../list-text.ts'
-import { packNullable, unpackHex, unpackHexNullable } from '../packed.ts'
+import { packNullable, unpackHex, unpackHexNullable, unpackNullable } from '../packed.ts'
 
 export type NewRow = {
   grant: NewGrant
@@ -18,13 +18,13 @@ export type NewRow = {
   ended: { endedAt: number; endReason: EndReason } | null
 }
 
-type Column = { isPacked: boolean; valueOf: ((row: NewRow) => SQLInputValue) | null }
+type Column = { readAs: 'column' | 'hex'; valueOf: ((row: NewRow) => SQLInputValue) | null }
 
-const plain = (valueOf: Column['valueOf']): Column => ({ isPacked: false, valueOf })
-const packed = (textOf: (row: NewRow) => string | null): Column => ({
-  isPacked: true,
-  valueOf: (row) => packNullable(textOf(row)),
-})
+const plain = (valueOf: Column['valueOf']): Column => ({ readAs: 'column', valueOf })
+type TextOf = (row: NewRow) => string | null
+const packed = (textOf: TextOf): Column => ({ readAs: 'hex', valueOf: (row) => packNullable(textOf(row)) })
+/** Most grants have no value: then SQLite returns the bytes faster than their digits. */
+const packedSeldom = (textOf: TextOf): Column => ({ readAs: 'column', valueOf: (row) => packNullable(textOf(row)) })
 
 /** From each column, in the order of `grantOf`, to its value in a new row; null for the default of the column. */
 const columns = {
@@ -44,20 +44,20 @@ const columns = {
   rotated_at: plain(({ at }) => at),
   ended_at: plain(({ ended }) => ended?.endedAt ?? null),
   end_reason: plain(({ ended }) => ended?.endReason ?? null),
-  dpop_jkt: packed(({ grant }) => grant.dpopJkt),
+  dpop_jkt: packedSeldom(({ grant }) => grant.dpopJkt),
   auth_time: plain(({ grant }) => grant.authTime),
   chain_id: plain(({ grant }) => grant.chainId),
   session_hash: packed(({ grant }) => grant.sessionHash),
   revoked_tokens: plain(null),
   attempt_id: packed(({ attemptId }) => attemptId),
-  session_receipt_id: packed(({ grant }) => grant.sessionReceiptId),
+  session_receipt_id: packedSeldom(({ grant }) => grant.sessionReceiptId),
   scopes_by_resource: plain(({ grant }) => grant.scopesByResource && JSON.stringify(grant.scopesByResource)),
   epoch: plain(({ grant }) => grant.epoch),
 } satisfies Record<string, Column>
 
 /** The columns are named, because with `*` a column that a later version adds would change a prepared statement. */
 export const COLUMNS = Object.entries(columns)
-  .map(([name, { isPacked }]) => (isPacked ? `hex(${name})` : name))
+  .map(([name, { readAs }]) => (readAs === 'hex' ? `hex(${name})` : name))
   .join(', ')
 
 const inserted = Object.entries(columns).flatMap(([name, { valueOf }]) => (valueOf ? [{ name, valueOf }] : []))
@@ -75,7 +75,7 @@ export function newRow(row: NewRow): SQLInputValue[] {
   return inserted.map(({ valueOf }) => valueOf(row))
 }
 
-export type GrantRow = readonly (string | number | null)[]
+export type GrantRow = readonly (string | number | Uint8Array | null)[]
 
 export function grantOf(row: GrantRow): Grant {
   return {
@@ -96,11 +96,11 @@ export function grantOf(row: GrantRow): Grant {
     rotatedAt: row[13] as number,
     endedAt: row[14] as number | null,
     endReason: row[15] as Grant['endReason'],
-    dpopJkt: unpackHexNullable(row[16] as string),
+    dpopJkt: unpackNullable(row[16] as Uint8Array | null),
     authTime: row[17] as number,
     chainId: row[18] as number,
     sessionHash: unpackHexNullable(row[19] as string),
-    sessionReceiptId: unpackHexNullable(row[22] as string),
+    sessionReceiptId: unpackNullable(row[22] as Uint8Array | null),
     epoch: row[24] as number,
     revokedTokens: JSON.parse(row[20] as string) as Grant['revokedTokens'],
   }
