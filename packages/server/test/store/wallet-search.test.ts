@@ -22,7 +22,8 @@ test.each(['0x0', '0xf', '0xab', '0xabc', '0xfff', '0x00a'])(
     const number = Number(prefix)
     const neighbours = [number - 1, number + 1].map((each) => each.toString(16).padStart(digits.length, '0'))
     for (const neighbour of neighbours.filter((each) => /^[0-9a-f]+$/.test(each) && each.length === digits.length))
-      for (const rest of ['0', 'f', 'F']) expect(isIn(range, addressOf(neighbour, rest)), neighbour).toBe(false)
+      for (const rest of ['0', 'f', 'F'])
+        expect({ neighbour, found: isIn(range, addressOf(neighbour, rest)) }).toEqual({ neighbour, found: false })
   },
 )
 

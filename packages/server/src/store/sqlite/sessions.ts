@@ -55,14 +55,7 @@ export function createSessionStore(connection: SqliteConnection): SessionStore &
   const listFirst = list('')
   const listNext = list(' AND (auth_time, hash) < (:authTime, :hash)')
   return {
-    listAllSessions: ({ order, at, limit, after }) =>
-      connection.read(() => {
-        const place = after ? { expiresAt: after.expiresAt, hash: pack(after.hash) } : FIRST[order]
-        const rows = connection.prepareRead(listOfAll(order)).all({ at, limit, ...place })
-        return rows.map((row) => sessionOf(row as SessionRow))
-      }),
-    countSessions: (at, mostRows) =>
-      connection.read(() => (connection.prepareRead(COUNT).get({ at, mostRows }) as { number: number }).number),
+    ...listingSessions(connection),
     startSession: (session, attemptId) =>
       connection.write(() => {
         if (insert.run(parametersOf(session, attemptId)).changes > 0) return 'started'
@@ -90,6 +83,20 @@ export function createSessionStore(connection: SqliteConnection): SessionStore &
           : listFirst.all({ wallet: pack(wallet), at, limit })
         return rows.map((row) => sessionOf(row as SessionRow))
       }),
+  }
+}
+
+/** The lists of all wallets. */
+function listingSessions(connection: SqliteConnection): SessionLists {
+  return {
+    listAllSessions: ({ order, at, limit, after }) =>
+      connection.read(() => {
+        const place = after ? { expiresAt: after.expiresAt, hash: pack(after.hash) } : FIRST[order]
+        const rows = connection.prepareRead(listOfAll(order)).all({ at, limit, ...place })
+        return rows.map((row) => sessionOf(row as SessionRow))
+      }),
+    countSessions: (at, mostRows) =>
+      connection.read(() => (connection.prepareRead(COUNT).get({ at, mostRows }) as { number: number }).number),
   }
 }
 

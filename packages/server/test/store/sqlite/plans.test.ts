@@ -113,8 +113,9 @@ test("On SQLite, a page of a wallet's grants, ended ones included, sorts the ids
     await grants.listGrants({ wallet, order, limit: 10 })
     await grants.listGrants({ wallet, order, limit: 10, after })
   }
-  expect([...connection.sql]).toHaveLength(4)
-  for (const sql of [...connection.sql]) {
+  const statements = [...connection.sql]
+  expect(statements).toHaveLength(4)
+  for (const sql of statements) {
     const steps = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
     expect(
       steps.map(({ detail }) => detail),
