@@ -2,7 +2,7 @@
 
 import { isSubset } from '@grantor/protocol/scope'
 import type { KeyRing } from '../../protocol/keys/key-ring.ts'
-import { sealedFormat } from '../../protocol/keys/sealed.ts'
+import { PREFIXES, type SealContext, sealBytes, unsealBytes } from '../../protocol/keys/sealed.ts'
 import { redirectUriMatches } from '../../protocol/oauth/redirect-uri.ts'
 import { readConsent } from '../../protocol/wallet/read-consent.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
@@ -10,19 +10,26 @@ import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Receipt, ScopesByResource, Session } from '../model/records.ts'
 import { portRuleOf } from '../model/redirect-rules.ts'
+import { packSigned, type ReceiptColumns, type SignedMessage, unpackSigned } from './receipt-form.ts'
 
-export type SignedMessage = { message: string; signature: string }
-
-const SIGNED_MESSAGE = sealedFormat<SignedMessage>('receipt')
+export type { SignedMessage } from './receipt-form.ts'
 
 /** Signatures are stored sealed, so that a leaked database reveals none. */
-export function sealSignedMessage(ring: KeyRing, signed: SignedMessage): string {
-  return SIGNED_MESSAGE.seal(ring, signed)
+export function sealSignedMessage(ring: KeyRing, columns: ReceiptColumns, signed: SignedMessage): Uint8Array {
+  return sealBytes(ring, contextOf(columns), packSigned(signed, columns))
 }
 
-/** The signed text and the signature; undefined if the key that sealed them is retired. */
+/** The signed text and the signature; undefined if the key that sealed them is retired, or if a column of the receipt was changed. */
 export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | undefined {
-  return SIGNED_MESSAGE.open(ring, receipt.sealed)
+  const packed = unsealBytes(ring, contextOf(receipt), receipt.sealed)
+  return packed && unpackSigned(packed, receipt)
+}
+
+/** A seal opens only with the columns that it was made with, so a row that was copied to another wallet does not open. */
+function contextOf(columns: ReceiptColumns): SealContext {
+  const { wallet, id, chainId, clientId, redirectUri, scopes, resources, issuedAt, expiresAt } = columns
+  const bound = JSON.stringify([wallet, id, chainId, clientId, redirectUri, scopes, resources, issuedAt, expiresAt])
+  return { purpose: PREFIXES.receipt, bound }
 }
 
 /**

@@ -49,10 +49,9 @@ export async function keepReceipt(
 function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
   const { address, chainId, message, signature, scopes, walletKind } = signed
   const request = requestOf(challenge)
-  return {
+  const columns = {
     id: requestIdOf(challenge),
     wallet: address,
-    walletKind,
     chainId,
     clientId: request?.clientId ?? '',
     // Without a redirect URI, the consent for a device covers no authorization request (`findCoveringReceipt`).
@@ -61,10 +60,9 @@ function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
     resources: request ? resourcesOf(request, scopes) : [],
     issuedAt: challenge.issuedAt,
     expiresAt: challenge.until,
-    withdrawnAt: null,
-    checkedAt: deps.now(),
-    sealed: sealSignedMessage(deps.keys, { message, signature }),
   }
+  const sealed = sealSignedMessage(deps.keys, columns, { message, signature })
+  return { ...columns, walletKind, withdrawnAt: null, checkedAt: deps.now(), sealed }
 }
 
 /** Every resource of a device has every scope. */

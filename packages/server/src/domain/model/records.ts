@@ -264,6 +264,6 @@ export type Receipt = {
   withdrawnAt: number | null
   /** when the signature was last checked; checked again only for contract wallets, whose owners can change */
   checkedAt: number
-  /** `{ message, signature }`, sealed */
-  sealed: string
+  /** the signed text and the signature (`../consent/receipt.ts`) */
+  sealed: Uint8Array
 }

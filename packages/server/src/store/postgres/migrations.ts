@@ -96,7 +96,7 @@ export const MIGRATIONS: readonly Migration[] = [
         redirect_uri text COLLATE "C" NOT NULL,
         scopes text COLLATE "C" NOT NULL,
         resources text COLLATE "C" NOT NULL,
-        sealed text NOT NULL,
+        sealed bytea NOT NULL,
         PRIMARY KEY (wallet, id)
       );
       CREATE INDEX receipts_by_end ON receipts (expires_at);

@@ -25,7 +25,7 @@ type ReceiptRow = {
   expires_at: number
   withdrawn_at: number | null
   checked_at: number
-  sealed: string
+  sealed: Uint8Array
 }
 
 const COLUMNS =
@@ -37,7 +37,7 @@ const COLUMNS =
 const INSERT = `
   INSERT INTO receipts (${COLUMNS})
   SELECT address, :id::packed, :isContract::boolean, :chainId::bigint, :clientId::packed, :redirectUri, :scopes, :resources,
-         :issuedAt::bigint, :expiresAt::bigint, :withdrawnAt::bigint, :checkedAt::bigint, :sealed
+         :issuedAt::bigint, :expiresAt::bigint, :withdrawnAt::bigint, :checkedAt::bigint, :sealed::bytea
   FROM wallets WHERE address = :wallet::packed AND epoch = :epoch::integer FOR SHARE
   ON CONFLICT (wallet, id) DO NOTHING
   RETURNING id`
@@ -104,9 +104,9 @@ export function createReceiptStore(connection: PostgresConnection): ReceiptStore
         if ((await insert({ ...valuesOf(receipt), epoch })).length > 0) return 'inserted'
       }
       if ((await readEpoch(wallet)) !== epoch) return 'ended'
-      // The receipt may be this call's own, if the response was lost: no two calls have the same sealed text.
+      // The receipt may be this call's own, if the response was lost: no two calls have the same sealed bytes.
       const [row] = await read({ wallet, id })
-      if (row?.sealed !== sealed || row.withdrawn_at !== null) return 'taken'
+      if (!row || row.withdrawn_at !== null || Buffer.compare(row.sealed, sealed) !== 0) return 'taken'
       await confirm({ wallet })
       return 'inserted'
     },
@@ -150,6 +150,6 @@ function receiptOf(row: ReceiptRow): Receipt {
     expiresAt: row.expires_at,
     withdrawnAt: row.withdrawn_at,
     checkedAt: row.checked_at,
-    sealed: row.sealed,
+    sealed: new Uint8Array(row.sealed),
   }
 }

@@ -87,7 +87,7 @@ export const MIGRATIONS: readonly Migration[] = [
         expires_at INTEGER NOT NULL,
         withdrawn_at INTEGER,
         checked_at INTEGER NOT NULL,
-        sealed TEXT NOT NULL,
+        sealed BLOB NOT NULL,
         PRIMARY KEY (wallet, id)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX receipts_by_end ON receipts (expires_at);

@@ -21,7 +21,7 @@ type ReceiptRow = {
   expires_at: number
   withdrawn_at: number | null
   checked_at: number
-  sealed: string
+  sealed: Uint8Array
 }
 
 const COLUMNS =
@@ -74,7 +74,7 @@ export function createReceiptStore(connection: SqliteConnection): ReceiptStore {
         const row = newRow(receipt)
         if (((epochOf.get(row.wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== epoch) return 'ended'
         if (insert.run(row).changes > 0) return 'inserted'
-        // The same receipt again, after a lost response: two requests never seal to the same text.
+        // The same receipt again, after a lost response: two requests never seal to the same bytes.
         return again.get(row.wallet, row.id, row.sealed) ? 'inserted' : 'taken'
       }),
     readReceipt: (wallet, id) =>

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { KeyRing } from '../../../src/protocol/keys/key-ring.ts'
-import { PREFIXES, type SealPurpose, seal, unseal } from '../../../src/protocol/keys/sealed.ts'
+import { PREFIXES, type SealPurpose, seal, sealBytes, unseal, unsealBytes } from '../../../src/protocol/keys/sealed.ts'
 import { forAll } from '../../support/property.ts'
 import { newKey, ringOf } from './rings.ts'
 
@@ -112,3 +112,38 @@ function openWithCharacter(text: string, index: number, character: string): unkn
 function withoutSealKeys(): KeyRing {
   return ringOf([newKey('sign'), newKey('mac')])
 }
+
+const bound = { purpose: 'grx', bound: 'wallet-1' } as const
+
+test('Any bytes open from their seal unchanged, and the seal is 33 bytes longer', () => {
+  forAll(fc.uint8Array({ minLength: 1 }), fc.string({ unit: 'binary' }), (plain, text) => {
+    const sealed = sealBytes(ring, { purpose: 'grx', bound: text }, plain)
+    expect(sealed.length).toBe(plain.length + 33)
+    expect(unsealBytes(ring, { purpose: 'grx', bound: text }, sealed)).toEqual(Buffer.from(plain))
+  })
+})
+
+test('Sealed bytes do not open for another purpose, bound to another text, without their key, or if one bit is changed', () => {
+  const sealed = sealBytes(ring, bound, Buffer.from('plain'))
+  for (const purpose of PURPOSES.filter((each) => each !== 'grx'))
+    expect(unsealBytes(ring, { ...bound, purpose }, sealed)).toBeUndefined()
+  for (const text of ['wallet-2', '', 'wallet-1 ']) expect(unsealBytes(ring, { ...bound, bound: text }, sealed)).toBeUndefined()
+  expect(unsealBytes(ringOf(), bound, sealed)).toBeUndefined()
+  for (let length = 0; length < sealed.length; length++)
+    expect(unsealBytes(ring, bound, sealed.subarray(0, length))).toBeUndefined()
+  for (let bit = 0; bit < sealed.length * 8; bit++) {
+    const changed = Buffer.from(sealed)
+    changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+    expect(unsealBytes(ring, bound, changed), `bit ${bit}`).toBeUndefined()
+  }
+})
+
+test('Sealed bytes do not open as a sealed text, and a sealed text does not open as bytes', () => {
+  for (const text of ['', 'wallet-1']) {
+    const sealed = Buffer.from(sealBytes(ring, { purpose: 'grx', bound: text }, Buffer.from('"plain"')))
+    expect(unseal(ring, 'grx', `grx.${sealed.toString('hex', 0, 5)}.${sealed.toString('base64url', 5)}`)).toBeUndefined()
+  }
+  const [, keyId = '', body = ''] = seal(ring, 'grx', 'plain').split('.')
+  const bytes = Buffer.concat([Buffer.from(keyId, 'hex'), Buffer.from(body, 'base64url')])
+  expect(unsealBytes(ring, { purpose: 'grx', bound: '' }, bytes)).toBeUndefined()
+})

@@ -5,12 +5,15 @@ import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
 import type { ReceiptPage } from '../../../src/domain/model/pages.ts'
 import type { Receipt } from '../../../src/domain/model/records.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
-import { NOW, race, type Subject, someReceipt, someWallet } from './subject.ts'
+import { bytesOf, NOW, race, type Subject, someReceipt, someWallet } from './subject.ts'
+
+const EVERY_BYTE = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+const sealedBy = (request: number) => bytesOf(`sealed-${request}`)
 
 export function receiptsContract(subject: Subject): void {
   test('A receipt reads exactly as it was stored, and only under its own wallet', async () => {
     const [store, other] = subject().nodes
-    const receipt = someReceipt({ scopes: ['a.b', 'c'], resources: [], walletKind: 'contract', sealed: 'é\n"%' })
+    const receipt = someReceipt({ scopes: ['a.b', 'c'], resources: [], walletKind: 'contract', sealed: EVERY_BYTE })
     expect(await store.receipts.insertReceipt(receipt, 0)).toBe('inserted')
     expect(await other.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
     expect(await other.receipts.readReceipt(someWallet(), receipt.id)).toBeNull()
@@ -20,7 +23,7 @@ export function receiptsContract(subject: Subject): void {
   test('If fifty requests store one signed text at once, on two nodes, one receipt is stored', async () => {
     const receipt = someReceipt()
     const outcomes = await race(subject(), 50, (store, index) =>
-      store.receipts.insertReceipt({ ...receipt, checkedAt: NOW + index, sealed: `sealed-${index}` }, 0),
+      store.receipts.insertReceipt({ ...receipt, checkedAt: NOW + index, sealed: sealedBy(index) }, 0),
     )
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(49)
@@ -28,7 +31,7 @@ export function receiptsContract(subject: Subject): void {
     expect(await subject().nodes[1].receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({
       ...receipt,
       checkedAt: NOW + first,
-      sealed: `sealed-${first}`,
+      sealed: sealedBy(first),
     })
   })
 
@@ -71,7 +74,10 @@ export function receiptsContract(subject: Subject): void {
     expect(new Set(outcomes)).toEqual(new Set(['inserted']))
     const [store] = subject().nodes
     expect(await store.receipts.listReceipts(receipt.wallet, { limit: 10 })).toEqual([receipt])
-    expect(await store.receipts.insertReceipt({ ...receipt, sealed: 'sealed by another request' }, 0)).toBe('taken')
+    // Bytes that are longer, shorter, or different.
+    for (const sealed of [Buffer.concat([receipt.sealed, Buffer.of(0)]), receipt.sealed.subarray(1), sealedBy(1)])
+      expect(await store.receipts.insertReceipt({ ...receipt, sealed }, 0)).toBe('taken')
+    expect(await store.receipts.insertReceipt({ ...receipt, sealed: Uint8Array.from(receipt.sealed) }, 0)).toBe('inserted')
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
   })
 

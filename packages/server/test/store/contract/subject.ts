@@ -110,6 +110,8 @@ export function someSession(session: Partial<Session> = {}): Session {
   }
 }
 
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
 export function someReceipt(receipt: Partial<Receipt> = {}): Receipt {
   return {
     id: randomUUID(),
@@ -124,7 +126,7 @@ export function someReceipt(receipt: Partial<Receipt> = {}): Receipt {
     expiresAt: NOW + 30 * DAY,
     withdrawnAt: null,
     checkedAt: NOW,
-    sealed: 'grx.0123456789.sealed',
+    sealed: bytesOf('sealed'),
     ...receipt,
   }
 }

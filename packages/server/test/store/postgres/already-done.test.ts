@@ -15,7 +15,7 @@ import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { administrator, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
-import { livingGrant, NOW, newGrant, rotationOf, someKey, someReceipt, someSession } from '../contract/subject.ts'
+import { bytesOf, livingGrant, NOW, newGrant, rotationOf, someKey, someReceipt, someSession } from '../contract/subject.ts'
 
 let server: PostgresServer
 let store: Store
@@ -213,7 +213,7 @@ const CASES: Case[] = [
   {
     what: 'the insertion of a receipt',
     async prepare({ receipts, wallets }) {
-      const receipt = someReceipt({ sealed: randomUUID() })
+      const receipt = someReceipt({ sealed: bytesOf(randomUUID()) })
       await wallets.rememberProof(receipt.wallet)
       await receipts.insertReceipt(receipt, 0)
       return ({ receipts }) => receipts.insertReceipt(receipt, 0)

@@ -54,7 +54,7 @@ export const VALUES: Record<string, unknown> = {
   id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', isContract: false, isVouched: false, notedJti: 'j', receiptId: null, consented: true,
   scopes: 's', requestedScopes: ['s'], requestedResources: '{}', clientScopes: '{s}', resources: '', expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, 
-  epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
+  epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: Buffer.from('s'),
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
   from: pack('w1'), to: pack('w2'), ending: pack(''), first: 1, last: 50, seen: 0, oldest: '0', ids: MANY, key0: 'g1', key1: 'r1', after0: '',
   dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 1, atMost: 1000,

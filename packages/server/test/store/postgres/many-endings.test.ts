@@ -8,7 +8,7 @@ import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { packedLiteral } from '../../support/fill.ts'
 import { newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
-import { livingGrant, NOW, rotationOf, someReceipt, someSession, someWallet } from '../contract/subject.ts'
+import { bytesOf, livingGrant, NOW, rotationOf, someReceipt, someSession, someWallet } from '../contract/subject.ts'
 
 async function openNodes(count: number): Promise<{ database: PostgresDatabase; nodes: Store[] }> {
   const database = await newPostgresDatabase()
@@ -50,7 +50,7 @@ test('Three nodes that end the same grants, sessions and receipts at once, in an
     await first.wallets.rememberProof(wallet)
     const grants = await Promise.all(Array.from({ length: 50 }, () => whenFree(() => livingGrant(first, { wallet }))))
     const sessions = Array.from({ length: 50 }, () => someSession({ wallet }))
-    const receipts = Array.from({ length: 50 }, () => someReceipt({ wallet, sealed: randomUUID() }))
+    const receipts = Array.from({ length: 50 }, () => someReceipt({ wallet, sealed: bytesOf(randomUUID()) }))
     await Promise.all(sessions.map((session) => whenFree(() => first.sessions.startSession(session, 'login'))))
     await Promise.all(receipts.map((receipt) => whenFree(() => first.receipts.insertReceipt(receipt, 0))))
     const refreshes = grants
@@ -112,7 +112,7 @@ const KINDS = [
     kind: 'receipts',
     async prepare(store: Store, wallet = someWallet()) {
       await store.wallets.rememberProof(wallet)
-      const receipts = Array.from({ length: 50 }, () => someReceipt({ wallet, sealed: randomUUID() }))
+      const receipts = Array.from({ length: 50 }, () => someReceipt({ wallet, sealed: bytesOf(randomUUID()) }))
       await Promise.all(receipts.map((receipt) => store.receipts.insertReceipt(receipt, 0)))
       const ids = receipts.map(({ id }) => id)
       return {
