@@ -3,7 +3,7 @@
  * in different ways. The translation is made from the fields of the text, so a text that this service does not compose has none.
  */
 import { readAccountPurpose } from '../protocol/wallet/account-message.ts'
-import { isOnThisDevice, publisherOf } from '../protocol/wallet/consent-message.ts'
+import { isOnThisDevice, publisherOf } from '../protocol/wallet/app-place.ts'
 import { type Consent, readConsent } from '../protocol/wallet/read-consent.ts'
 import { type Html, html } from './html.ts'
 import type { Language } from './languages.ts'

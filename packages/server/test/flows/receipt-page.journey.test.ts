@@ -7,14 +7,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { receiptPage } from '../../../../scripts/build-receipt-page.ts'
 import { encodeRecap } from '../../src/protocol/wallet/recap.ts'
 import type { SignedReceipt } from '../../src/protocol/wallet/receipt.ts'
-import { composeConsent, composeShort, exampleFields, thumbprint, userCode } from '../protocol/wallet/consent-example.ts'
+import { composeShort, shortFields, thumbprint, userCode } from '../protocol/wallet/consent-example.ts'
 import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
 import { testWallet } from '../support/wallet.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'grantor-receipt-page-'))
 const address = pathToFileURL(receiptPage).href
 const owner = testWallet(0)
-const now = exampleFields.issuedAt + 3600
+const now = shortFields.issuedAt + 3600
 
 let browser: Browser
 let page: Page
@@ -37,7 +37,7 @@ afterEach(async () => {
   await page.context().close()
 })
 
-function receiptOf(message: string = composeConsent()): SignedReceipt {
+function receiptOf(message: string = composeShort()): SignedReceipt {
   return { message, signature: owner.sign(message), address: owner.address, chain_id: 1 }
 }
 
@@ -65,7 +65,7 @@ describe('The page for receipts, opened from disk without a network', () => {
       From: '2026-11-20 12:00:00 UTC',
       Until: '2026-12-20 12:00:00 UTC',
       'Answers go to': 'https://app.example.net/callback',
-      'Client id': exampleFields.clientId,
+      'Client id': shortFields.clientId,
       'Asked by': 'login.example.com',
     })
     expect(await page.locator('#said').textContent()).toContain('This receipt holds.')
@@ -80,7 +80,7 @@ describe('The page for receipts, opened from disk without a network', () => {
     await expectTitle('This receipt holds.')
     expect(await facts()).toMatchObject({
       'To use': 'read, write at https://api.example.com/',
-      'Client id': exampleFields.clientId,
+      'Client id': shortFields.clientId,
       'Bound to key': thumbprint,
       ...more,
     })
@@ -89,7 +89,7 @@ describe('The page for receipts, opened from disk without a network', () => {
   test('The page shows the signed text, byte for byte', async () => {
     await choose(receiptOf())
     await page.locator('#verdict summary').click()
-    expect(await page.locator('#verdict .paper').innerText()).toBe(composeConsent())
+    expect(await page.locator('#verdict .paper').innerText()).toBe(composeShort())
   })
 
   test('The page accepts a receipt that is typed or pasted', async () => {
@@ -120,7 +120,7 @@ describe('The page for receipts, opened from disk without a network', () => {
   })
 
   test('The page says that a consent has expired', async () => {
-    await page.clock.setFixedTime(exampleFields.until * 1000)
+    await page.clock.setFixedTime(shortFields.until * 1000)
     await choose(receiptOf())
     await expectTitle('This receipt holds, and what it allowed is over.')
   })
@@ -136,10 +136,11 @@ describe('The page for receipts, opened from disk without a network', () => {
 
 describe('What the page refuses', () => {
   const { message, signature } = receiptOf()
-  const wide = message.replace(encodeRecap(exampleFields), encodeRecap({ ...exampleFields, scopes: ['enhancement', 'payments'] }))
+  const narrow = { ...shortFields, abilities: 'joined' } as const
+  const wide = message.replace(encodeRecap(narrow), encodeRecap({ ...narrow, scopes: ['enhancement', 'payments'] }))
 
   test.each<[string, unknown]>([
-    ['another app', { ...receiptOf(), message: composeConsent({ clientName: 'Bank' }) }],
+    ['another app', { ...receiptOf(), message: composeShort({ clientName: 'Bank' }) }],
     [
       'a letter of another script that looks the same',
       { ...receiptOf(), message: message.replace("'MyApp' at app", "'MyApp' at аpp") },

@@ -105,6 +105,7 @@ function consentRecord(consent: Consent) {
     key_thumbprint: consent.keyThumbprint ?? null,
     domain: consent.domain,
     nonce: consent.nonce,
-    request_id: consent.requestId || null,
+    // No text of a consent has a Request ID (ERC-4361).
+    request_id: null,
   }
 }

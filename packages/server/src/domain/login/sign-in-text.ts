@@ -8,7 +8,7 @@ import { isRequiredScope } from '../../protocol/oauth/standard-scopes.ts'
 import { showUserCode } from '../../protocol/oauth/user-code.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../../protocol/wallet/account-message.ts'
 import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
-import { composeConsentText } from '../../protocol/wallet/consent-text.ts'
+import { composeShortConsent } from '../../protocol/wallet/short-consent.ts'
 import {
   type Challenge,
   type ConsentPurpose,
@@ -57,7 +57,7 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   const code = isCrossDevice(challenge) ? { userCode: crossDeviceCodeOf(deps.keys, challenge) } : {}
   return {
     address,
-    message: requireTemplate(composeConsentText({ ...header, ...app, ...allowedBy(purpose, scopes), ...code })),
+    message: requireTemplate(composeShortConsent({ ...header, ...app, ...allowedBy(purpose, scopes), ...code })),
     scopes,
   }
 }

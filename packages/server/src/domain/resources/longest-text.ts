@@ -2,9 +2,8 @@
 import { DEVICE_CODE_GRANT } from '../../protocol/oauth/grant-types.ts'
 import { withLongestPort } from '../../protocol/oauth/redirect-uri.ts'
 import { STANDARD_SCOPES } from '../../protocol/oauth/standard-scopes.ts'
-import { composeConsentText } from '../../protocol/wallet/consent-text.ts'
 import { type Capability, encodeRecap, translateRecap } from '../../protocol/wallet/recap.ts'
-import { shortTemplateOf } from '../../protocol/wallet/short-consent.ts'
+import { composeShortConsent, shortTemplateOf } from '../../protocol/wallet/short-consent.ts'
 import { clientKindOf } from '../model/client-kind.ts'
 import type { ServiceSettings } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
@@ -59,7 +58,7 @@ const LEAST: Capability = { scopes: ['a'], resources: ['a:a'], abilities: 'joine
 
 /** The length of a text except for its capability. */
 function lengthWithout({ settings }: TextFacts, client: Client, parties: PartyTexts): number {
-  const text = composeConsentText({
+  const text = composeShortConsent({
     ...LEAST,
     ...parties,
     template: shortTemplateOf(parties) ?? 0,
@@ -69,7 +68,6 @@ function lengthWithout({ settings }: TextFacts, client: Client, parties: PartyTe
     nonce: 'a'.repeat(22),
     issuedAt: 0,
     until: 0,
-    requestId: '',
     clientName: client.name,
     clientId: textIdOf(client.id),
     keyThumbprint: 'a'.repeat(43),

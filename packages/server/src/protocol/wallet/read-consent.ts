@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a signed consent (templates 2, 5, 6, 7 and 9 to 12), for receipts.
+ * Reads the fields of a signed consent (templates 10 to 12), for receipts.
  *
  * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
  * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
@@ -7,17 +7,16 @@
  */
 
 import { type Address, parseAddress } from './address.ts'
+import { hostOf, privateUseScheme } from './app-place.ts'
 import {
-  DEVICE_TEMPLATE,
-  hostOf,
-  METADATA_TEMPLATE,
-  privateUseScheme,
-  SCOPES_BY_RESOURCE_TEMPLATE,
-  WEBSITE_TEMPLATE,
-} from './consent-message.ts'
-import { type ConsentTextFields, composeConsentText } from './consent-text.ts'
-import { DEVICE_CONSENT_FORM, DEVICE_GRANT_TEMPLATE } from './device-consent.ts'
-import { redirectUriFor, SHORT_CONSENT_FORM, SOME_PROGRAM, shortTemplateOf, TWO_SCREENS_TEMPLATE } from './short-consent.ts'
+  composeShortConsent,
+  redirectUriFor,
+  SHORT_CONSENT_FORM,
+  type ShortConsentFields,
+  SOME_PROGRAM,
+  shortTemplateOf,
+  TWO_SCREENS_TEMPLATE,
+} from './short-consent.ts'
 
 /** What the wallet's owner agreed to. Times in epoch seconds; every text is printable ASCII. */
 export type Consent = {
@@ -42,8 +41,6 @@ export type Consent = {
   until: number
   issuedAt: number
   nonce: string
-  /** '' in templates 10 to 12. */
-  requestId: string
   /** The key that the tokens are bound to (RFC 9449), if the text names one. */
   keyThumbprint?: string
 }
@@ -71,96 +68,58 @@ function withoutRecap(message: string): string {
   return message.replace(/\n- urn:recap:[A-Za-z0-9_-]+$/, '')
 }
 
-const line = '[^\\n]*'
-const word = '[^ \\n]*'
-const textForm = new RegExp(
-  `^${[
-    `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
-    `(?<address>${line})`,
-    '',
-    `Allow (?:(?:the app of ${word}|an app that registered itself)(?: \\(it calls itself '(?<ownName>[^'\\n]*)'\\))?|(?:'(?<clientName>[^'\\n]*)'|the app) (?:at ${word}|(?<device>\\(an app on this device that opens ${word} links\\)))) to do only what follows, until ${word} \\(UTC\\)\\.(?: The answer goes to (?:${word}|a program on this device|an app on this device that opens ${word} links)\\.)? Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
-    '',
-    `URI: (?<redirectUri>${line})`,
-    'Version: 1',
-    `Chain ID: (?<chainId>${line})`,
-    `Nonce: (?<nonce>${line})`,
-    `Issued At: (?<issuedAt>${line})`,
-    `Expiration Time: (?<until>${line})`,
-    `Request ID: (?<requestId>${line})`,
-    'Resources:',
-    `- ${line}`,
-    `- (?:urn:uuid:(?<clientId>${line})|(?<clientUrl>(?:https?|ni)://${line}))`,
-    `(?:- urn:ietf:params:oauth:jwk-thumbprint:sha-256:(?<keyThumbprint>${line})\\n)?- urn:recap:${line}`,
-  ].join('\\n')}$`,
-)
-
-const deviceForm = new RegExp(DEVICE_CONSENT_FORM)
-const shortForm = new RegExp(SHORT_CONSENT_FORM)
+const textForm = new RegExp(SHORT_CONSENT_FORM)
 
 type Groups = Readonly<Record<string, string | undefined>>
 type Grants = readonly (readonly [resource: string, scopes: string[]])[]
 
 /** Parses loosely: `readConsent` composes the text again and compares. */
-function readText(message: string): ConsentTextFields | null {
+function readText(message: string): ShortConsentFields | null {
   if (typeof message !== 'string' || message.length > longestText) return null
-  const short: Groups | undefined = shortForm.exec(message)?.groups
-  const groups: Groups = short ?? textForm.exec(message)?.groups ?? deviceForm.exec(message)?.groups ?? {}
-  const { domain = '', nonce = '', requestId = '', clientName = groups.ownName ?? '', entries = '', userCode } = groups
+  const groups: Groups = textForm.exec(message)?.groups ?? {}
+  const { domain = '', nonce = '', clientName = groups.ownName ?? '', entries = '', userCode } = groups
   const address = parseAddress(groups.address ?? '')
   if (address.kind !== 'address') return null
   const grants: Grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)].map(
-    ([, scopes = '', resource = '']) => [resource, scopes.split(short ? '+' : "', '")] as const,
+    ([, scopes = '', resource = '']) => [resource, scopes.split('+')] as const,
   )
   const isSame = grants.every(([, scopes]) => String(scopes) === String(grants[0]?.[1]))
-  const parties = short ? readShortParties(short) : readParties(groups)
+  const parties = readParties(groups)
   return {
-    template: (short ? shortTemplateOf({ ...parties, userCode }) : olderTemplateOf(groups, isSame)) ?? 0,
+    template: shortTemplateOf({ ...parties, userCode }) ?? 0,
     address: address.address,
     chainId: Number(groups.chainId),
     domain,
     nonce,
-    requestId,
     clientName,
     ...parties,
     scopes: [...new Set(grants.flatMap(([, scopes]) => scopes))],
     resources: grants.map(([resource]) => resource),
-    // The scopes of the resources cannot differ in template 9.
-    scopesByResource: isSame || (!short && userCode !== undefined) ? undefined : Object.fromEntries(grants),
+    scopesByResource: isSame ? undefined : Object.fromEntries(grants),
     issuedAt: Date.parse(groups.issuedAt ?? '') / 1000,
     until: Date.parse(groups.until ?? '') / 1000,
     userCode,
   }
 }
 
-type Parties = Pick<ConsentTextFields, 'clientId' | 'redirectUri' | 'keyThumbprint'>
+type Parties = Pick<ShortConsentFields, 'clientId' | 'redirectUri' | 'keyThumbprint'>
 
-function readParties({ clientUrl, clientId = '', redirectUri, keyThumbprint }: Groups): Parties {
-  return { clientId: clientUrl ?? clientId, redirectUri, keyThumbprint }
-}
-
-function readShortParties({ uri = '', party, shownBy, host, opener, destination = opener ?? host }: Groups): Parties {
+function readParties({ uri = '', party, shownBy, host, opener, destination = opener ?? host }: Groups): Parties {
   const [client = '', keyThumbprint] = (party ?? uri).split('#')
   const redirectUri = shownBy === undefined ? uri : shownBy === 'browser' ? redirectUriFor(destination ?? '') : undefined
   return { clientId: client.replace(/^urn:uuid:/, ''), redirectUri, keyThumbprint }
 }
 
-function olderTemplateOf({ userCode, clientUrl, device }: Groups, isSame: boolean): number {
-  if (userCode !== undefined) return DEVICE_GRANT_TEMPLATE
-  if (!isSame) return SCOPES_BY_RESOURCE_TEMPLATE
-  if (clientUrl !== undefined) return METADATA_TEMPLATE
-  return device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
-}
-
-function composeAgain(fields: ConsentTextFields): string | null {
+function composeAgain(fields: ShortConsentFields): string | null {
   try {
-    return composeConsentText(fields)
+    return composeShortConsent(fields)
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error
   }
 }
 
-function toConsent(fields: ConsentTextFields): Consent {
+function toConsent(fields: ShortConsentFields): Consent {
   const { template, scopes, resources, scopesByResource, redirectUri = '', keyThumbprint, userCode, ...same } = fields
   const grants = resources.map((resource) => ({ resource, scopes: [...(scopesByResource?.[resource] ?? scopes)] }))
   const isForBrowser = template === TWO_SCREENS_TEMPLATE

@@ -4,7 +4,7 @@
  * The words repeat only what a wallet signed, which is printable ASCII. If the receipt is not genuine, the words repeat nothing of it.
  */
 
-import { publisherOf } from './consent-message.ts'
+import { publisherOf } from './app-place.ts'
 import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
 
@@ -69,7 +69,6 @@ function describeApp(consent: Consent): string {
   return clientName === '' ? app : `${app}, which calls itself '${clientName}'`
 }
 
-/** Template 2 wrote a private-use scheme as if it were a host. */
 function receiptPlace({ clientHost, clientScheme, shownBy }: Consent): string {
   if (shownBy === 'device') return 'on a device'
   return clientScheme === null ? `at ${clientHost}` : `(an app on the device that opens ${clientScheme}: links)`

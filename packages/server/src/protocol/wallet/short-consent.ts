@@ -1,33 +1,57 @@
 /**
- * The short texts with which a wallet consents (ERC-4361 with an ERC-5573 ReCap). Some hardware wallets sign at most 1,024 bytes
- * (docs/decisions/0008-texts-to-sign.md). Template 10 is for every kind of app. Template 11 gives access to a device (RFC 8628). Template
- * 12 gives access to a browser on another screen. Both name the code that the device or the other screen shows.
+ * The texts with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap). They are short, because some hardware
+ * wallets sign at most 1,024 bytes (docs/decisions/0008-texts-to-sign.md). Template 10 is for every kind of app. Template 11 gives access to a
+ * device (RFC 8628). Template 12 gives access to a browser on another screen. Both name the code that the device or the other screen shows.
  *
- * Unlike the older texts, a short text names each party once, has no Request ID, names the client and its key in one URI, and writes
- * the scopes of a resource as one ability. In templates 11 and 12, the authorized party (`URI`) is the client itself.
+ * The signed text is kept as a receipt, so it contains everything that was agreed: the app, the scopes, the resources and the end (OpenID
+ * Connect Core §16.18). A text names each party once, names the client and its key in one URI, and writes the scopes of a resource as one
+ * ability. In templates 11 and 12, the authorized party (`URI`) is the client itself.
  */
 
-import { type ConsentFields, hostOf, isOnThisDevice, privateUseScheme, publisherOf } from './consent-message.ts'
+import { hostOf, isOnThisDevice, privateUseScheme, publisherOf } from './app-place.ts'
 import { checkForm, forms } from './message-grammar.ts'
-import { composeLines, writeApp, writeDay, writeHost } from './message-lines.ts'
+import { composeLines, type MessageHeader, writeApp, writeDay, writeHost } from './message-lines.ts'
 import { transliterateName } from './plain-words.ts'
 import { encodeRecap, translateRecap } from './recap.ts'
 
-/** The numbers among the templates of `consent-message.ts`. Like those, these templates are never edited. */
+/**
+ * A template is never edited. A new template gets the next free number, and an old one is kept as long as receipts of it exist. Numbers
+ * below 10 that `account-message.ts` does not have belonged to texts that no release contained.
+ */
 export const SHORT_TEMPLATE = 10
 export const SHORT_DEVICE_TEMPLATE = 11
 export const TWO_SCREENS_TEMPLATE = 12
 
-export type ShortConsentFields = Omit<ConsentFields, 'clientHost' | 'redirectUri' | 'requestId'> & {
+/** The fields of the text. Times in epoch seconds. */
+export type ShortConsentFields = Omit<MessageHeader, 'requestId'> & {
+  /** Number of the template, from the challenge. */
+  template: number
+  /** As registered, any Unicode. */
+  clientName: string
+  /** A UUID; for an app that no operator registered, the URL of the app's metadata document, or the hash (RFC 6920) of a registration that the app made itself. */
+  clientId: string
   /** In templates 10 and 12: the redirect URI of the request. Template 12 names only its host or scheme. */
   redirectUri?: string | undefined
   /** In templates 11 and 12: the code as the device, or the other screen, shows it: `WDJB-MJHT`. */
   userCode?: string | undefined
+  /** At least one; each `[A-Za-z0-9._-]{1,64}`. Order does not matter. */
+  scopes: readonly string[]
+  /** At least one; each an absolute URI without quotes and percent signs. Order does not matter. */
+  resources: readonly string[]
+  /** The scopes of each resource, if they differ. */
+  scopesByResource?: Readonly<Record<string, readonly string[]>> | undefined
+  /** End of the grant. */
+  until: number
+  /** RFC 7638 thumbprint of the key that the tokens are bound to (RFC 9449), base64url of SHA-256. */
+  keyThumbprint?: string | undefined
 }
 
 /**
- * @returns null if the template is not one of these, or is not for these fields.
- * @throws RangeError if a field does not fit the grammar: a defect.
+ * Composes the text. The same fields always give the same bytes.
+ *
+ * @returns null if this version does not have the template, or if the template is not for these fields: the caller responds with 410,
+ * never with "wrong signature".
+ * @throws RangeError if a field does not fit the grammar: a defect, because registration refuses values that the text cannot contain.
  */
 export function composeShortConsent(fields: ShortConsentFields): string | null {
   if (fields.template !== shortTemplateOf(fields)) return null

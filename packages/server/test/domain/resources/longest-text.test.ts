@@ -18,9 +18,8 @@ import { RegisteredResources } from '../../../src/domain/resources/registered-re
 import { DEVICE_CODE_GRANT, type GrantType } from '../../../src/protocol/oauth/grant-types.ts'
 import { OAuthError } from '../../../src/protocol/oauth/oauth-error.ts'
 import { redirectUriMatches } from '../../../src/protocol/oauth/redirect-uri.ts'
-import { composeConsentText } from '../../../src/protocol/wallet/consent-text.ts'
 import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
-import { shortTemplateOf } from '../../../src/protocol/wallet/short-consent.ts'
+import { composeShortConsent, shortTemplateOf } from '../../../src/protocol/wallet/short-consent.ts'
 import {
   authorities,
   clientNames,
@@ -30,7 +29,7 @@ import {
   scopeLists,
   webRedirectUris,
 } from '../../protocol/wallet/arbitraries.ts'
-import { exampleFields, longestOrdinary, thumbprint, userCode } from '../../protocol/wallet/consent-example.ts'
+import { longestOrdinary, shortFields, thumbprint, userCode } from '../../protocol/wallet/consent-example.ts'
 import { processorMs } from '../../support/processor-time.ts'
 import { forAll } from '../../support/property.ts'
 import { runs } from '../../support/runs.ts'
@@ -57,11 +56,10 @@ type Parties = { redirectUri?: string; userCode?: string }
 /** The text that the service composes for a request, as `sign-in-text.ts` does. */
 function composeFor(facts: TextFacts, client: Client, request: Record<string, unknown>, parties: Parties): string {
   const { scopes, resources, scopesByResource } = request as AuthorizationRequest
-  const text = composeConsentText({
-    ...exampleFields,
+  const text = composeShortConsent({
+    ...shortFields,
     ...parties,
     template: shortTemplateOf(parties) ?? 0,
-    nonce: 'k3J9dQ0vXb2LmN8sTz5RaY',
     domain: new URL(facts.settings.loginUrl).host,
     chainId: facts.settings.chainIds.at(-1) ?? 1,
     clientName: transliterateName(client.name),

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseAddress } from '../../../src/protocol/wallet/address.ts'
-import { composeConsentMessage, WEBSITE_TEMPLATE } from '../../../src/protocol/wallet/consent-message.ts'
+import { composeShortConsent, SHORT_TEMPLATE } from '../../../src/protocol/wallet/short-consent.ts'
 import { verifyPlainSignature } from '../../../src/protocol/wallet/signature.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
@@ -64,13 +64,12 @@ export async function startAuthStandIn(domain: string, now: () => number): Promi
     if (path === '/login/reject') return { status: 200, body: { status: 'denied', redirect_to: complete } }
     const parsed = parseAddress(String(body.address))
     if (parsed.kind !== 'address') return refusal(400, 'invalid_request')
-    const message = composeConsentMessage({
-      template: WEBSITE_TEMPLATE,
+    const message = composeShortConsent({
+      template: SHORT_TEMPLATE,
       domain,
       address: parsed.address,
       chainId: Number(body.chain_id),
       clientName: challenge.client_name,
-      clientHost: challenge.client_host,
       clientId: '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20',
       redirectUri: 'https://notes.aurora.example/callback',
       scopes: typeof body.scope === 'string' ? body.scope.split(' ') : challenge.scopes.map(({ name }) => name),
@@ -78,7 +77,6 @@ export async function startAuthStandIn(domain: string, now: () => number): Promi
       until: now() + 30 * 86_400,
       nonce: 'k3Jd82LmPq9XvT4cWz7RbY',
       issuedAt: now(),
-      requestId: '9f0c2f1e',
     })
     if (path === '/login/message') return { status: 200, body: { message } }
     const verdict = verifyPlainSignature(message ?? '', String(body.signature), parsed.address)

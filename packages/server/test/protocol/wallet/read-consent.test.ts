@@ -6,41 +6,39 @@ import {
   composeEndEverythingMessage,
   END_EVERYTHING_TEMPLATE,
 } from '../../../src/protocol/wallet/account-message.ts'
-import { privateUseScheme } from '../../../src/protocol/wallet/consent-message.ts'
-import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
 import { readConsent, recapContradicts } from '../../../src/protocol/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../../src/protocol/wallet/recap.ts'
 import { processorMs } from '../../support/processor-time.ts'
 import { forAll } from '../../support/property.ts'
-import { runs } from '../../support/runs.ts'
 import { clientNames } from './arbitraries.ts'
-import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
+import { composeShort, shortFields, thumbprint } from './consent-example.ts'
 
 test('A consent reads as all of its fields and its grants', () => {
-  const { template: _template, scopes: _scopes, resources: _resources, ...same } = exampleFields
-  expect(readConsent(composeConsent())).toEqual({
+  const { template: _template, scopes: _scopes, resources: _resources, ...same } = shortFields
+  expect(readConsent(composeShort())).toEqual({
     ...same,
+    clientHost: 'app.example.net',
     clientScheme: null,
     grants: [{ resource: 'https://api.example.com/', scopes: ['enhancement'] }],
   })
 })
 
-test('A consent to an app on the device reads back, with the template of today and with the earlier one', () => {
-  const device = { redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app' }
-  for (const template of [2, 5]) expect(readConsent(composeConsent({ ...device, template }))).toMatchObject(device)
+const opener = { redirectUri: 'com.example.app:/cb' }
+
+test('A consent to an app on the device reads back with the scheme that opens the app, and without a host', () => {
+  expect(readConsent(composeShort(opener))).toMatchObject({ ...opener, clientScheme: 'com.example.app' })
 })
 
 test('A statement about an app on the device is refused for a website, and the other way round', () => {
-  const device = composeConsent({ redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app', template: 5 })
-  const words = '(an app on this device that opens com.example.app: links)'
+  const device = composeShort(opener)
+  const words = '(an app that opens com.example.app: links)'
   expect(device).toContain(words)
   expect(readConsent(device.replace('opens com.example.app:', 'opens com.example.other:'))).toBeNull()
   expect(readConsent(device.replace(words, 'at app.example.net'))).toBeNull()
-  expect(readConsent(composeConsent().replace('at app.example.net', words))).toBeNull()
+  expect(readConsent(composeShort().replace('at app.example.net', words))).toBeNull()
 })
 
 const pairs = {
-  template: 7,
   scopes: ['openid', 'notes.read', 'files.read'],
   resources: ['https://notes.example.com/mcp', 'https://files.example.com/'],
   scopesByResource: {
@@ -51,12 +49,12 @@ const pairs = {
 
 test.each([
   ['a website', {}],
-  ['an app on the device', { redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app' }],
+  ['an app on the device', opener],
   ['an app that is not registered', { clientId: 'https://app.example.net/client.json' }],
 ])(
   'A consent to %s whose resources have different scopes reads back with each resource and its own scopes (ERC-5573)',
   (_app, changes) => {
-    expect(readConsent(composeConsent({ ...changes, ...pairs }))).toMatchObject({
+    expect(readConsent(composeShort({ ...changes, ...pairs }))).toMatchObject({
       ...changes,
       grants: [
         { resource: 'https://files.example.com/', scopes: ['files.read', 'openid'] },
@@ -67,68 +65,25 @@ test.each([
 )
 
 test('A text whose sentence pairs the scopes with other resources than its ReCap is no consent', () => {
-  const text = composeConsent(pairs)
-  const swapped = text.replace("'files.read', 'openid' for", "'notes.read', 'openid' for")
+  const text = composeShort(pairs)
+  const swapped = text.replace("'files.read+openid' for", "'notes.read+openid' for")
   expect(readConsent(swapped)).toBeNull()
   expect(recapContradicts(swapped)).toBe(true)
-  expect(readConsent(text.replace("'files.read', 'openid' for", "'openid' for"))).toBeNull()
-})
-
-test('If all resources have the same scopes, template 7 has the bytes of the other templates', () => {
-  const same = { scopes: ['openid'], resources: pairs.resources }
-  expect(composeConsent({ ...same, template: 7 })).toBe(composeConsent(same))
-})
-
-test('Templates 2, 5 and 6 cannot be composed if the scopes of the resources differ', () => {
-  for (const template of [2, 5, 6]) expect(() => composeConsent({ ...pairs, template })).toThrow('template unknown')
+  expect(readConsent(text.replace("'files.read+openid' for", "'openid' for"))).toBeNull()
 })
 
 test('A resource without a scope of its own is a defect, and no text is composed', () => {
   const [notes = '', files = ''] = pairs.resources
   for (const scopesByResource of [{ [notes]: ['openid'] }, { [notes]: ['openid'], [files]: [] }])
-    expect(() => composeConsent({ ...pairs, scopesByResource })).toThrow(RangeError)
+    expect(() => composeShort({ ...pairs, scopesByResource })).toThrow(RangeError)
 })
 
 test('A consent with a key thumbprint reads with it', () => {
-  expect(readConsent(composeConsent({ keyThumbprint: thumbprint }))?.keyThumbprint).toBe(thumbprint)
-})
-
-test('Every consent that can be composed reads back with the values that it was composed from', () => {
-  forAll(anyConsent, ({ template, clientName, scopes, resources, keyThumbprint, ...same }) => {
-    const text = composeConsent({ ...same, template, clientName, scopes, resources, keyThumbprint })
-    expect(readConsent(text)).toEqual({
-      ...same,
-      clientName: transliterateName(clientName),
-      clientScheme: privateUseScheme(same.redirectUri),
-      grants: resources.toSorted().map((resource) => ({ resource, scopes: scopes.toSorted() })),
-      ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
-    })
-  })
-})
-
-test('Every text that reads as a consent composes to exactly the same bytes, so that it has one reading', () => {
-  const edits = fc.record({
-    at: fc.nat({ max: 1200 }),
-    removed: fc.nat({ max: 3 }),
-    inserted: fc.oneof(fc.constant(''), fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom("'", '\n', ' ', 'a', '0')),
-  })
-  fc.assert(
-    fc.property(edits, ({ at, removed, inserted }) => {
-      const text = composeConsent()
-      const edited = text.slice(0, at) + inserted + text.slice(at + removed)
-      const consent = readConsent(edited)
-      if (consent === null) return
-      const { grants, ...fields } = consent
-      expect(
-        composeConsent({ ...fields, scopes: grants[0]?.scopes ?? [], resources: grants.map(({ resource }) => resource) }),
-      ).toBe(edited)
-    }),
-    { numRuns: runs * 10 },
-  )
+  expect(readConsent(composeShort({ keyThumbprint: thumbprint }))?.keyThumbprint).toBe(thumbprint)
 })
 
 test('Any other text is not a consent, and reading it never throws', () => {
-  const headed = clientNames.map((text) => `${composeConsent()}${text}x`)
+  const headed = clientNames.map((text) => `${composeShort()}${text}x`)
   forAll(fc.oneof(clientNames, headed), (text) => {
     expect(readConsent(text)).toBeNull()
   })
@@ -137,7 +92,7 @@ test('Any other text is not a consent, and reading it never throws', () => {
 test('A very long text is refused quickly', () => {
   const spent = processorMs(() => {
     for (const filler of ["'oauth': '", "Allow '", '\n', 'urn:recap:', ' I further authorize the stated URI', '%41', 'a']) {
-      const text = composeConsent().replace('Allow', `Allow ${filler.repeat(150_000 / filler.length)}`)
+      const text = composeShort().replace('Allow', `Allow ${filler.repeat(150_000 / filler.length)}`)
       expect(readConsent(text)).toBeNull()
       expect(readConsent(filler.repeat(10_000_000 / filler.length))).toBeNull()
     }
@@ -146,20 +101,20 @@ test('A very long text is refused quickly', () => {
 })
 
 test('The texts of the other templates are not consents', () => {
-  const expiresAt = exampleFields.until
-  const uri = exampleFields.redirectUri
+  const expiresAt = shortFields.until
+  const uri = shortFields.redirectUri
   for (const [template, compose] of [
     [ACCOUNT_TEMPLATE, composeAccountMessage],
     [END_EVERYTHING_TEMPLATE, composeEndEverythingMessage],
   ] as const) {
-    const text = compose({ ...exampleFields, template, loginUrl: uri, expiresAt })
+    const text = compose({ ...shortFields, template, loginUrl: uri ?? '', expiresAt, requestId: 'a' })
     expect(text).toContain(' wants you to sign in with your Ethereum account:')
     expect(readConsent(text ?? '')).toBeNull()
   }
 })
 
 describe('Changed lines of a consent', () => {
-  const text = composeConsent()
+  const text = composeShort()
   const lines = text.split('\n')
 
   test.each(lines.map((line, i) => [i, line]))(
@@ -187,15 +142,15 @@ describe('Changed lines of a consent', () => {
     ['a full-width digit', text.replace('Chain ID: 1', 'Chain ID: １')],
     ['a full-width colon', text.replace('Nonce:', 'Nonce：')],
     ['a line separator', text.replace('\nVersion', '\u2028Version')],
-    ['a right-to-left override', text.replace('app.example.net to', '\u202eapp.example.net to')],
-    ['a lower-case address', text.replace(exampleFields.address, exampleFields.address.toLowerCase())],
+    ['a right-to-left override', text.replace('app.example.net until', '\u202eapp.example.net until')],
+    ['a lower-case address', text.replace(shortFields.address, shortFields.address.toLowerCase())],
     ['a wrong checksum', text.replace('0xf39Fd', '0xF39Fd')],
     ['a chain id with a zero in front', text.replace('Chain ID: 1', 'Chain ID: 01')],
     ['a chain id in other digits', text.replace('Chain ID: 1', 'Chain ID: 0x1')],
     ['a time with milliseconds', text.replace('T12:00:00Z', 'T12:00:00.000Z')],
     ['a time in another zone', text.replace('Issued At: 2026-11-20T12:00:00Z', 'Issued At: 2026-11-20T13:00:00+01:00')],
     ['a scheme', `https://${text}`],
-    ['Not Before', text.replace('\nRequest ID', '\nNot Before: 2026-11-20T12:00:00Z\nRequest ID')],
+    ['Not Before', text.replace('\nResources:', '\nNot Before: 2026-11-20T12:00:00Z\nResources:')],
     ['a further resource', text.replace('\n- urn:recap', '\n- https://bank.example/\n- urn:recap')],
     ['a second ReCap', `${text}\n${text.split('\n').at(-1)}`],
     ['base64 padding', `${text}=`],
@@ -206,8 +161,9 @@ describe('Changed lines of a consent', () => {
 })
 
 describe('Consents with a contradiction', () => {
-  const text = composeConsent()
-  const wide = { scopes: ['enhancement', 'payments'], resources: exampleFields.resources }
+  const text = composeShort()
+  const narrow = { ...shortFields, abilities: 'joined' } as const
+  const wide = { ...narrow, scopes: ['enhancement', 'payments'] }
 
   test('A text is not a consent if its statement names another host than its URI', () => {
     expect(readConsent(text.replace('at app.example.net', 'at bank.example'))).toBeNull()
@@ -217,24 +173,24 @@ describe('Consents with a contradiction', () => {
     expect(readConsent(text.replace('until 2026-12-20', 'until 2026-11-21'))).toBeNull()
   })
 
-  test('A text is not a consent if its URI and its Resources name different redirect URIs', () => {
-    expect(readConsent(text.replace('- https://app.example.net/callback', '- https://app.example.net/other'))).toBeNull()
+  test('A text is not a consent if its URI and its statement name different redirect URIs', () => {
+    expect(readConsent(text.replace('URI: https://app.example.net/', 'URI: https://bank.example/'))).toBeNull()
   })
 
   test('A text is not a consent if its statement allows more scopes on one resource than on another', () => {
-    const sentence = translateRecap({ scopes: ['enhancement'], resources: ['https://api.example.com/', 'urn:b'] })
-    const uneven = sentence.replace("'enhancement' for 'urn:b'", "'enhancement', 'payments' for 'urn:b'")
-    expect(readConsent(text.replace(translateRecap(exampleFields), uneven))).toBeNull()
+    const sentence = translateRecap({ ...narrow, resources: ['https://api.example.com/', 'urn:b'] })
+    const uneven = sentence.replace("'enhancement' for 'urn:b'", "'enhancement+payments' for 'urn:b'")
+    expect(readConsent(text.replace(translateRecap(narrow), uneven))).toBeNull()
   })
 
   test('A ReCap that allows more than the statement is not a consent, and is reported as contradictory (ERC-5573)', () => {
-    const contradictory = text.replace(encodeRecap(exampleFields), encodeRecap(wide))
+    const contradictory = text.replace(encodeRecap(narrow), encodeRecap(wide))
     expect(readConsent(contradictory)).toBeNull()
     expect(recapContradicts(contradictory)).toBe(true)
   })
 
   test('A statement that allows more than the ReCap is not a consent, and is reported as contradictory (ERC-5573)', () => {
-    const contradictory = text.replace(translateRecap(exampleFields), translateRecap(wide))
+    const contradictory = text.replace(translateRecap(narrow), translateRecap(wide))
     expect(readConsent(contradictory)).toBeNull()
     expect(recapContradicts(contradictory)).toBe(true)
   })
@@ -252,7 +208,7 @@ describe('Consents with a contradiction', () => {
     ['another namespace', { att: { 'https://api.example.com/': { 'crud/enhancement': [{}] } } }],
   ])('A text is not a consent if its ReCap has %s', (_, details) => {
     const uri = `urn:recap:${Buffer.from(JSON.stringify(details)).toString('base64url')}`
-    expect(readConsent(text.replace(encodeRecap(exampleFields), uri))).toBeNull()
+    expect(readConsent(text.replace(encodeRecap(narrow), uri))).toBeNull()
   })
 
   test('A text is not a consent if its ReCap has the same content in another JSON notation', () => {

@@ -7,12 +7,12 @@ import { checkReceipt, type SignedReceipt } from '../../../src/protocol/wallet/r
 import { forAllAsync } from '../../support/property.ts'
 import { testWallet } from '../../support/wallet.ts'
 import { drawnFrom } from './arbitraries.ts'
-import { composeConsent, exampleFields } from './consent-example.ts'
+import { composeShort, shortFields } from './consent-example.ts'
 
 const owner = testWallet(0)
 const stranger = testWallet(1)
-const now = exampleFields.issuedAt
-const message = composeConsent()
+const now = shortFields.issuedAt
+const message = composeShort()
 const receipt: SignedReceipt = { message, signature: owner.sign(message), address: owner.address, chain_id: 1 }
 
 const check = (changed: Record<string, unknown> = {}, at = now) => checkReceipt({ ...receipt, ...changed }, { now: at })
@@ -30,8 +30,8 @@ test('A receipt is valid after it was written and parsed as JSON', async () => {
 })
 
 test('An expired consent is still a valid receipt, marked as expired', async () => {
-  expect(await check({}, exampleFields.until - 1)).toMatchObject({ kind: 'holds', expired: false })
-  expect(await check({}, exampleFields.until)).toMatchObject({ kind: 'holds', expired: true })
+  expect(await check({}, shortFields.until - 1)).toMatchObject({ kind: 'holds', expired: false })
+  expect(await check({}, shortFields.until)).toMatchObject({ kind: 'holds', expired: true })
 })
 
 describe('Receipts with a changed text', () => {
@@ -49,24 +49,24 @@ describe('Receipts with a changed text', () => {
 
   test.each([
     ['another app', { clientName: 'Bank' }],
-    ['another host', { clientHost: 'bank.example', redirectUri: 'https://bank.example/callback' }],
+    ['another host', { redirectUri: 'https://bank.example/callback' }],
     ['another client', { clientId: '7f8c1a52-3f0e-4d6c-9a1b-2e5d8c7b6a90' }],
     ['a wider scope', { scopes: ['enhancement', 'payments'] }],
     ['another resource', { resources: ['https://bank.example/'] }],
-    ['a later end', { until: exampleFields.until + 1 }],
-    ['an earlier day', { issuedAt: exampleFields.issuedAt - 86_400 }],
-    ['another nonce', { nonce: 'A3J9dQ0vXb2LmN8sTz5RaY7w' }],
+    ['a later end', { until: shortFields.until + 1 }],
+    ['an earlier day', { issuedAt: shortFields.issuedAt - 86_400 }],
+    ['another nonce', { nonce: 'A3J9dQ0vXb2LmN8sTz5RaY' }],
     ['another login page', { domain: 'login.bank.example' }],
     ['a bound key', { keyThumbprint: 'a'.repeat(43) }],
   ])('A receipt is not valid if its text is changed into a well-formed consent with %s', async (_, change) => {
-    expect(await check({ message: composeConsent(change) })).toEqual({ kind: 'does_not_hold', why: 'not_signed' })
+    expect(await check({ message: composeShort(change) })).toEqual({ kind: 'does_not_hold', why: 'not_signed' })
   })
 })
 
 describe('Signed texts that are not consents', () => {
   test.each([
-    ['in other words', message.replace('do only what follows', 'do whatever')],
-    ['with a further line', message.replace('\nRequest ID', '\nNot Before: 2026-11-20T12:00:00Z\nRequest ID')],
+    ['in other words', message.replace('No gas, no transfer', 'No gas')],
+    ['with a further line', message.replace('\nResources:', '\nNot Before: 2026-11-20T12:00:00Z\nResources:')],
     ['with lines in another order', message.replace('Version: 1\nChain ID: 1', 'Chain ID: 1\nVersion: 1')],
     ['with a space at the end', `${message} `],
     ['with a newline at the end', `${message}\n`],
@@ -81,9 +81,10 @@ describe('Signed texts that are not consents', () => {
   })
 
   test('A signed text whose statement and ReCap differ is not a valid receipt (ERC-5573)', async () => {
-    const wide = { scopes: ['enhancement', 'payments'], resources: exampleFields.resources }
-    const recapSaysMore = message.replace(encodeRecap(exampleFields), encodeRecap(wide))
-    const sentenceSaysMore = message.replace(translateRecap(exampleFields), translateRecap(wide))
+    const narrow = { ...shortFields, abilities: 'joined' } as const
+    const wide = { ...narrow, scopes: ['enhancement', 'payments'] }
+    const recapSaysMore = message.replace(encodeRecap(narrow), encodeRecap(wide))
+    const sentenceSaysMore = message.replace(translateRecap(narrow), translateRecap(wide))
     for (const text of [recapSaysMore, sentenceSaysMore]) {
       expect(await check(signText(text))).toEqual({ kind: 'does_not_hold', why: 'recap_contradicts' })
     }
@@ -209,7 +210,7 @@ describe('Receipts of contract wallets', () => {
 
 test("The chain is not called for an ordinary wallet's receipt, or for a text that is not a consent", async () => {
   const verifyContract = () => Promise.reject(new Error('a chain was called'))
-  const texts = [message, message.replace('only', ''), `${message} `]
+  const texts = [message, message.replace('No gas', ''), `${message} `]
   const verdicts = await Promise.all(
     texts.map((text) => checkReceipt({ ...receipt, ...signText(text) }, { now, verifyContract })),
   )

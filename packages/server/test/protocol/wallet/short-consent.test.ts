@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { composeConsentText } from '../../../src/protocol/wallet/consent-text.ts'
 import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
 import { readConsent, recapContradicts } from '../../../src/protocol/wallet/read-consent.ts'
 import { describeVerdict } from '../../../src/protocol/wallet/receipt-words.ts'
@@ -173,7 +172,7 @@ test('Every short consent reads back with the values that it was composed from',
   forAll(anyShortConsent, (fields) => {
     const { clientName, scopes, resources, scopesByResource, template, redirectUri, keyThumbprint } = fields
     const { address, chainId, domain, nonce, issuedAt, until, clientId } = fields
-    const same = { address, chainId, domain, nonce, issuedAt, until, clientId, requestId: '' }
+    const same = { address, chainId, domain, nonce, issuedAt, until, clientId }
     const scopesOf = (resource: string) => scopesByResource?.[resource] ?? scopes
     expect(readConsent(composeShort(fields))).toMatchObject({
       ...same,
@@ -229,6 +228,16 @@ test.each([
   expect(readConsent(text.replace(from, to))).toBeNull()
 })
 
+test.each([
+  ['another publisher', 'agent.example (', 'bank.example ('],
+  ['another destination of the answers', 'a program on this device', 'agent.example'],
+  ['the words of a registered app', "the app of agent.example (calls itself 'Agent Tools')", "'Agent Tools' at 127.0.0.1:33418"],
+])('A text for an app that is not registered is not a consent if it differs from one by %s', (_, from, to) => {
+  const text = composeShort({ ...metadata, ...program })
+  expect(text).toContain(from)
+  expect(readConsent(text.replace(from, to))).toBeNull()
+})
+
 test('A short text whose ReCap allows more than its statement is contradictory (ERC-5573)', () => {
   for (const parties of [{}, device, twoScreens]) {
     const recapOf = (text: string) => text.split('\n').at(-1) ?? ''
@@ -240,11 +249,11 @@ test('A short text whose ReCap allows more than its statement is contradictory (
 
 test('A template gives no text for the fields of another template', () => {
   for (const parties of [{}, device, twoScreens])
-    for (const template of [1, 2, 9, 10, 11, 12, 13].filter((each) => each !== { ...shortFields, ...parties }.template))
+    for (const template of [0, 1, 2, 3, 4, 9, 10, 11, 12, 13, -1, 1.5, Number.NaN].filter(
+      (each) => each !== { ...shortFields, ...parties }.template,
+    ))
       expect(composeShortConsent({ ...shortFields, ...parties, template })).toBeNull()
-  expect(composeConsentText({ ...shortFields, ...twoScreens, template: 9, requestId: 'a' })).toBeNull()
-  expect(composeConsentText({ ...shortFields, ...device, template: 2, requestId: 'a' })).toBeNull()
-  expect(composeConsentText({ ...shortFields, redirectUri: undefined, requestId: 'a' })).toBeNull()
+  expect(composeShortConsent({ ...shortFields, redirectUri: undefined })).toBeNull()
 })
 
 test.each<Partial<ShortConsentFields>>([
@@ -273,6 +282,7 @@ test('The words about a receipt say to what the access goes', () => {
   expect(factsOf(device)).toContainEqual(['Access goes to', 'the device that showed the code WDJB-MJHT'])
   expect(factsOf(twoScreens)).toContainEqual(['Access goes to', 'the browser that showed the code WDJB-MJHT'])
   expect(factsOf(twoScreens)).toContainEqual(['Allowed', "'MyApp' at app.example.net"])
+  expect(factsOf(metadata)).toContainEqual(['Allowed', "the app of agent.example, which calls itself 'Agent Tools'"])
   expect(factsOf({ ...opener, ...twoScreens })).toContainEqual([
     'Allowed',
     "'MyApp' (an app on the device that opens com.example.app: links)",

@@ -1,6 +1,5 @@
 /** Device authorization (RFC 8628) over HTTP, on both stores. device-page.test.ts covers the page, device-polls.test.ts the polls. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seal, unseal } from '../../../../src/protocol/keys/sealed.ts'
 import type { Address } from '../../../../src/protocol/wallet/address.ts'
 import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
 import { claimsOf, tokensOf } from '../../../support/app.ts'
@@ -17,7 +16,7 @@ import { newDpopKey, proofOf, thumbprint } from '../../../support/dpop.ts'
 import { createPostgresDatabase } from '../../../support/postgres.ts'
 import { expectRefusal } from '../../../support/refusals.ts'
 import { type Grantor, type StartOptions, startBeside, startGrantor, type TestClient } from '../../../support/start.ts'
-import { noticeOf, redirectPath, Walk } from '../../../support/walk.ts'
+import { noticeOf, Walk } from '../../../support/walk.ts'
 import { testWallet } from '../../../support/wallet.ts'
 
 const engines = [
@@ -103,18 +102,6 @@ describe.each(engines)('Device authorization on $engine (RFC 8628)', ({ open }) 
       keyThumbprint: jkt,
       grants: [{ scopes: ['enhancement'] }],
     })
-  })
-
-  test('A challenge from a node of a previous version keeps its text, and the device gets its tokens: template 9', async () => {
-    const device = await authorizedDevice(walk, client)
-    const { keys } = grantor.deps
-    const [, ...sealed] = unseal(keys, 'grl', await challengeOfDevice(walk, device)) as [number, ...unknown[]]
-    const proof = await walk.proof(seal(keys, 'grl', [9, ...sealed]))
-    const { signature: _, ...claim } = proof
-    const message = (await walk.loginApi('/login/message', claim)).json().message as string
-    expect(message).toContain(`The access goes to the device that shows the code ${device.user_code}.`)
-    expect((await walk.complete(redirectPath(await walk.loginApi('/login/accept', proof)))).status).toBe(200)
-    expect(tokensOf(await poll(walk, client, device)).scope).toBe('enhancement')
   })
 
   test('The user can decline single scopes, and the device gets the others', async () => {

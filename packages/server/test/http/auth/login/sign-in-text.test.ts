@@ -2,10 +2,9 @@
 import { ParsedMessage as SiweParsedMessage } from '@signinwithethereum/siwe-parser'
 import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seal, unseal } from '../../../../src/protocol/keys/sealed.ts'
 import { send } from '../../../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
-import { LOGIN_SERVER, movingTo, PKCE, parameterOf, redirectPath, requestOf, Walk } from '../../../support/walk.ts'
+import { LOGIN_SERVER, movingTo, PKCE, parameterOf, requestOf, Walk } from '../../../support/walk.ts'
 import { testWallet } from '../../../support/wallet.ts'
 
 let grantor: Grantor
@@ -188,25 +187,6 @@ describe('Names and hosts of apps in the text', () => {
     expect(statement).not.toContain('at login.bank.example')
     expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
   })
-
-  test.each([
-    [2, ' at com.example.app to do only what follows'],
-    [5, ' (an app on this device that opens com.example.app: links) to do only what follows'],
-    [7, ' (an app on this device that opens com.example.app: links) to do only what follows'],
-  ])(
-    'A challenge from a node of a previous version keeps its text, and the login can be completed: template %i',
-    async (template, words) => {
-      const native = await grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'] })
-      const walk = new Walk(grantor)
-      const { keys } = grantor.deps
-      const [, ...sealed] = unseal(keys, 'grl', await walk.challenge(requestOf(native, PKCE))) as [number, ...unknown[]]
-      const older = seal(keys, 'grl', [template, ...sealed])
-      const proof = await walk.proof(older)
-      const { signature: _, ...claim } = proof
-      expect((await walk.loginApi('/login/message', claim)).json().message).toContain(words)
-      expect((await walk.complete(redirectPath(await walk.loginApi('/login/accept', proof)))).status).toBe(200)
-    },
-  )
 })
 
 describe('The text when the signature arrives', () => {
