@@ -49,8 +49,6 @@ const UNDECIDED: Record<string, string> = {
   '540d4015': 'a name is followed by one character that no name contains; a value ends at the first space or quote',
   '76cb9367': 'each repetition ends at a character that it does not contain, and no two alternatives begin alike but for slashes',
   eb1fd958: 'as the pattern with a fragment',
-  f16931b1: 'each repetition stays in its line, and fixed words follow it',
-  '33167aad': 'each repetition stays in its line, and fixed words follow it',
   '1935a4e2': 'each repetition stays in its line, and fixed words follow it',
 }
 
