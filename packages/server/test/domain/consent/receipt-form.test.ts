@@ -47,7 +47,7 @@ describe('A receipt opens to exactly the bytes that the wallet signed', () => {
     })
   })
 
-  test('A sign-in to the account page and the ending of everything open from their receipts unchanged', () => {
+  test('The texts of a sign-in to the account page and of ending everything open unchanged', () => {
     const columns = { ...columnsOf(shortFields), clientId: '', redirectUri: '', scopes: [], resources: [] }
     for (const [template, compose] of [
       [ACCOUNT_TEMPLATE, composeAccountMessage],
