@@ -38,7 +38,7 @@ export const importRules: readonly ImportRule[] = [
     others:
       '@opentelemetry/api @opentelemetry/exporter-trace-otlp-http @opentelemetry/resources @opentelemetry/sdk-trace fastify node:async_hooks node:crypto node:timers/promises',
   }),
-  rule('src/domain', 'who allowed what, and each lawful change', { ours: 'protocol config', others: 'node:crypto' }),
+  rule('src/domain', 'who allowed what, and each lawful change', { ours: 'protocol config', others: 'node:crypto node:zlib' }),
   rule('src/store', 'what both stores share: tables that are described once', { ours: 'domain', others: 'node:timers/promises' }),
   rule('src/store/sqlite', 'the store on SQLite', {
     ours: 'store domain',
