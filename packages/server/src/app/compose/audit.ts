@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { createBatchMover } from '../../domain/audit/batch-mover.ts'
 import { createDeadlines, type Pause } from '../../domain/audit/deadlines.ts'
-import { type AuditEntry, entryOfEvent, shortenIfWallet } from '../../domain/audit/entry.ts'
+import { type AuditEntry, entryOfEvent } from '../../domain/audit/entry.ts'
 import { EventCounts } from '../../domain/audit/event-counts.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
@@ -17,6 +17,7 @@ import {
   isAwaited,
   type UnawaitedEvent,
 } from '../../domain/model/audit-events.ts'
+import { shortenIfWallet } from '../../domain/model/audit-text.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Limited } from '../../http/auth/service.ts'

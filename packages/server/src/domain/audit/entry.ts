@@ -1,8 +1,9 @@
 /** What is recorded in the audit trail, before the line has a number and a hash. */
 import { randomUUID } from 'node:crypto'
-import { type Address, shortenAddress } from '../../protocol/wallet/address.ts'
+import type { Address } from '../../protocol/wallet/address.ts'
 import { type AuditEvent, type AuditEventName, auditEvents } from '../model/audit-events.ts'
 import type { UnplacedLine } from '../model/audit-store.ts'
+import { textAfterNumber } from '../model/audit-text.ts'
 import { textIdOf } from '../model/text-id.ts'
 
 export type AuditEntry = {
@@ -51,26 +52,26 @@ export function entryOfEvent(audited: AuditEvent, circumstances: () => Circumsta
   return newEntry({ ...given, ...others, event, result, clientId, grantId, keyId, requestId: requestId ?? given.requestId })
 }
 
-/** The line of an entry, still without its place in the chain. Members without a value are left out of the text. */
+/** The line of an entry, still without its place in the chain. */
 export function lineOf(entry: AuditEntry): UnplacedLine {
   const { id, at, event, result, wallet, details } = entry
   const reason = boundText(entry.reason)
   const operator = boundText(entry.operator)
   const clientId = boundText(entry.clientId === undefined ? undefined : textIdOf(entry.clientId))
   const grantId = boundText(entry.grantId)
-  const text = JSON.stringify({
+  const text = textAfterNumber({
     id,
     at,
     event,
     result,
     reason,
-    operator: operator === undefined ? undefined : shortenIfWallet(operator),
-    client_id: clientId,
-    grant_id: grantId,
-    wallet: wallet === undefined ? undefined : shortenAddress(wallet),
-    key_id: boundText(entry.keyId),
+    operator,
+    clientId,
+    grantId,
+    wallet,
+    keyId: boundText(entry.keyId),
     resource: boundText(entry.resource),
-    request_id: boundText(entry.requestId),
+    requestId: boundText(entry.requestId),
     network: boundText(entry.network) || undefined,
     details: details && boundedDetails(details),
   })
@@ -82,13 +83,8 @@ export function lineOf(entry: AuditEntry): UnplacedLine {
     grantId: grantId ?? null,
     wallet: wallet ?? null,
     operator: operator ?? null,
-    rest: text.slice(1),
+    rest: text,
   }
-}
-
-/** An operator may be a wallet. */
-export function shortenIfWallet(operator: string): string {
-  return /^0x[0-9a-fA-F]{40}$/.test(operator) ? shortenAddress(operator) : operator
 }
 
 function boundedDetails(details: NonNullable<AuditEntry['details']>): Record<string, string | number | undefined> | undefined {

@@ -62,7 +62,8 @@ export function createHeadSigner(parts: HeadSigning) {
     checked = signed
     if (checked && head.seq < checked.seq) return { seq: head.seq + 1, kind: 'truncated' }
     const from = checked && (await isKept(store, checked)) ? checked : null
-    const after = from === null ? 0 : from.seq - 1
+    // The hash of the first line that is read is not computed, so the line before is read too.
+    const after = from === null ? 0 : Math.max(0, from.seq - 2)
     const heads = from === null ? [head] : [from, head]
     const report = await verifyStore(store, { after, findKey, heads, mayBePart: from !== null })
     if (from && report.first > from.seq) return { seq: from.seq, kind: 'removed' }

@@ -8,15 +8,16 @@ import { type FindKey, openAuditHead } from '../../protocol/keys/audit-head.ts'
 import { shortenAddress } from '../../protocol/wallet/address.ts'
 import { hashOfLine } from '../model/audit-chain.ts'
 import { type AuditHead, type AuditLine, NO_LINE } from '../model/audit-store.ts'
-import { shortenIfWallet } from './entry.ts'
+import { shortenIfWallet } from '../model/audit-text.ts'
 import { HEAD_SIGNED, LINES_DELETED } from './own-events.ts'
 
 export type ChainedLine = Pick<AuditLine, 'seq' | 'line' | 'hash'>
 
 /**
  * - `removed`: the line is missing
- * - `changed`: the text, the hash or a search column of the line was changed
- * - `moved`: the line was inserted, or is at the place of another line
+ * - `changed`: the text, the hash or a column of the line was changed. The row of a database has the number only as a column, so a row at the place
+ *   of another one is also `changed`.
+ * - `moved`: the text has the number of another line
  * - `not_signed_so`: a signed or noted head names another hash of this line
  * - `truncated`: the chain ends before this line, which a head names
  * - `head_forged`: the line contains a head that a key of the service did not sign

@@ -5,7 +5,8 @@
  *
  * - `audit_writers`: a repeated batch, or one that arrives after later ones of its writer, finds its number taken. The row is written in any case,
  *   so the commit waits for a synchronous standby, also if an earlier attempt stored the lines.
- * - The text and the hash of each line are those of `placeAfter` in `domain/model/audit-chain.ts`.
+ * - The text and the hash of each line are those of `placeAfter` in `domain/model/audit-chain.ts`. `text` is the text after the number: it is hashed,
+ *   and not stored. The other members of a line are the columns of its row (`store/audit-row.ts`).
  * - One statement inserts all lines: with one for each line, a batch of 200 kept the head locked five times as long on Citus.
  */
 export const APPEND_AUDIT_LINES = `
@@ -14,9 +15,10 @@ export const APPEND_AUDIT_LINES = `
     latest bigint;
     head_seq bigint;
     head_hash text;
-    rest text;
-    composed text;
-    places jsonb[];
+    after_number text;
+    hashed bytea;
+    hashes bytea[];
+    places bigint[];
   BEGIN
     INSERT INTO audit_writers AS w (id, number, previous, used_at) VALUES (the_writer, the_number, 0, the_time / 3600 * 3600)
       ON CONFLICT (id) DO UPDATE SET number = greatest(w.number, excluded.number), previous = w.number, used_at = excluded.used_at
@@ -25,16 +27,21 @@ export const APPEND_AUDIT_LINES = `
       RETURN;
     END IF;
     SELECT seq, hash INTO STRICT head_seq, head_hash FROM audit_head WHERE id = 1 FOR UPDATE;
-    FOR rest IN SELECT value ->> 'rest' FROM jsonb_array_elements(lines) LOOP
+    FOR after_number IN SELECT value ->> 'text' FROM jsonb_array_elements(lines) LOOP
       head_seq := head_seq + 1;
-      composed := '{"seq":' || head_seq || ',' || rest;
-      head_hash := translate(rtrim(encode(sha256(convert_to(head_hash || composed, 'UTF8')), 'base64'), '='), '+/', '-_');
-      places := places || jsonb_build_object('seq', head_seq, 'line', composed, 'hash', head_hash);
+      hashed := sha256(convert_to(head_hash || '{"seq":' || head_seq || ',' || after_number, 'UTF8'));
+      head_hash := translate(rtrim(encode(hashed, 'base64'), '='), '+/', '-_');
+      hashes := hashes || hashed;
+      places := places || head_seq;
     END LOOP;
-    INSERT INTO audit_lines (seq, at, event, reason, client_id, grant_id, wallet, operator, line, hash)
-      SELECT (place ->> 'seq')::bigint, (given ->> 'at')::bigint, given ->> 'event', given ->> 'reason', given ->> 'clientId',
-             given ->> 'grantId', given ->> 'wallet', given ->> 'operator', place ->> 'line', place ->> 'hash'
-      FROM ROWS FROM (jsonb_array_elements(lines), unnest(places)) AS both_of(given, place);
+    INSERT INTO audit_lines (seq, at, event, reason, client_id, grant_id, wallet, operator, id, request_id, network, rest, hash)
+      SELECT seq, at, event, reason, client_id, grant_id, wallet, operator, id,
+             request_id, network, rest, hash
+      FROM ROWS FROM (
+        jsonb_to_recordset(lines) AS (at bigint, event text, reason text, client_id bytea, grant_id bytea, wallet bytea, operator text,
+          id bytea, request_id bytea, network text, rest text),
+        unnest(places), unnest(hashes)
+      ) AS placed(at, event, reason, client_id, grant_id, wallet, operator, id, request_id, network, rest, seq, hash);
     UPDATE audit_head SET seq = head_seq, hash = head_hash WHERE id = 1;
   END
   $$`

@@ -2,8 +2,9 @@
  * The audit trail on PostgreSQL. The function `append_audit_lines` of the schema locks the head, computes the chain from there and inserts the
  * lines (`append-audit-lines.ts`). Simultaneous appends wait for the row of the head, in the order in which they came.
  */
-import type { AuditHead, AuditStore } from '../../domain/model/audit-store.ts'
-import { LINE_COLUMNS, type LineRow, lineOf, searchOf } from '../audit-search.ts'
+import type { AuditHead, AuditStore, UnplacedLine } from '../../domain/model/audit-store.ts'
+import { LINE_COLUMNS, type LineRow, lineOf, rowOf } from '../audit-row.ts'
+import { searchOf } from '../audit-search.ts'
 import type { PostgresConnection } from './statements/connection.ts'
 
 // The numbers have no gaps.
@@ -41,7 +42,7 @@ export function createAuditStore(connection: PostgresConnection): AuditStore {
       return row
     },
     async append({ lines, ...batch }) {
-      await append({ ...batch, lines })
+      await append({ ...batch, lines: lines.map(parameterOf) })
       return connection.readInstance()
     },
     async lacksBatches({ writer, number }) {
@@ -63,3 +64,11 @@ export function createAuditStore(connection: PostgresConnection): AuditStore {
     },
   }
 }
+
+/** A line as the function reads it: bytes in the notation of `bytea`, because JSON has no bytes. */
+function parameterOf(line: UnplacedLine): Record<string, unknown> {
+  const row = Object.entries(rowOf(line)).map(([name, value]) => [name, value instanceof Uint8Array ? writeBytes(value) : value])
+  return { ...(Object.fromEntries(row) as Record<string, unknown>), text: line.rest }
+}
+
+const writeBytes = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`

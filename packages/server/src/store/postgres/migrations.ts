@@ -175,21 +175,24 @@ export const MIGRATIONS: readonly Migration[] = [
         at bigint NOT NULL,
         event text COLLATE "C" NOT NULL,
         reason text COLLATE "C",
-        client_id text COLLATE "C",
-        grant_id text COLLATE "C",
-        wallet text COLLATE "C",
+        client_id bytea,
+        grant_id bytea,
+        wallet bytea,
         operator text COLLATE "C",
-        line text NOT NULL,
-        hash text COLLATE "C" NOT NULL
+        id bytea,
+        request_id bytea,
+        network text COLLATE "C",
+        rest text COLLATE "C",
+        hash bytea NOT NULL
       ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
-      -- Each index holds only the lines that have the column, in the order of a search.
-      CREATE INDEX audit_lines_by_time ON audit_lines (at, seq);
-      CREATE INDEX audit_lines_by_event ON audit_lines (event, at, seq);
-      CREATE INDEX audit_lines_by_reason ON audit_lines (reason, at, seq) WHERE reason IS NOT NULL;
-      CREATE INDEX audit_lines_by_client ON audit_lines (client_id, at, seq) WHERE client_id IS NOT NULL;
-      CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at, seq) WHERE grant_id IS NOT NULL;
-      CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at, seq) WHERE wallet IS NOT NULL;
-      CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at, seq) WHERE operator IS NOT NULL;
+      -- Each index holds only the lines that have the column, in the order of the units of a search (audit-search.ts).
+      CREATE INDEX audit_lines_by_time ON audit_lines ((at / 16));
+      CREATE INDEX audit_lines_by_event ON audit_lines (event, (at / 16));
+      CREATE INDEX audit_lines_by_reason ON audit_lines (reason, (at / 16)) WHERE reason IS NOT NULL;
+      CREATE INDEX audit_lines_by_client ON audit_lines (client_id, (at / 16)) WHERE client_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, (at / 16)) WHERE grant_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, (at / 16)) WHERE wallet IS NOT NULL;
+      CREATE INDEX audit_lines_by_operator ON audit_lines (operator, (at / 16)) WHERE operator IS NOT NULL;
       -- One row for each process, which changes with each of its appends. The column used_at changes once an hour, so the other
       -- changes write no index.
       CREATE TABLE audit_writers (

@@ -1,7 +1,9 @@
 /** The audit trail on SQLite. An append reads the head and inserts the lines in one transaction, so another process waits for its commit. */
 import { placeAfter } from '../../domain/model/audit-chain.ts'
 import type { AuditHead, AuditStore } from '../../domain/model/audit-store.ts'
-import { LINE_COLUMNS, type LineRow, lineOf, searchOf } from '../audit-search.ts'
+import { LINE_COLUMNS, type LineRow, lineOf, rowOf } from '../audit-row.ts'
+import { searchOf } from '../audit-search.ts'
+import { pack } from '../packed.ts'
 import type { SqliteConnection } from './connection.ts'
 
 export function createAuditStore(connection: SqliteConnection): AuditStore {
@@ -15,7 +17,7 @@ export function createAuditStore(connection: SqliteConnection): AuditStore {
     WHERE number < excluded.number`)
   const insert = connection.prepareWrite(`
     INSERT INTO audit_lines (${LINE_COLUMNS})
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const read = connection.prepareRead(`SELECT ${LINE_COLUMNS} FROM audit_lines WHERE seq > ? ORDER BY seq LIMIT ?`)
   const count = connection.prepareRead(`
     SELECT count(*) AS lines FROM (SELECT event FROM audit_lines WHERE seq > :after ORDER BY seq LIMIT :within)
@@ -31,8 +33,11 @@ export function createAuditStore(connection: SqliteConnection): AuditStore {
         const placed = placeAfter(present.get() as AuditHead, lines)
         const last = placed.at(-1)
         if (last) moveHead.run(last.seq, last.hash)
-        for (const { seq, at, event, reason, clientId, grantId, wallet, operator, line, hash } of placed)
-          insert.run(seq, at, event, reason, clientId, grantId, wallet, operator, line, hash)
+        for (const [index, line] of lines.entries()) {
+          const { seq = 0, hash = '' } = placed[index] ?? {}
+          const { at, event, reason, client_id, grant_id, wallet, operator, id, request_id, network, rest } = rowOf(line)
+          insert.run(seq, at, event, reason, client_id, grant_id, wallet, operator, id, request_id, network, rest, pack(hash))
+        }
         return ''
       }),
     lacksBatches: () => Promise.resolve(false),

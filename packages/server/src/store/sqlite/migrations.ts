@@ -160,22 +160,24 @@ export const MIGRATIONS: readonly Migration[] = [
         at INTEGER NOT NULL,
         event TEXT NOT NULL,
         reason TEXT,
-        client_id TEXT,
-        grant_id TEXT,
-        wallet TEXT,
+        client_id BLOB,
+        grant_id BLOB,
+        wallet BLOB,
         operator TEXT,
-        line TEXT NOT NULL,
-        hash TEXT NOT NULL
+        id BLOB,
+        request_id BLOB,
+        network TEXT,
+        rest TEXT,
+        hash BLOB NOT NULL
       ) STRICT;
-      -- Each index holds only the lines that have the column, in the order of a search: SQLite
-      -- appends the primary key.
-      CREATE INDEX audit_lines_by_time ON audit_lines (at);
-      CREATE INDEX audit_lines_by_event ON audit_lines (event, at);
-      CREATE INDEX audit_lines_by_reason ON audit_lines (reason, at) WHERE reason IS NOT NULL;
-      CREATE INDEX audit_lines_by_client ON audit_lines (client_id, at) WHERE client_id IS NOT NULL;
-      CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at) WHERE grant_id IS NOT NULL;
-      CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at) WHERE wallet IS NOT NULL;
-      CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at) WHERE operator IS NOT NULL;
+      -- Each index holds only the lines that have the column, in the order of the units of a search (audit-search.ts).
+      CREATE INDEX audit_lines_by_time ON audit_lines ((at / 16));
+      CREATE INDEX audit_lines_by_event ON audit_lines (event, (at / 16));
+      CREATE INDEX audit_lines_by_reason ON audit_lines (reason, (at / 16)) WHERE reason IS NOT NULL;
+      CREATE INDEX audit_lines_by_client ON audit_lines (client_id, (at / 16)) WHERE client_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, (at / 16)) WHERE grant_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, (at / 16)) WHERE wallet IS NOT NULL;
+      CREATE INDEX audit_lines_by_operator ON audit_lines (operator, (at / 16)) WHERE operator IS NOT NULL;
       CREATE TABLE audit_writers (
         id TEXT PRIMARY KEY,
         number INTEGER NOT NULL,

@@ -141,7 +141,7 @@ test('audit verify checks the trail in the database with its search columns, and
   const record = async () => JSON.parse((await run(['audit', 'verify', '--json'], env)).out) as Record<string, unknown>
   expect(await record()).toMatchObject({ unbroken: true, fault: null, lines: 2, first: 1, signed_through: null })
   const database = new DatabaseSync(path)
-  database.exec(`UPDATE audit_lines SET client_id = 'another' WHERE seq = 2`)
+  database.exec(`UPDATE audit_lines SET client_id = X'00' WHERE seq = 2`)
   expect(await record()).toMatchObject({ unbroken: false, fault: { seq: 2, kind: 'changed' } })
   expect(await run(['audit', 'verify'], env)).toMatchObject({ exit: 1, err: expect.stringContaining('line 2 was changed') })
   database.exec('DELETE FROM audit_lines')

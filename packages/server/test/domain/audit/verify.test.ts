@@ -2,16 +2,19 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { ChainWriter } from '../../../src/domain/audit/chain.ts'
-import { newEntry } from '../../../src/domain/audit/entry.ts'
+import { lineOf, newEntry } from '../../../src/domain/audit/entry.ts'
 import { exportedLine, linePages, parseExportedLine } from '../../../src/domain/audit/export.ts'
 import { createLineDeletion } from '../../../src/domain/audit/retention.ts'
 import { searchAudit } from '../../../src/domain/audit/search.ts'
 import { createHeadSigner } from '../../../src/domain/audit/signed-heads.ts'
 import { columnsAgree, type HashChainFault, type VerifyOptions, verifyChain } from '../../../src/domain/audit/verify.ts'
+import { verifyStore } from '../../../src/domain/audit/verify-store.ts'
 import { hashOfLine } from '../../../src/domain/model/audit-chain.ts'
 import { keysOfJwkSet, signAuditHead } from '../../../src/protocol/keys/audit-head.ts'
 import { KeyRing } from '../../../src/protocol/keys/key-ring.ts'
 import { newSigningMaterial, openSigningKey } from '../../../src/protocol/keys/signing-key.ts'
+import { LINE_COLUMNS } from '../../../src/store/audit-row.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { NOW, someWallet } from '../../store/contract/subject.ts'
 import { newSqlitePath } from '../../store/sqlite-file.ts'
@@ -85,7 +88,7 @@ async function newTrail() {
       let previous = lines.shift()?.hash ?? ''
       for (const { seq, line } of lines) {
         previous = hashOfLine(previous, line)
-        attacker.prepare('UPDATE audit_lines SET hash = ? WHERE seq = ?').run(previous, seq)
+        attacker.prepare('UPDATE audit_lines SET hash = ? WHERE seq = ?').run(pack(previous), seq)
       }
       attacker.prepare('UPDATE audit_head SET hash = ?').run(previous)
     },
@@ -136,25 +139,26 @@ test('The signer notes since when lines have no signed head, until a head covers
 })
 
 /** The statement that changes a line. */
-const VOUCHED = (seq: number) => `UPDATE audit_lines SET line = replace(line, 'signature', 'vouched') WHERE seq = ${seq}`
+const VOUCHED = (seq: number) => `UPDATE audit_lines SET reason = 'vouched' WHERE seq = ${seq}`
 
 test.for<[string, string, HashChainFault]>([
   ['removed', 'DELETE FROM audit_lines WHERE seq = 4', { seq: 4, kind: 'removed' }],
   ['removed from the start', 'DELETE FROM audit_lines WHERE seq < 4', { seq: 1, kind: 'removed' }],
-  ['changed', `UPDATE audit_lines SET line = replace(line, 'signature', 'vouched') WHERE seq = 4`, { seq: 4, kind: 'changed' }],
-  ['no JSON any more', `UPDATE audit_lines SET line = 'x' WHERE seq = 4`, { seq: 4, kind: 'changed' }],
+  ['changed', VOUCHED(4), { seq: 4, kind: 'changed' }],
+  ['no JSON any more', `UPDATE audit_lines SET rest = 'x' WHERE seq = 4`, { seq: 4, kind: 'changed' }],
+  ['given another id', `UPDATE audit_lines SET id = zeroblob(16) WHERE seq = 4`, { seq: 4, kind: 'changed' }],
   [
     'inserted, with the others moved behind it',
     `UPDATE audit_lines SET seq = -seq WHERE seq >= 4; UPDATE audit_lines SET seq = 1 - seq WHERE seq < 0;
-     INSERT INTO audit_lines SELECT 4, at, event, reason, client_id, grant_id, wallet, operator, line, hash FROM audit_lines WHERE seq = 3`,
-    { seq: 4, kind: 'moved' },
+     INSERT INTO audit_lines SELECT 4, ${LINE_COLUMNS.replace('seq, ', '')} FROM audit_lines WHERE seq = 3`,
+    { seq: 4, kind: 'changed' },
   ],
   [
     'exchanged with the next one',
     'UPDATE audit_lines SET seq = -4 WHERE seq = 4; UPDATE audit_lines SET seq = 4 WHERE seq = 5; UPDATE audit_lines SET seq = 5 WHERE seq = -4',
-    { seq: 4, kind: 'moved' },
+    { seq: 4, kind: 'changed' },
   ],
-  ['given another hash', `UPDATE audit_lines SET hash = upper(hash) WHERE seq = 4`, { seq: 4, kind: 'changed' }],
+  ['given another hash', `UPDATE audit_lines SET hash = zeroblob(32) WHERE seq = 4`, { seq: 4, kind: 'changed' }],
 ])('A line that was %s is named', async ([, sql, fault]) => {
   const trail = await newTrail()
   await trail.append(8)
@@ -162,12 +166,45 @@ test.for<[string, string, HashChainFault]>([
   expect((await trail.verify()).fault).toEqual(fault)
 })
 
+test.for<[string, (lines: string[]) => string[]]>([
+  ['inserted', (lines) => lines.toSpliced(3, 0, lines[2] ?? '')],
+  ['exchanged with the next one', (lines) => [...lines.slice(0, 3), lines[4] ?? '', lines[3] ?? '', ...lines.slice(5)]],
+])(
+  'A line of an export that was %s is named as moved, also if the lines were numbered again outside of their texts',
+  async ([, change]) => {
+    const trail = await newTrail()
+    await trail.append(8)
+    const lines = await trail.store.audit.readLines({ after: 0, limit: 100 })
+    const changed = change(lines.map(exportedLine)).map(parseExportedLine)
+    async function* pages() {
+      for (const [index, line] of changed.entries()) if (line) yield [{ ...line, seq: index + 1 }]
+    }
+    expect((await trail.verify({ pages: pages() })).fault).toEqual({ seq: 4, kind: 'moved' })
+  },
+)
+
+test('A search column that contradicts a line whose row has the whole text is named', async () => {
+  const trail = await newTrail()
+  await trail.append(1)
+  const unusual = lineOf(newEntry({ at: NOW, event: 'session_started', clientId: 'c' }))
+  await trail.store.audit.append({
+    writer: 'w',
+    number: 1,
+    at: NOW,
+    lines: [{ ...unusual, rest: unusual.rest.replace(',', ' ,') }],
+  })
+  const fault = async () => (await verifyStore(trail.store.audit, { findKey: () => undefined })).fault
+  expect(await fault()).toBeNull()
+  trail.sql(`UPDATE audit_lines SET client_id = X'00' WHERE seq = 2`)
+  expect(await fault()).toEqual({ seq: 2, kind: 'changed' })
+})
+
 test('A line that was changed together with all hashes after it contradicts the signed head', async () => {
   const trail = await newTrail()
   await trail.append(5)
   await trail.signHead()
   await trail.append(3)
-  trail.sql(`UPDATE audit_lines SET line = replace(line, 'signature', 'vouched') WHERE seq = 3`)
+  trail.sql(VOUCHED(3))
   await trail.rehash(3)
   expect((await trail.verify()).fault).toEqual({ seq: 5, kind: 'not_signed_so' })
 })
@@ -176,8 +213,9 @@ test('Lines that were removed from the end, together with the stored head, are f
   const trail = await newTrail()
   await trail.append(5)
   const noted = await trail.store.audit.readHead()
+  const [third] = await trail.store.audit.readLines({ after: 2, limit: 1 })
   trail.sql(`DELETE FROM audit_lines WHERE seq > 3;
-    UPDATE audit_head SET seq = 3, hash = (SELECT hash FROM audit_lines WHERE seq = 3)`)
+    UPDATE audit_head SET seq = 3, hash = '${third?.hash}'`)
   expect((await trail.verify()).fault).toBeNull()
   expect((await trail.verify({ heads: [noted] })).fault).toEqual({ seq: 4, kind: 'truncated' })
   await trail.append(4)
@@ -190,7 +228,8 @@ test('Lines that were removed from the end, together with the stored head, are f
 test.for<[string, string, number, HashChainFault]>([
   ['computed again', VOUCHED(5), 5, { seq: 5, kind: 'not_signed_so' }],
   ['changed', VOUCHED(7), 0, { seq: 7, kind: 'changed' }],
-  ['changed in a search column', `UPDATE audit_lines SET wallet = '0x' WHERE seq = 7`, 0, { seq: 7, kind: 'changed' }],
+  ['changed at the line that the head names', VOUCHED(5), 0, { seq: 5, kind: 'changed' }],
+  ['changed in a search column', `UPDATE audit_lines SET wallet = X'00' WHERE seq = 7`, 0, { seq: 7, kind: 'changed' }],
   ['shortened at its start', 'DELETE FROM audit_lines WHERE seq <= 5', 0, { seq: 1, kind: 'removed' }],
   ['without a line', 'DELETE FROM audit_lines WHERE seq = 5', 0, { seq: 5, kind: 'removed' }],
   [

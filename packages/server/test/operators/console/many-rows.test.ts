@@ -31,10 +31,10 @@ function fill(grantor: Grantor, model: { id: string; createdAt: number }): void 
       ${series(CLIENTS)}
       SELECT printf('%08x', n) || substr(id, 9), replace(replace(record, id, printf('%08x', n) || substr(id, 9)), 'MyApp', 'App ' || n), created_at
       FROM series, clients WHERE id = '${model.id}';
-    INSERT INTO audit_lines (seq, at, event, reason, client_id, grant_id, wallet, operator, line, hash)
+    INSERT INTO audit_lines (seq, at, event, client_id, wallet, id, hash)
       ${series(LINES)}
-      SELECT 1000000 + n, ${at} - ${LINES} + n, CASE n % 1000 WHEN 0 THEN 'consent_declined' ELSE 'session_started' END, NULL, 'c' || n % 100, NULL,
-             '${WALLET}', NULL, '{"seq":' || (1000000 + n) || ',"id":"x","at":1,"event":"session_started","result":"done"}', 'h'
+      SELECT 1000000 + n, ${at} - ${LINES} + n, CASE n % 1000 WHEN 0 THEN 'consent_declined' ELSE 'session_started' END, CAST(x'00' || ('c' || n % 100) AS BLOB),
+             x'${Buffer.from(pack(WALLET)).toString('hex')}', randomblob(16), randomblob(32)
       FROM series;
     INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation, refresh_key_id,
                         rotated_at, attempt_id, is_contract, consented, auth_time, chain_id, epoch)

@@ -2,6 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { createRecordStores } from '../../../src/store/record-stores.ts'
+import { createAuditStore } from '../../../src/store/sqlite/audit.ts'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
 import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
 import { createEndingStore } from '../../../src/store/sqlite/endings.ts'
@@ -294,4 +295,23 @@ test('On SQLite, each index of a table with a row for each sign-in serves a list
     .all() as { name: string }[]
   expect(indexes.map(({ name }) => name).filter((name) => !used.includes(name))).toEqual([])
   expect(indexes.length).toBeGreaterThan(8)
+})
+
+test('On SQLite, a page of any search of the audit trail is read in the order of an index, and only the lines of 16 seconds are sorted', async () => {
+  const connection = await openRecording()
+  const audit = createAuditStore(connection)
+  const filters = { time: {}, wallet: { wallet: someWallet() }, client: { clientId: 'c' }, grant: { grantId: 'g' } }
+  const others = { operator: { operator: 'cli:root' }, reason: { reason: 'revoked' }, event: { event: 'grant_ended' } }
+  for (const [name, filter] of Object.entries({ ...filters, ...others })) {
+    connection.sql.clear()
+    await audit.searchLines(filter, { limit: 10, before: { at: NOW, seq: 1 } })
+    const [sql = ''] = connection.sql
+    const plan = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+    expect(plan.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(
+        new RegExp(`^SEARCH audit_lines USING INDEX audit_lines_by_${name} \\(.*<expr>>\\? AND <expr><\\?\\)$`),
+      ),
+      expect.stringMatching(/^USE TEMP B-TREE FOR LAST (2 TERMS|TERM) OF ORDER BY$/),
+    ])
+  }
 })

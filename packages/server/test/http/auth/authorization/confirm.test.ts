@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { endSessions } from '../../../../src/domain/consent/end-grants.ts'
 import { pageHeaders } from '../../../../src/pages/page-headers.ts'
+import { pack } from '../../../../src/store/packed.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../../support/start.ts'
 import {
   type Answer,
@@ -123,7 +124,7 @@ describe('The buttons of the confirmation page', () => {
     const { audit_head: _, audit_writers: _writers, audit_lines: lines, ...after } = await grantor.rows()
     expect({ ...before, ...after }).toEqual(before)
     expect(lines).toHaveLength((before.audit_lines?.length ?? 0) + 1)
-    expect(lines?.at(-1)).toMatchObject({ event: 'consent_declined', client_id: web.id })
+    expect(lines?.at(-1)).toMatchObject({ event: 'consent_declined', client_id: Uint8Array.from(pack(web.id)) })
   })
 
   test.each(['', 'ALLOW', 'allow ', 'yes', 'true', '1', 'deny'])(

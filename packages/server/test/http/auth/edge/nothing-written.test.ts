@@ -80,7 +80,7 @@ describe('Rows before and after the proof', () => {
       receipts: [expect.objectContaining({ wallet, client_id: clientId, withdrawn_at: null })],
       audit_head: [expect.anything()],
       audit_writers: [expect.anything()],
-      audit_lines: [expect.objectContaining({ event: 'wallet_proved', wallet: walk.wallet.address, client_id: client.id })],
+      audit_lines: [expect.objectContaining({ event: 'wallet_proved', wallet, client_id: clientId })],
     })
     await walk.prove(await walk.challenge(requestOf(client)))
     expect(Object.keys(newRows(after, await grantor.rows()))).toEqual(['audit_head', 'audit_lines', 'audit_writers', 'receipts'])
