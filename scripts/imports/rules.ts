@@ -49,7 +49,7 @@ export const importRules: readonly ImportRule[] = [
     others: 'pg node:crypto node:fs node:net node:os node:tls node:util',
   }),
   rule('src/store/citus', 'the placement of rows on the machines of a Citus cluster; plain PostgreSQL never loads it', {
-    ours: 'store/postgres domain',
+    ours: 'store store/postgres domain',
     others: 'pg node:crypto',
   }),
   rule('src/pages', 'the pages, as pure functions from data to HTML, with their styles and the scripts of the browser', {

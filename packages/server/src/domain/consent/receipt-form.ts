@@ -7,6 +7,7 @@
  */
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { writeTime } from '../../protocol/wallet/message-lines.ts'
 import { encodeRecap, translateRecap } from '../../protocol/wallet/recap.ts'
 import type { Receipt } from '../model/records.ts'
 
@@ -82,16 +83,12 @@ function wordsOf(columns: ReceiptColumns): string {
   const hasPermissions = scopes.length > 0 && resources.length > 0
   const capability = { scopes, resources, abilities: 'joined' } as const
   const host = /^[^:]*:\/\/([^/?#]*)/.exec(redirectUri)?.[1] ?? redirectUri.split(':', 1)[0]
-  const until = writeMoment(expiresAt)
+  const until = writeTime('the end of a receipt', expiresAt)
   return [
     ` wants you to sign in with your Ethereum account:\n${wallet}\n\nAllow '`,
     `' at ${host} until ${until.slice(0, 10)}. No gas, no transfer. ${hasPermissions ? translateRecap(capability) : ''}`,
     `\n\nURI: ${redirectUri}\nVersion: 1\nChain ID: ${chainId}\nNonce: `,
-    `\nIssued At: ${writeMoment(issuedAt)}\nExpiration Time: ${until}\nResources:\n- ${clientId.includes(':') ? '' : 'urn:uuid:'}${clientId}`,
+    `\nIssued At: ${writeTime('the time of a receipt', issuedAt)}\nExpiration Time: ${until}\nResources:\n- ${clientId.includes(':') ? '' : 'urn:uuid:'}${clientId}`,
     hasPermissions ? `\n- ${encodeRecap(capability)}` : '',
   ].join('')
-}
-
-function writeMoment(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }

@@ -57,17 +57,6 @@ export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore,
   const whyEnded = checkingEndings(connection)
   const confirm = prepareGrantConfirmation(connection)
 
-  const rowOf = (grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null) => ({
-    ...grant,
-    isContract: grant.walletKind === 'contract',
-    scopes: listText(grant.scopes),
-    resources: listText(grant.resources),
-    attemptId,
-    at,
-    refreshIdle: grant.refreshExpiresAt - at,
-    endReason,
-  })
-
   async function insertRow(...row: Parameters<typeof rowOf>): Promise<GrantRow | undefined> {
     return (await insert(rowOf(...row)))[0]
   }
@@ -113,6 +102,20 @@ export function redeemingCodes(connection: PostgresConnection): Pick<GrantStore,
     async spendCode(grant, attemptId, at) {
       if (!(await insertRow(grant, attemptId, at, 'code_spent'))) await confirm({ grantId: grant.id })
     },
+  }
+}
+
+/** The values of a new row. */
+function rowOf(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null) {
+  return {
+    ...grant,
+    isContract: grant.walletKind === 'contract',
+    scopes: listText(grant.scopes),
+    resources: listText(grant.resources),
+    attemptId,
+    at,
+    refreshIdle: grant.refreshExpiresAt - at,
+    endReason,
   }
 }
 

@@ -27,8 +27,8 @@ export function withLock(query: Query, { mode, wallet }: WalletLock, rows: reado
 }
 
 /** The query alone, for rows that are on several machines. */
-export function withoutLock({ send: _, ...query }: Query): Query {
-  return query
+export function withoutLock({ name, text, values }: Query): Query {
+  return { name, text, values }
 }
 
 function named(text: string): Pick<Query, 'name' | 'text'> {
