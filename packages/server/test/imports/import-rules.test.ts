@@ -50,7 +50,6 @@ describe('The check of the import rules', () => {
   })
 
   test.each([
-    ['a folder above the allowed folder', 'src/store/citus/here.ts', '../there.ts'],
     ['a subfolder with a rule of its own', 'src/operators/console/here.ts', '../../http/auth/there.ts'],
     ['a folder of the same name elsewhere', 'src/http/login/here.ts', '../../domain/login/there.ts'],
   ])('The check reports an import of %s', (_, file, name) => {

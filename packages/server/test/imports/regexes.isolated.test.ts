@@ -43,7 +43,7 @@ const UNDECIDED: Record<string, string> = {
   '15b870a3': 'fixed prefix; the repetition with a limit contains no white space',
   b1fd4e3e: 'fixed prefix; the repetition with a limit contains no space',
   '27917e19': 'a run of hexadecimal digits has one word boundary, so a match starts once in a run',
-  '313d5aa8': 'a colon is no word character, so a match starts once in a run',
+  '7a9633f1': 'a colon is no word character, so a match starts once in a run',
   ef2a777a: 'the look-behind lets a match start once in a run',
   '0b48b728': 'a value ends at the first quote or bracket, and a match cannot start within a value',
   '540d4015': 'a name is followed by one character that no name contains; a value ends at the first space or quote',

@@ -5,7 +5,6 @@
 
 import { SNAPSHOT_AS_JSON } from '../postgres/endings.ts'
 import type { StatementKind } from '../postgres/statements/statement.ts'
-import { SPENT_KINDS } from '../spent-kinds.ts'
 import { FIND_COORDINATOR } from './coordinator.ts'
 import { DISTRIBUTED } from './distribution.ts'
 import { askEveryMachine, FIND_FORGETFUL } from './every-machine.ts'
@@ -94,9 +93,9 @@ const NAMED: readonly NamedPattern[] = [
   { name: 'find receipts to delete', is: /over_since FROM receipts WHERE/, reach: 'every', why: BY_END },
   { name: 'delete receipts', is: /DELETE FROM receipts WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
   { name: 'use an assertion or a proof once', is: /^INSERT INTO spent[^]*VALUES \(:hash, :kind/, reach: 'one' },
-  { name: 'revoke a token without a grant', is: new RegExp(`^INSERT INTO spent[^]*${SPENT_KINDS.access_token}, :at`), reach: 'one' },
-  { name: 'note a revoked token of a grant', is: new RegExp(`^INSERT INTO spent[^]*${SPENT_KINDS.token}, :at`), reach: 'one' },
-  { name: 'note that tokens of a client ended', is: new RegExp(`^INSERT INTO spent[^]*${SPENT_KINDS.client}, :at`), reach: 'one' },
+  { name: 'revoke a token without a grant', is: /^INSERT INTO spent[^]*\(:hash, 2, :at[^]*:attemptId/, reach: 'one' },
+  { name: 'note a revoked token of a grant', is: /^INSERT INTO spent[^]*\(:jti, 4, :at/, reach: 'one' },
+  { name: 'note that tokens of a client ended', is: /^INSERT INTO spent[^]*\(:hash, 3, :at/, reach: 'one' },
   { name: 'read the grants that ended', is: /^SELECT id, client_id, resources, ended_at FROM grants/, reach: 'every', why: BY_TIME },
   { name: 'read what ended without a grant, and the revoked tokens', is: /^SELECT hash, kind, expires_at, attempt_id FROM spent/, reach: 'every', why: 'the same' },
   { name: 'read the grants of revoked tokens', is: /^SELECT id, client_id, resources FROM grants WHERE id = ANY/, reach: 'every', why: 'the same' },

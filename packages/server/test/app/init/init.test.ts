@@ -30,7 +30,7 @@ test('The commands of the checklist work when pasted: init, migrate, both server
   const env = shellEnvironment()
   const [migrate = '', serve = '', loginServer = '', create = '', doctor = ''] = commandsIn(out)
   const shell = (command: string): string => execFileSync('sh', ['-c', command], { env, encoding: 'utf8' })
-  expect(shell(migrate)).toContain('Took step 17')
+  expect(shell(migrate)).toContain('Took step 26')
   for (const [command, ready] of [
     [serve, 'auth service is ready'],
     [loginServer, 'login server is ready'],

@@ -88,20 +88,16 @@ export function compile(
   sql: string,
   clock: Clock,
 ): { text: string; valuesOf: (named: NamedValues) => (string | Buffer | null)[] } {
-  const parameters: string[] = []
-  const text = sql.replace(PARAMETER, (parameter, name: string, packed?: string) => {
+  const parameters: { text: string; name: string; write: (value: unknown) => string | Buffer | null }[] = []
+  const text = sql.replace(PARAMETER, (parameter, name: string, form?: Form) => {
     if (name === 'at' && clock === 'database') return DATABASE_CLOCK
-    if (!parameters.includes(parameter)) parameters.push(parameter)
-    const place = `$${parameters.indexOf(parameter) + 1}`
-    if (packed) return `${place}${packed.replace('packed', 'bytea')}`
+    if (!parameters.some((each) => each.text === parameter)) parameters.push({ text: parameter, name, write: WRITERS[form ?? ''] })
+    const place = `$${parameters.findIndex((each) => each.text === parameter) + 1}`
+    if (form) return `${place}${form.replace('packed', 'bytea')}`
     return name === 'at' ? `${place}::bigint` : place
   })
-  const read = parameters.map((parameter) => {
-    const [, name = '', packed] = new RegExp(PARAMETER.source).exec(parameter) ?? []
-    return { name, write: packed === undefined ? written : packed === '::packed' ? writtenPacked : writtenPackedList }
-  })
   const valuesOf = (named: NamedValues) =>
-    read.map(({ name, write }) => {
+    parameters.map(({ name, write }) => {
       const value = named[name]
       if (value === undefined) throw new TypeError(`the statement has no value for ${name}`)
       return write(value)
@@ -111,6 +107,8 @@ export function compile(
 
 /** A parameter. `:name::packed` is the packed form of a text (`../../packed.ts`), `:name::packed[]` the packed forms of a list. */
 const PARAMETER = /(?<!:):(\w+)(::packed(?:\[\])?)?/g
+type Form = '::packed' | '::packed[]'
+const WRITERS = { '': written, '::packed': writtenPacked, '::packed[]': writtenPackedList }
 
 /** A list of texts, as PostgreSQL writes an array. */
 export function textArray(texts: TextArray): string {

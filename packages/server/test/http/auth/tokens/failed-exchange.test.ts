@@ -9,7 +9,7 @@ import { createPostgresDatabase, type PostgresDatabase } from '../../../support/
 import { expectRefusal } from '../../../support/refusals.ts'
 import type { Answer } from '../../../support/send.ts'
 import { startBeside, type TestClient } from '../../../support/start.ts'
-import { CODE_VERIFIER, PKCE, Walk } from '../../../support/walk.ts'
+import { CODE_VERIFIER, PKCE, requestOf, Walk } from '../../../support/walk.ts'
 
 let database: PostgresDatabase
 let first: App
@@ -30,14 +30,21 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Fails an exchange between its writes: the row of the grant is stored, and the wallet's epoch cannot be read. */
+/**
+ * Fails an exchange between its writes: the row of the grant is reserved, and cannot be claimed. Only the exchange of a code whose session was replaced has
+ * several writes on one primary, so the wallet signs in again first.
+ */
 async function expectFailedExchange(exchange: () => Promise<Answer>): Promise<void> {
-  const [{ grants } = { grants: 0 }] = await database.sql`SELECT count(*) AS grants FROM grants`
-  await database.sql.begin(async (holder) => {
-    await holder.unsafe('LOCK TABLE wallets IN ACCESS EXCLUSIVE MODE')
-    expectRefusal(await exchange(), 'temporarily_unavailable')
-    expect(await holder`SELECT count(*) AS grants FROM grants`).toEqual([{ grants: Number(grants) + 1 }])
-  })
+  await first.walk.signIn(requestOf(first.client, { prompt: 'login' }))
+  const grants = async () => Number((await database.sql`SELECT count(*) AS grants FROM grants`)[0]?.grants)
+  const before = await grants()
+  await database.sql.unsafe(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON grants FOR EACH ROW EXECUTE FUNCTION refuse()`)
+  expectRefusal(await exchange(), 'temporarily_unavailable')
+  await database.sql.unsafe('DROP FUNCTION refuse() CASCADE')
+  expect(await grants()).toBe(before + 1)
 }
 
 test('A code exchange that got 503 after its first write succeeds when repeated, and the next use revokes the grant (RFC 6749 §4.1.2)', async () => {

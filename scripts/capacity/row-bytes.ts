@@ -1,0 +1,189 @@
+/** The bytes of the rows that a service has many of, and of the log of each operation, measured on rows that the store itself inserts. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { lineOf, newEntry } from '../../packages/server/src/domain/audit/entry.ts'
+import { newGrantId } from '../../packages/server/src/domain/model/grant-id.ts'
+import type { NewGrant } from '../../packages/server/src/domain/model/request-store.ts'
+import type { Store } from '../../packages/server/src/domain/model/store.ts'
+import { parseAddress } from '../../packages/server/src/protocol/wallet/address.ts'
+import type { Sql } from '../../packages/server/test/support/sql.ts'
+
+const NOW = Math.floor(Date.now() / 1000)
+const DAY = 86_400
+const CLIENTS = Array.from({ length: 100 }, () => randomUUID())
+const SCOPES = ['openid', 'profile', 'read:balance']
+const RESOURCES = ['https://api.example.com/']
+const randomHash = () => randomBytes(32).toString('base64url')
+
+/** Bytes of a row: in its table, in all indexes of the table. */
+export type RowBytes = { row: number; indexes: number }
+/** Bytes of the log for one operation. */
+export type Measured = { rows: Record<string, RowBytes>; log: Record<string, number> }
+
+/** What differs between the engines. */
+export type MeasuredEngine = {
+  store: Store
+  sizeOf(table: string): Promise<RowBytes>
+  /** Bytes that were logged so far. */
+  logged(): Promise<number>
+}
+
+/** The operations whose rows and log are measured, one after the other. */
+function operationsOn(store: Store): [name: string, perform: (index: number) => Promise<unknown>][] {
+  const grants: NewGrant[] = []
+  return [
+    ['sign-in', (index) => signIn(store, index)],
+    [
+      'code exchange',
+      (index) => {
+        const grant = newGrant(index)
+        grants.push(grant)
+        return store.grants.redeemCode(grant, randomUUID(), NOW)
+      },
+    ],
+    ['refresh', (index) => refresh(store, grants[index] as NewGrant)],
+    ['revocation', (index) => store.grants.endGrant(grants[index]?.id ?? '', 'revoked', NOW)],
+    ['use of a proof', () => store.spent.spend({ kind: 'dpop', hash: randomHash(), expiresAt: NOW, attemptId: randomUUID() })],
+    ['audit line', (index) => store.audit.append({ writer: 'measured', number: index + 1, at: NOW, lines: [auditLine(index)] })],
+  ]
+}
+
+const TABLES = ['grants', 'sessions', 'wallets', 'receipts', 'audit_lines', 'spent'] as const
+
+/** Performs each operation `count` times. `more`: tables of this engine alone. */
+export async function measureBytes(engine: MeasuredEngine, count: number, more: readonly string[] = []): Promise<Measured> {
+  const log: Measured['log'] = {}
+  for (const [name, perform] of operationsOn(engine.store)) {
+    const before = await engine.logged()
+    for (let index = 0; index < count; index++) await perform(index)
+    log[name] = ((await engine.logged()) - before) / count
+  }
+  const rows: Measured['rows'] = {}
+  for (const table of [...TABLES, ...more]) rows[table] = await engine.sizeOf(table)
+  return { rows, log }
+}
+
+export function onPostgres(store: Store, sql: Sql): MeasuredEngine {
+  return {
+    store,
+    async sizeOf(table) {
+      await sql.unsafe(`VACUUM ${table}`)
+      const [size] = await sql.unsafe(
+        `SELECT pg_relation_size('${table}') AS row, pg_indexes_size('${table}') AS indexes, (SELECT count(*) FROM ${table}) AS count`,
+      )
+      return { row: Number(size?.row) / Number(size?.count), indexes: Number(size?.indexes) / Number(size?.count) }
+    },
+    async logged() {
+      const [row] = await sql.unsafe(`SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS bytes`)
+      return Number(row?.bytes)
+    },
+  }
+}
+
+/** SQLite logs whole pages. An open read keeps the log from being overwritten, so its file grows by what is logged. */
+export function onSqlite(store: Store, path: string): MeasuredEngine & { close(): void } {
+  const reader = new DatabaseSync(path, { readOnly: true })
+  reader.exec('BEGIN; SELECT count(*) FROM grants')
+  return {
+    store,
+    close: () => reader.close(),
+    async sizeOf(table) {
+      const database = new DatabaseSync(path, { readOnly: true })
+      const sizes = database
+        .prepare(
+          `SELECT dbstat.name = :table AS is_row, sum(pgsize) AS bytes, (SELECT count(*) FROM ${table}) AS count
+           FROM dbstat JOIN sqlite_schema ON sqlite_schema.name = dbstat.name WHERE tbl_name = :table GROUP BY 1`,
+        )
+        .all({ table })
+      database.close()
+      const bytesOf = (isRow: 0 | 1) => {
+        const found = sizes.find(({ is_row: row }) => row === isRow)
+        return found ? Number(found.bytes) / Number(found.count) : 0
+      }
+      return await Promise.resolve({ row: bytesOf(1), indexes: bytesOf(0) })
+    },
+    logged: async () => await Promise.resolve(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0),
+  }
+}
+
+async function signIn(store: Store, index: number): Promise<void> {
+  const { wallet, ...consent } = newGrant(index)
+  await store.wallets.rememberProof(wallet)
+  const receiptId = randomUUID()
+  await store.receipts.insertReceipt(
+    {
+      id: receiptId,
+      wallet,
+      walletKind: 'ordinary',
+      chainId: 1,
+      clientId: consent.clientId,
+      redirectUri: 'https://app.example.net/callback',
+      scopes: SCOPES,
+      resources: RESOURCES,
+      issuedAt: NOW,
+      expiresAt: consent.expiresAt,
+      withdrawnAt: null,
+      checkedAt: NOW,
+      // A consent in the sealed form has about so many bytes.
+      sealed: randomBytes(160),
+    },
+    0,
+  )
+  const until = { authTime: NOW, lastSeenAt: NOW, expiresAt: NOW + 14 * DAY + index, endedAt: null, replacedBy: null }
+  const how = {
+    chainId: 1,
+    method: 'signature',
+    walletKind: 'ordinary',
+    epoch: 0,
+    elsewhere: false,
+    browser: 'Firefox/Windows',
+  } as const
+  await store.sessions.startSession({ hash: randomHash(), wallet, receiptId, ...how, ...until }, randomUUID())
+}
+
+function refresh(store: Store, grant: NewGrant): Promise<unknown> {
+  const token = { grantId: grant.id, clientId: grant.clientId, generation: 0, refreshKeyId: 'bbbbbbbbbb', dpopJkt: null }
+  const asked = { scopes: [], clientScopes: SCOPES, resources: [], walletChecked: false }
+  const until = { refreshExpiresAt: NOW + 14 * DAY, retryWindow: 60, attemptId: randomUUID(), at: NOW }
+  return store.grants.rotateRefreshToken({ ...token, ...asked, ...until })
+}
+
+function newGrant(index: number): NewGrant {
+  return {
+    id: newGrantId(NOW),
+    clientId: CLIENTS[index % CLIENTS.length] ?? '',
+    wallet: someWallet(),
+    walletKind: 'ordinary',
+    receiptId: randomUUID(),
+    consented: true,
+    scopes: SCOPES,
+    resources: RESOURCES,
+    scopesByResource: null,
+    expiresAt: NOW + 30 * DAY + index,
+    refreshExpiresAt: NOW + 14 * DAY,
+    refreshKeyId: 'aaaaaaaaaa',
+    dpopJkt: null,
+    authTime: NOW,
+    chainId: 1,
+    sessionHash: null,
+    sessionReceiptId: null,
+    epoch: 0,
+  }
+}
+
+function auditLine(index: number) {
+  const event = (['wallet_proved', 'session_started', 'consent_confirmed', 'grant_ended'] as const)[index % 4] ?? 'wallet_proved'
+  const who = {
+    clientId: CLIENTS[index % CLIENTS.length],
+    ...(index % 4 === 3 && { grantId: newGrantId(NOW) }),
+    wallet: someWallet(),
+  }
+  return lineOf(newEntry({ at: NOW + index, event, ...who, requestId: randomUUID(), network: '203.0.113' }))
+}
+
+function someWallet() {
+  const parsed = parseAddress(`0x${randomBytes(20).toString('hex')}`)
+  if (parsed.kind !== 'address') throw new Error('random bytes are an address')
+  return parsed.address
+}
