@@ -1,7 +1,7 @@
 /**
  * Prints the bytes of each row with its indexes, and of the log for each operation, on SQLite and on PostgreSQL, for docs/operating/capacity.md.
  *
- *     node scripts/capacity/measure-bytes.ts [--rows 20000]
+ *     node scripts/capacity/measure-bytes.ts [--rows 5000]
  *
  * The script starts its own databases. It takes about two minutes.
  */
@@ -15,7 +15,7 @@ import { startPostgres } from '../../packages/server/test/support/postgres-serve
 import { connect } from '../../packages/server/test/support/sql.ts'
 import { type Measured, measureBytes, onPostgres, onSqlite } from './row-bytes.ts'
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '20000' } } })
+const { values } = parseArgs({ options: { rows: { type: 'string', default: '5000' } } })
 const ROWS = Number(values.rows)
 /** The server writes no whole pages to its log, whose number depends on the time between checkpoints. */
 const SETTINGS = { full_page_writes: 'off', shared_buffers: "'256MB'" }

@@ -15,9 +15,12 @@ export function writtenPacked(value: unknown): Buffer | null {
   return value instanceof Uint8Array ? Buffer.from(value) : pack(value as string)
 }
 
-/** A list of texts, as PostgreSQL writes an array of `bytea`. */
-export const writtenPackedList = (value: unknown): string =>
-  `{${(value as string[]).map((text) => `"\\${hexOf(text)}"`).join(',')}}`
+/** A list of texts as an array of `bytea`. */
+export const writtenPackedList = (value: unknown): string => packedArray((value as string[]).map(hexOf))
+
+/** An array of `bytea`, from values that `hexOf` returned. */
+export const packedArray = (values: readonly (string | null)[]): string =>
+  `{${values.map((value) => (value === null ? 'NULL' : `"\\${value}"`)).join(',')}}`
 
 /** The packed form as PostgreSQL writes `bytea` in a text. */
 export const hexOf = (text: string): string => `\\x${pack(text).toString('hex')}`
