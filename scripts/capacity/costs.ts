@@ -27,7 +27,7 @@ const SIGNATURE = 1500
 
 // `npm run bench` measures the whole request on SQLite. The driver's part on PostgreSQL is added (`node scripts/capacity/measure-postgres.ts`).
 const authorize = { node: 75 + 17, primary: 22, workers: 65, coordinator: 0, nodeOnCitus: 50, log: 0, pages: 0 }
-const redemption = { node: 135 + 40, primary: 87, workers: 293, coordinator: 2, nodeOnCitus: 142, log: 3939, pages: 0.61 }
+const redemption = { node: 135 + 40, primary: 46, workers: 293, coordinator: 2, nodeOnCitus: 142, log: 826, pages: 0.48 }
 
 export const COSTS: Readonly<Record<Operation, Cost>> = {
   refresh: { node: 93 + 25, primary: 43, workers: 69, coordinator: 1, nodeOnCitus: 40, log: 323, pages: 1 },
@@ -41,13 +41,13 @@ export const COSTS: Readonly<Record<Operation, Cost>> = {
   ending: { node: 105 + 21, primary: 59, workers: 298, coordinator: 1, nodeOnCitus: 89, log: 3027, pages: 0.37 },
 }
 
-/** Bytes of one row with its indexes. `hot`: bytes of a grant and its primary key, which should be in memory for refreshes. */
-export const ROWS = { grant: 769, session: 519, wallet: 182, receipt: 2367, hot: 482 + 100 } as const
+/** Bytes of one row with its indexes (`node scripts/capacity/measure-bytes.ts`). `hot`: bytes of a grant and its primary key, which should be in memory for refreshes. */
+export const ROWS = { grant: 535, session: 410, wallet: 131, receipt: 634, hot: 328 + 40 } as const
 
 /** Bytes of a whole page in the log, with and without `wal_compression`. */
 export const PAGE_IN_LOG = { off: 6300, on: 3100 } as const
 /** Grants on one page of 8 kB, and bytes of a page. */
-export const PAGE = { grants: 17, bytes: 8192 } as const
+export const PAGE = { grants: 22, bytes: 8192 } as const
 
 function sum(one: Cost, other: Cost): Cost {
   const names = Object.keys(one) as (keyof Cost)[]
