@@ -63,7 +63,7 @@ test('Receipts in an object storage leave the room of the database', () => {
 test('A load that exceeds the cores, the memory or the log of the largest machine needs a cluster', () => {
   expect(planFor(load({})).fitsOnePrimary).toBe(true)
   expect(planFor(load({ hours: 24, calls: 0, users: 500_000_000 })).fitsOnePrimary).toBe(false)
-  expect(planFor(load({ apps: 200, hours: 0 })).fitsOnePrimary).toBe(false)
+  expect(planFor(load({ apps: 300, hours: 0 })).fitsOnePrimary).toBe(false)
 })
 
 test('An option that cannot be used ends the command with status 2 and names the option', () => {
