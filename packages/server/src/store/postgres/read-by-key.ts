@@ -1,13 +1,13 @@
 /** Reads one row by its key. */
 import type { PostgresConnection } from './statements/connection.ts'
-import type { Ask, RowLocation } from './statements/statement.ts'
+import type { Ask, KeyedLocation } from './statements/statement.ts'
 
 /**
  * Prepares the read of one row, whose key is packed (`../packed.ts`). Reads that arrive together are one statement, so the reads that any caller can cause, by a cookie or by the name
  * of a request, take few connections (docs/decisions/0012-bounds-of-callers.md). The column `key` must be in `columns` with the name
  * of its table.
  */
-export function prepareReadByKey<Row>(connection: PostgresConnection, place: Required<RowLocation>, columns: string): Ask<Row> {
+export function prepareReadByKey<Row>(connection: PostgresConnection, place: KeyedLocation, columns: string): Ask<Row> {
   const { table, key } = place
   return connection.prepareBatched<Row>({
     kind: 'read',

@@ -26,6 +26,7 @@ import {
 } from './grant-statements.ts'
 import type { PostgresConnection } from './statements/connection.ts'
 import { hexOf } from './statements/values.ts'
+import { IS_LOCKED } from './statements/wallet-lock.ts'
 import { createWalletStore } from './wallets.ts'
 
 const UNLESS_TAKEN = `
@@ -130,12 +131,11 @@ function prepareRedemption(connection: PostgresConnection) {
     {
       kind: 'move',
       one: `${INSERT_GRANT} SELECT ${NEW_ROW} FROM (SELECT) AS one${IF_UNENDED} ON CONFLICT (id) DO NOTHING${NEW_VALUES}`,
-      forMany: `${INSERT_GRANT} SELECT ${NEW_ROW} FROM input${IF_UNENDED} ORDER BY 1 ON CONFLICT (id) DO NOTHING${NEW_VALUES}`,
+      forMany: `${INSERT_GRANT} SELECT ${NEW_ROW} FROM input${IF_UNENDED} AND :wallet ${IS_LOCKED} ORDER BY 1 ON CONFLICT (id) DO NOTHING${NEW_VALUES}`,
       parameters: NEW_ROW_PARAMETERS,
-      place: { table: 'grants', key: 'id' },
+      place: { table: 'grants', key: 'id', lock: { mode: 'shared', wallet: 'wallet' } },
       column: 'id',
-      skipsLocked: false,
-      lock: { mode: 'shared', wallet: 'wallet' },
+      skipsLocked: true,
     },
     async () => [],
   )

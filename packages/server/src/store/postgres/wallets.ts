@@ -35,8 +35,7 @@ export function createWalletStore(connection: PostgresConnection): WalletStore {
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet::packed, 1, false)
      ON CONFLICT (address) DO UPDATE SET epoch = wallets.epoch + 1
      RETURNING epoch`,
-    WALLET,
-    { mode: 'alone', wallet: 'wallet' },
+    { ...WALLET, lock: { mode: 'alone', wallet: 'wallet' } },
   )
   const epochOf = ([row]: Pick<WalletRow, 'epoch'>[]): number => row?.epoch ?? 0
   return {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore, storeOn } from '../../../src/store/postgres/index.ts'
 import { newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { connect, type Sql } from '../../support/sql.ts'
@@ -60,7 +61,7 @@ test('A redemption that waits while everything of its wallet ends reads the new 
   await store.wallets.rememberProof(grant.wallet)
   const ending = await newSession(database)
   await ending`BEGIN`
-  await ending`SELECT pg_advisory_xact_lock(hashtextextended(${grant.wallet}, 0))`
+  await ending`SELECT pg_advisory_xact_lock(hashtextextended(encode(${pack(grant.wallet)}::bytea, 'hex'), 0))`
   const refused = store.grants.redeemCode(grant, randomUUID(), NOW)
   await expect.poll(() => waitingForLocks(database)).toBe(1)
   await ending`UPDATE wallets SET epoch = epoch + 1`
@@ -68,12 +69,27 @@ test('A redemption that waits while everything of its wallet ends reads the new 
   expect(await refused).toEqual({ kind: 'epoch_raised' })
 })
 
+test('While everything of one wallet ends, the codes of other wallets that arrive with its code are redeemed at once', async () => {
+  const { database, store } = await openNew()
+  const grants = Array.from({ length: 8 }, () => newGrant())
+  const held = grants[3]?.wallet ?? ''
+  const ending = await newSession(database)
+  await ending`BEGIN`
+  await ending`SELECT pg_advisory_xact_lock(hashtextextended(encode(${pack(held)}::bytea, 'hex'), 0))`
+  const outcomes = grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW))
+  const others = await Promise.all(outcomes.filter((_, index) => index !== 3))
+  expect(new Set(others.map(({ kind }) => kind))).toEqual(new Set(['redeemed']))
+  await expect.poll(() => waitingForLocks(database)).toBe(1)
+  await ending`COMMIT`
+  expect(await outcomes[3]).toMatchObject({ kind: 'redeemed' })
+})
+
 test('The epoch of a wallet is raised when the redemptions are committed that read the epoch before', async () => {
   const { database, store } = await openNew()
   const { wallet } = newGrant()
   const redemption = await newSession(database)
   await redemption`BEGIN`
-  await redemption`SELECT pg_advisory_xact_lock_shared(hashtextextended(${wallet}, 0))`
+  await redemption`SELECT pg_advisory_xact_lock_shared(hashtextextended(encode(${pack(wallet)}::bytea, 'hex'), 0))`
   const raised = store.wallets.raiseEpoch(wallet)
   await expect.poll(() => waitingForLocks(database)).toBe(1)
   expect(await store.wallets.readEpoch(wallet)).toBe(0)

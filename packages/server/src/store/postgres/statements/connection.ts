@@ -27,9 +27,8 @@ import {
   type RowLocation,
   type Statement,
   type StatementKind,
-  type WalletLock,
 } from './statement.ts'
-import { withLock } from './wallet-lock.ts'
+import { withLock, withLocks } from './wallet-lock.ts'
 
 export type ConnectionOptions = { clock: Clock; purpose?: ConnectionPurpose; loadPlacement?: LoadPlacement | undefined }
 
@@ -103,10 +102,9 @@ export class PostgresConnection {
   /**
    * Prepares a statement with `:names` in place of values. `:at` is the time of this connection's clock. `place` is the row that the
    * statement concerns, or the table if the statement concerns several rows. Tables without a row for each wallet or request need no `place`.
-   * `lock`: taken in the transaction of the statement if all rows are on one primary.
    */
-  prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation, lock?: WalletLock): Ask<Row> {
-    const prepared = this.#compile(sql, lock)
+  prepare<Row>(kind: StatementKind, sql: string, place?: RowLocation): Ask<Row> {
+    const prepared = this.#compile(sql, place)
     // The values are converted before the statement is queued. A value that cannot be converted is a defect of the caller.
     return async (named = {}, deadline, instance) =>
       this.run<Row>({ kind, query: prepared(named), place, key: keyOf(place, named), instance }, deadline)
@@ -133,21 +131,15 @@ export class PostgresConnection {
 
   /** Prepares a statement for at most one row. Calls are sent as batches. */
   prepareBatched<Row>(batched: Batched): Ask<Row> {
-    const { kind, one, forMany, parameters, place, column, skipsLocked, lock } = batched
-    const askAlone = this.prepare<Row>(kind, one, place, lock)
+    const { kind, one, forMany, parameters, place, column, skipsLocked } = batched
+    const askAlone = this.prepare<Row>(kind, one, place)
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
     const together = (inputs: readonly BatchInput[]) => {
       const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
-      return lock
-        ? withLock(
-            query,
-            lock,
-            inputs.map(({ named }) => named),
-          )
-        : query
+      return place.lock ? withLocks(query, place.lock, inputs) : query
     }
-    const statement: Batchable = { kind, place, column, skipsLocked, alone: this.#compile(one, lock), together }
+    const statement: Batchable = { kind, place, column, skipsLocked, alone: this.#compile(one, place), together }
     // One entry for each key that the placement has given since the start of the process.
     const own = new Map<string, Batches<BatchInput, unknown>>()
     return async (named = {}) => {
@@ -221,12 +213,12 @@ export class PostgresConnection {
     return this.#closing
   }
 
-  #compile(sql: string, lock?: WalletLock): (named: NamedValues) => Query {
+  #compile(sql: string, { lock }: Partial<RowLocation> = {}): (named: NamedValues) => Query {
     const { text, valuesOf } = compile(sql, this.#clock)
     const name = nameOf(text)
     return (named) => {
       const query = { name, text, values: valuesOf(named) }
-      return lock ? withLock(query, lock, [named]) : query
+      return lock ? withLock(query, lock, named) : query
     }
   }
 }

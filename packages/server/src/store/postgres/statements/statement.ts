@@ -24,7 +24,13 @@ export type StatementKind = 'read' | 'move' | 'once'
  * What a statement concerns: one row of a table, found by the parameter `key`, or several rows of the table. On a cluster the key is the column
  * by which the table is distributed.
  */
-export type RowLocation = { table: string; key?: string }
+export type RowLocation = { table: string; key?: string; lock?: WalletLock }
+
+/** A location with a key. */
+export type KeyedLocation = RowLocation & { key: string }
+
+/** The lock of a wallet that a statement holds until it is committed, if all rows are on one primary (`wallet-lock.ts`). `wallet`: the parameter. */
+export type WalletLock = { mode: 'shared' | 'alone'; wallet: string }
 
 /** `send`: sends several queries in place of this one, as one transaction. */
 export type Query = {
@@ -33,9 +39,6 @@ export type Query = {
   values: unknown[]
   send?: (client: CheckedClient) => Promise<pg.QueryResult<object>>
 }
-
-/** The lock of a wallet (`wallet-lock.ts`), for the time of a transaction. `wallet`: the parameter with the address. */
-export type WalletLock = { mode: 'shared' | 'alone'; wallet: string }
 
 /** A statement with its values. */
 export type Statement = {
@@ -58,7 +61,7 @@ export type ForMany = {
   /** the parameters, and the types of their columns */
   parameters: Readonly<Record<string, ColumnType>>
   /** the row that the statement concerns */
-  place: Required<RowLocation>
+  place: KeyedLocation
 }
 
 /**
@@ -72,8 +75,6 @@ export type Batched = ForMany & {
   column: string
   /** whether `forMany` skips rows that another transaction has locked. `one` is then run for each skipped row, and waits for the lock */
   skipsLocked: boolean
-  /** the lock that the statement needs, on one primary */
-  lock?: WalletLock
 }
 
 // The time at which the statement began, which is the same for all rows. In an update, Citus does not allow a function whose value may differ
