@@ -91,6 +91,9 @@ function posts({ authorization }: Target, path: string): Work {
   return { next: () => request, accept: (answer) => requireStatus(answer, 200, path) }
 }
 
+/** The beginning of a packed text, as PostgreSQL writes bytes (packages/server/src/store/packed.ts). */
+const PACKED_TEXT = '\\x00'
+
 /** The statement of a refresh with the values for each variable but the grant and its generation, and rows for it to change. */
 type Prepared = { sql: postgres.Sql; databaseUrl: string; text: string; values: Record<string, string | number | boolean> }
 
@@ -99,16 +102,17 @@ async function prepareStatement(databaseUrl: string): Promise<Prepared> {
   // The ids are numbers, so that a variable of pgbench can name the row. The service would end the oldest grants of one wallet.
   await sql`
     INSERT INTO grants
-    SELECT (jsonb_populate_record(template, jsonb_build_object('id', kind || n, 'wallet', 'wallet ' || kind || n, 'generation', 0))).*
+    SELECT (jsonb_populate_record(template, jsonb_build_object('id', ${PACKED_TEXT} || encode(convert_to(kind || n, 'UTF8'), 'hex'),
+      'wallet', ${PACKED_TEXT} || encode(convert_to('wallet ' || kind || n, 'UTF8'), 'hex'), 'generation', 0))).*
     FROM (SELECT grants AS template FROM grants LIMIT 1) AS one, (VALUES (''), ('floor ')) AS kinds (kind),
       generate_series(0, ${ROWS - 1}::int) AS n`
   const [row] = await sql<
     { client_id: string; refresh_key_id: string }[]
-  >`SELECT client_id, refresh_key_id FROM grants WHERE id = '0'`
+  >`SELECT client_id::text, refresh_key_id FROM grants WHERE id = ${PACKED_TEXT + Buffer.from('0').toString('hex')}::text::bytea`
   const values = {
     clientId: row?.client_id ?? '',
     refreshKeyId: row?.refresh_key_id ?? '',
-    attemptId: 'b0000000-0000-4000-8000-000000000000',
+    attemptId: '\\xb0000000000040008000000000000000',
     refreshIdle: 1_209_600,
     walletChecked: false,
     clientScopes: '{enhancement}',
@@ -137,7 +141,7 @@ function preparePgbench({
     const [command = '', ...rest] = pinned(cores, ['pgbench', ...options, ...given, databaseUrl])
     const { stdout } = await promisify(execFile)(command, rest, { env })
     sent += Number(/actually processed: (\d+)/.exec(stdout)?.[1])
-    const [stored] = await sql`SELECT sum(generation)::int AS updates FROM grants WHERE length(id) < 5`
+    const [stored] = await sql`SELECT sum(generation)::int AS updates FROM grants WHERE length(id) < 6`
     if (stored?.updates !== sent) throw new Error(`pgbench sent ${sent} updates, and ${stored?.updates} changed a row`)
     return Number(/tps = ([\d.]+) \(without initial connection time\)/.exec(stdout)?.[1])
   }
@@ -178,5 +182,7 @@ function refreshStatement(): string {
   return text
     .trim()
     .replaceAll(/:at\b/g, 'floor(extract(epoch FROM statement_timestamp()))::bigint')
-    .replaceAll(':dpopJkt::text', 'NULL::text')
+    .replaceAll(':dpopJkt::packed', 'NULL::bytea')
+    .replaceAll(':grantId::packed', `('${PACKED_TEXT}'::bytea || convert_to(:grantId::text, 'UTF8'))`)
+    .replaceAll('::packed', '::bytea')
 }

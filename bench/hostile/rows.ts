@@ -8,7 +8,7 @@ import postgres from 'postgres'
 import { atExit } from '../at-exit.ts'
 import { fillTrail } from '../audit.ts'
 import { type BuiltStore, importBuilt, openBuiltStore } from '../built.ts'
-import { fillPostgres } from '../servers/fill.ts'
+import { fillPostgres, packedWallet } from '../servers/fill.ts'
 import { registerClient } from '../servers/register.ts'
 import type { Target } from '../target.ts'
 import type { Beside, Scene } from './scene.ts'
@@ -46,9 +46,10 @@ async function endWallet({ databaseUrl = '' }: Target): Promise<Beside> {
       await pause(seconds * 1000)
     },
     async settle() {
-      const [row] = await sql`SELECT count(*)::int AS ended FROM grants WHERE wallet = ${wallet} AND ended_at IS NOT NULL`
+      const packed = packedWallet(wallet)
+      const [row] = await sql`SELECT count(*)::int AS ended FROM grants WHERE wallet = ${packed} AND ended_at IS NOT NULL`
       if (!row?.ended) throw new Error('the wallet ended no grant')
-      await sql`DELETE FROM grants WHERE wallet = ${wallet}`
+      await sql`DELETE FROM grants WHERE wallet = ${packed}`
       await sql`VACUUM grants`
       await pause(2000)
     },

@@ -84,6 +84,9 @@ function changeGrants(file: string, change: (database: DatabaseSync, columns: st
   database.close()
 }
 
+/** A wallet in small letters as the database stores it. */
+export const packedWallet = (wallet: string): Buffer => Buffer.from(wallet.slice(2) + IN_SMALL_LETTERS, 'hex')
+
 /** Each copy is of a wallet of its own, unless `wallet` is given, in small letters. */
 export async function fillPostgres(url: string, count: number, { wallet }: { wallet?: string } = {}): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })

@@ -42,14 +42,14 @@ function operationsOn(store: Store): [name: string, perform: (index: number) => 
       },
     ],
     ['code exchange', (index) => store.grants.redeemCode(grants[index] as NewGrant, randomUUID(), NOW)],
-    ['refresh', (index) => refresh(store, grants[index] as NewGrant)],
     ['use of a proof', () => store.spent.spend({ kind: 'dpop', hash: randomHash(), expiresAt: NOW, attemptId: randomUUID() })],
     ['audit line', (index) => store.audit.append({ writer: 'measured', number: index + 1, at: NOW, lines: [auditLine(index)] })],
-    [REVOCATION, (index) => store.grants.endGrant(grants[index]?.id ?? '', 'revoked', NOW)],
+    [REFRESH, (index) => refresh(store, grants[index] as NewGrant)],
+    ['revocation', (index) => store.grants.endGrant(grants[index]?.id ?? '', 'revoked', NOW)],
   ]
 }
 
-const REVOCATION = 'revocation'
+const REFRESH = 'refresh'
 const TABLES = ['grants', 'sessions', 'wallets', 'receipts', 'audit_lines', 'spent'] as const
 
 /** Performs each operation `count` times. `more`: tables of this engine alone. */
@@ -57,8 +57,8 @@ export async function measureBytes(engine: MeasuredEngine, count: number, more: 
   const log: Measured['log'] = {}
   const rows: Measured['rows'] = {}
   for (const [name, perform] of operationsOn(engine.store)) {
-    // The last operation ends all grants, and leaves old entries in their indexes.
-    if (name === REVOCATION) for (const table of TABLES) rows[table] = await engine.sizeOf(table)
+    // The next operations leave old versions of rows and of entries of indexes, as many as PostgreSQL has not removed yet.
+    if (name === REFRESH) for (const table of TABLES) rows[table] = await engine.sizeOf(table)
     const before = await engine.logged()
     for (let index = 0; index < count; index++) await perform(index)
     log[name] = ((await engine.logged()) - before) / count
