@@ -66,7 +66,7 @@ export const VALUES: Record<string, unknown> = {
 export const MORE_VALUES: Record<string, unknown> = {
   createdAt: 1, record: '{}', uri: 'u', number: 1, algorithm: 'EdDSA', wrapped: Buffer.from('w'), startsAt: 1, retiredAt: null,
   after: '0', name: 'operators', holder: 'n', lifetime: 60, items: '[]', attempts: '', operator: 'o', event: 'e',
-  since: 0, beforeAt: 9e9, beforeSeq: 0, through: 1, writer: 'w', lines: [], url: 'u', secret: 's',
+  since: 0, sinceUnit: 0, beforeAt: 9e9, beforeUnit: 9e8, beforeSeq: 0, through: 1, writer: 'w', lines: [], url: 'u', secret: 's',
   events: [], cursor: 0, failingSince: null, nextAt: 0, pausedAt: null, listedAs: 'c1', before_record: '{}', before_createdAt: 1,
   before_kind: 'sign', before_number: 1, before_algorithm: 'EdDSA', before_wrapped: null, before_startsAt: 1, before_retiredAt: 1,
   before_url: 'u', before_secret: 's', before_events: [], before_cursor: 0, before_failingSince: null, before_nextAt: 0, before_pausedAt: 1,
