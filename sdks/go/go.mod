@@ -1,0 +1,3 @@
+module grantor/resource
+
+go 1.22
