@@ -3,7 +3,7 @@
  * which must violate the expected property. Then compares the histories of the ledger with the specification of one grant in packages/server/test/chaos/order, in the
  * same way. docs/evidence/model.md explains the models.
  *
- * `node scripts/test-model.ts WITHOUT_…` prints the shortest way to the error without this rule.
+ * `node scripts/test-model.ts WITHOUT_…` prints the shortest way to the error without this rule. `node scripts/test-model.ts USE` verifies one scene.
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
@@ -20,6 +20,7 @@ const PROPERTIES = {
   active_after_ending: 'nothing is active after an acknowledged ending',
   taken_back: 'a failover takes back nothing that was acknowledged',
   ended_without_cause: 'a grant does not end without a cause',
+  acted_twice: 'an approval is used by one attempt',
   incomplete: 'the feed has every ending that was acknowledged before `until`',
   accepted_after_ending: 'a reader accepts no ended token after the limit',
   refused_without_ending: 'a reader refuses no token that is active',
@@ -92,6 +93,17 @@ const MODELS: readonly (readonly [Model, readonly Rule[]])[] = [
     ],
   ],
   [ledger('RECEIPT_IN_ONE'), []],
+  [
+    ledger('USE'),
+    [
+      { macro: 'WITHOUT_THE_CONDITION_OF_A_USE', property: 'acted_twice' },
+      { macro: 'WITHOUT_THE_ATTEMPT_OF_A_USE', property: 'acted_twice' },
+      { macro: 'WITHOUT_ANSWERING_A_REPEATED_USE', property: 'different_answer' },
+      { macro: 'WITHOUT_THE_USE_BEFORE_THE_GRANT', property: 'different_answer' },
+      { macro: 'WITHOUT_THE_GRANT_OF_A_USE', property: 'active_after_ending' },
+      { macro: 'WITHOUT_CONFIRMING_A_USE', property: 'taken_back' },
+    ],
+  ],
   [ledger('RESTORE'), [{ macro: 'WITHOUT_ENDING_WHAT_WAS_RESTORED', property: 'active_after_ending' }]],
   [
     feed('ORDER'),
@@ -163,12 +175,15 @@ type Result = { violated: string | null; isComplete: boolean; states: number; se
 
 process.exitCode = main(process.argv[2])
 
-function main(macro: string | undefined): number {
+/** `name`: a macro or a scene. */
+function main(name: string | undefined): number {
   const compiler = COMPILERS.find(isInstalled)
   if (!isInstalled('spin')) return complain('Spin is missing: apt-get install spin')
   if (compiler === undefined) return complain(`a C compiler is missing, one of ${COMPILERS.join(', ')}: apt-get install gcc`)
   const tools = { spin: 'spin', compiler }
-  return macro === undefined ? verifyAll(tools) : show(tools, macro)
+  if (name === undefined) return verifyAll(tools)
+  const models = MODELS.filter(([{ scene }]) => scene === name)
+  return models.length > 0 ? report(verifyModels(tools, models)) : show(tools, name)
 }
 
 function isInstalled(program: string): boolean {
@@ -181,9 +196,21 @@ function complain(line: string): number {
 }
 
 function verifyAll(tools: Tools): number {
+  const failures = verifyModels(tools, MODELS) + compareHistories(tools)
+  if (failures === 0)
+    console.log('Every model holds, every rule is needed, and the specification of a grant explains the histories of the model.')
+  return report(failures)
+}
+
+function report(failures: number): number {
+  return failures === 0 ? 0 : complain(`${failures} results differ from what was expected`)
+}
+
+/** Returns the number of unexpected results. */
+function verifyModels(tools: Tools, models: typeof MODELS): number {
   let failures = 0
   console.log('model, without                                                result                     states  seconds')
-  for (const [model, rules] of MODELS) {
+  for (const [model, rules] of models) {
     for (const rule of [null, ...rules]) {
       const { violated, isComplete, states, seconds } = verify(tools, model, rule?.macro ?? null)
       const isExpected = rule ? violated === rule.property : violated === null && isComplete
@@ -194,10 +221,7 @@ function verifyAll(tools: Tools): number {
       if (!isExpected) console.error(`  expected: ${rule ? rule.property : 'no error'}`)
     }
   }
-  failures += compareHistories(tools)
-  if (failures === 0)
-    console.log('Every model holds, every rule is needed, and the specification of a grant explains the histories of the model.')
-  return failures === 0 ? 0 : complain(`${failures} results differ from what was expected`)
+  return failures
 }
 
 /** Returns the number of unexpected results. */
@@ -245,7 +269,7 @@ function historiesOf({ spin, compiler }: Tools, scene: string, macros: readonly 
 /** Prints the steps to the error without the rule, for each scene that has the rule. */
 function show(tools: Tools, macro: string): number {
   const found = MODELS.flatMap(([model, rules]) => rules.filter((rule) => rule.macro === macro).map((rule) => ({ model, rule })))
-  if (found.length === 0) return complain(`no rule has the name ${macro}`)
+  if (found.length === 0) return complain(`no rule and no scene has the name ${macro}`)
   for (const { model, rule } of found) {
     console.log(`${model.scene} without the rule violates: ${PROPERTIES[rule.property]}`)
     verify(tools, model, macro, (steps) => console.log(steps))

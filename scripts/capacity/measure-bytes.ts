@@ -28,7 +28,7 @@ async function measureSqlite(): Promise<Measured> {
     await migrateSqlite(path, 0)
     const store = openSqliteStore(path)
     const engine = onSqlite(store, path)
-    const measured = await measureBytes(engine, ROWS, ['endings'])
+    const measured = await measureBytes(engine, ROWS, { more: ['endings'] })
     engine.close()
     await store.close()
     return measured
@@ -42,7 +42,7 @@ async function measurePostgres(): Promise<Measured> {
   try {
     const url = server.urlOf('postgres')
     await migratePostgres(addressOf(url), 0)
-    const [store, sql] = [await openPostgresStore(addressOf(url)), connect(url)]
+    const [store, sql] = [await openPostgresStore(addressOf(url), { clock: 'given' }), connect(url)]
     const measured = await measureBytes(onPostgres(store, sql), ROWS)
     await Promise.all([store.close(), sql.end()])
     return measured

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { lineOf, newEntry } from '../../packages/server/src/domain/audit/entry.ts'
+import type { NewApproval } from '../../packages/server/src/domain/model/approval-store.ts'
 import { newGrantId } from '../../packages/server/src/domain/model/grant-id.ts'
 import type { NewGrant } from '../../packages/server/src/domain/model/request-store.ts'
 import type { Store } from '../../packages/server/src/domain/model/store.ts'
@@ -32,6 +33,7 @@ export type MeasuredEngine = {
 /** The operations whose rows and log are measured, one after the other. */
 function operationsOn(store: Store): [name: string, perform: (index: number) => Promise<unknown>][] {
   const grants: NewGrant[] = []
+  const approvals: NewApproval[] = []
   return [
     [
       'sign-in',
@@ -44,21 +46,36 @@ function operationsOn(store: Store): [name: string, perform: (index: number) => 
     ['code exchange', (index) => store.grants.redeemCode(grants[index] as NewGrant, randomUUID(), NOW)],
     ['use of a proof', () => store.spent.spend({ kind: 'dpop', hash: randomHash(), expiresAt: NOW, attemptId: randomUUID() })],
     ['audit line', (index) => store.audit.append({ writer: 'measured', number: index + 1, at: NOW, lines: [auditLine(index)] })],
+    [
+      'approval asked for',
+      (index) => {
+        const approval = newApproval(grants[index] as NewGrant)
+        approvals.push(approval)
+        return store.approvals.ask(approval, NOW)
+      },
+    ],
     [REFRESH, (index) => refresh(store, grants[index] as NewGrant)],
+    ['approval signed', (index) => signApproval(store, approvals[index] as NewApproval)],
+    ['approval used', (index) => useApproval(store, approvals[index] as NewApproval)],
     ['revocation', (index) => store.grants.endGrant(grants[index]?.id ?? '', 'revoked', NOW)],
   ]
 }
 
 const REFRESH = 'refresh'
-const TABLES = ['grants', 'sessions', 'wallets', 'receipts', 'audit_lines', 'spent'] as const
+const TABLES = ['grants', 'sessions', 'wallets', 'receipts', 'audit_lines', 'spent', 'approvals'] as const
 
-/** Performs each operation `count` times. `more`: tables of this engine alone. */
-export async function measureBytes(engine: MeasuredEngine, count: number, more: readonly string[] = []): Promise<Measured> {
+/** Performs each operation `count` times. `more`: tables of this engine alone. `rowsOnly`: without the operations that insert no rows. */
+export async function measureBytes(
+  engine: MeasuredEngine,
+  count: number,
+  { more = [], rowsOnly = false }: { more?: readonly string[]; rowsOnly?: boolean } = {},
+): Promise<Measured> {
   const log: Measured['log'] = {}
   const rows: Measured['rows'] = {}
   for (const [name, perform] of operationsOn(engine.store)) {
     // The next operations leave old versions of rows and of entries of indexes, as many as PostgreSQL has not removed yet.
     if (name === REFRESH) for (const table of TABLES) rows[table] = await engine.sizeOf(table)
+    if (name === REFRESH && rowsOnly) break
     const before = await engine.logged()
     for (let index = 0; index < count; index++) await perform(index)
     log[name] = ((await engine.logged()) - before) / count
@@ -149,6 +166,28 @@ function refresh(store: Store, grant: NewGrant): Promise<unknown> {
   const until = { refreshExpiresAt: NOW + 14 * DAY, retryWindow: 60, attemptId: randomUUID(), at: NOW }
   return store.grants.rotateRefreshToken({ ...token, ...asked, ...until })
 }
+
+/** The app of the grant asked itself. A waiting approval is in every index. */
+function newApproval({ id: grantId, clientId, wallet }: NewGrant): NewApproval {
+  return {
+    grantId,
+    id: randomUUID(),
+    clientId: CLIENTS[0] ?? '',
+    apps: [clientId],
+    wallet,
+    scope: 'transfer',
+    summary: 'Send 120.50 USDC to 0x5290...9EE7, for the invoice 2026-1142',
+    digest: randomHash(),
+    userCode: randomBytes(4).toString('hex').toUpperCase(),
+    expiresAt: NOW + 600,
+  }
+}
+
+const signApproval = (store: Store, approval: NewApproval): Promise<unknown> =>
+  store.approvals.answer(approval, { receiptId: randomUUID(), isLast: false, at: NOW })
+
+const useApproval = (store: Store, approval: NewApproval): Promise<unknown> =>
+  store.approvals.useApproval(approval, { clientId: approval.clientId, attemptId: randomUUID(), signedFor: 600, at: NOW })
 
 function newGrant(index: number): NewGrant {
   return {

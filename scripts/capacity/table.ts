@@ -4,12 +4,16 @@ import { LARGEST, NODE_CORES, planFor, WORKER } from './model.ts'
 
 type Row = readonly [name: string, value: (plan: Plan) => string]
 
+/** Bytes of tables and indexes that `pg_restore -j 2` makes in a second, as docs/operating/capacity.md says. */
+const RESTORED_A_SECOND = 27e6
+
 const ROWS: readonly Row[] = [
   ['refreshes a second, busiest hour', ({ rates }) => count(rates.refresh)],
   ['introspections a second', ({ rates }) => count(rates.newToken + rates.sameToken)],
   ['visits and sign-ins a second', ({ rates }) => count(rates.visit + rates.signIn)],
   ['grants', ({ rows }) => count(rows.grants)],
   ['disk', ({ room }) => bytes(room)],
+  ['hours for a restore from a dump, with two jobs', ({ room }) => hours(room / RESTORED_A_SECOND / 3600)],
   ['receipts in an object storage', ({ objects }) => (objects === 0 ? '' : bytes(objects))],
   ['memory for the pages that refreshes touch', ({ hot }) => bytes(hot)],
   ['write-ahead log, busiest hour', ({ log }) => `${bytes(log)}/s`],

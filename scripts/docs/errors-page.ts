@@ -75,6 +75,8 @@ const WHERE: Record<Endpoint, string> = {
   device: '`/device`',
   token: '`/oauth/token`',
   introspect: '`/oauth/introspect`',
+  approvals: '`/oauth/approvals`',
+  approve: '`/approve`',
   endings: '`/oauth/endings`',
   revoke: '`/oauth/revoke`',
   userinfo: '`/oauth/userinfo`',
@@ -86,9 +88,10 @@ const WHERE: Record<Endpoint, string> = {
   admin: 'admin API',
 }
 
-/** The error codes of the login API that OAuth does not define. */
+/** The error codes that the login API defines itself. */
 function ownErrors(): ErrorTable {
-  return Object.fromEntries(Object.entries<ErrorRow>(loginErrors).filter(([error]) => !(error in oauthErrors)))
+  const isOwn = ([error, { definedIn }]: [string, ErrorRow]) => definedIn === 'own-login-server.md' || !(error in oauthErrors)
+  return Object.fromEntries(Object.entries<ErrorRow>(loginErrors).filter(isOwn))
 }
 
 function allErrors(errors: ErrorTable): string {

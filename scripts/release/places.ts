@@ -5,7 +5,10 @@ import { join } from 'node:path'
 const NUMBER = String.raw`(\d+\.\d+\.\d+(?:-[a-z]+\.\d+)?)`
 
 const PACKAGES = ['protocol', 'resource', 'connect', 'testing', 'create-grantor-app', 'walletconnect', 'server']
+const DEPENDENCY = String.raw`"(?:@grantor/[a-z]+|grantor)": "${NUMBER}"`
 const OWN = String.raw`"(?:version|@grantor/[a-z]+|grantor)": "${NUMBER}"`
+/** The entry of a package in the lock file, up to its version. */
+const LOCKED = String.raw`"(?:packages/[a-z-]+|bench)": \{\s*(?:"name": "[^"]+",\s*)?"version": "${NUMBER}"`
 
 /** The pattern of a place has the version as its only group. */
 export const places: readonly { file: string; pattern: RegExp }[] = [
@@ -13,6 +16,7 @@ export const places: readonly { file: string; pattern: RegExp }[] = [
     file: `${folder}/package.json`,
     pattern: new RegExp(OWN, 'g'),
   })),
+  ...[DEPENDENCY, LOCKED].map((pattern) => ({ file: 'package-lock.json', pattern: new RegExp(pattern, 'g') })),
   { file: 'ops/helm/grantor/Chart.yaml', pattern: new RegExp(`^(?:version|appVersion): ${NUMBER}$`, 'gm') },
   { file: 'ops/helm/grantor/values-sqlite.yaml', pattern: new RegExp(`^ {2}tag: ${NUMBER}$`, 'gm') },
   { file: 'ops/helm/grantor/values-postgresql.yaml', pattern: new RegExp(`^ {2}tag: ${NUMBER}$`, 'gm') },

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { recipeOf } from '../../server/test/clients/recipe.ts'
@@ -61,6 +62,37 @@ else if (location.pathname === '/plain') {
   createRoot(document.querySelector('#root')).render(h(Account))
 }
 `,
+}
+
+/** The components of the page for Vue and Svelte, at `/vue` and `/svelte`. Their compilers are in the project. */
+export function frameworkFiles({ folder }: Project): Record<string, string> {
+  const load = createRequire(join(folder, 'package.json'))
+  const vue = load('vue/compiler-sfc') as VueCompiler
+  const { compile } = load('svelte/compiler') as { compile: (text: string, options: object) => { js: { code: string } } }
+  const component = vue.compileScript(vue.parse(block('vue framework')).descriptor, { id: 'account', inlineTemplate: true })
+  return {
+    'sign-in.js': block('js framework'),
+    'account-vue.js': component.content,
+    'account-svelte.js': compile(block('svelte framework'), { generate: 'client' }).js.code,
+    'callback.js': block('js callback'),
+    'app.js': `
+const target = document.querySelector('#root')
+if (location.pathname === '/callback') await import('./callback.js')
+else if (location.pathname === '/vue') {
+  const [{ createApp }, { default: Account }] = [await import('vue'), await import('./account-vue.js')]
+  createApp(Account).mount(target)
+} else {
+  const [{ mount }, { default: Account }] = [await import('svelte'), await import('./account-svelte.js')]
+  mount(Account, { target })
+}
+`,
+  }
+}
+
+/** The part of `vue/compiler-sfc` that is used here. */
+type VueCompiler = {
+  parse(text: string): { descriptor: object }
+  compileScript(descriptor: object, options: object): { content: string }
 }
 
 function block(mark: string): string {

@@ -6,13 +6,15 @@ import { expect } from 'vitest'
 import { screenshot, seriousAxeViolations } from '../../server/test/support/browser.ts'
 import { test as base, FILE } from '../../server/test/support/fixtures.ts'
 import type * as Connect from '../src/index.ts'
-import { bundle, GUIDE, startApp } from './app.ts'
-import { makeProject } from './package.ts'
+import { bundle, frameworkFiles, GUIDE, startApp } from './app.ts'
+import { downloadProject, makeProject, type Project } from './package.ts'
 
 /** The issuer and the page of the app, which share the registration of a public client. */
-async function startSite(files?: Record<string, string>) {
-  const project = makeProject(['react', 'react-dom', 'scheduler'])
-  const script = await bundle(project, files)
+async function startSite(
+  filesOf?: (project: Project) => Record<string, string>,
+  project = makeProject(['react', 'react-dom', 'scheduler']),
+) {
+  const script = await bundle(project, filesOf?.(project))
   project.remove()
   let issuer: Awaited<ReturnType<typeof startTestGrantor>> | undefined
   const app = await startApp(script, async (url) => {
@@ -173,7 +175,7 @@ test('A response with another iss, another state or a foreign code is refused', 
 })
 
 test('The blocks of docs/guides/connect-package.md sign a user in with React, and without', async ({ page }) => {
-  const site = await startSite(GUIDE)
+  const site = await startSite(() => GUIDE)
   const [account] = site.issuer.wallets
   if (!account) throw new Error('there is no wallet')
   await installTestWallet(page.context(), { account })
@@ -185,6 +187,34 @@ test('The blocks of docs/guides/connect-package.md sign a user in with React, an
   await page.getByText(`Signed in with ${account.address}`).waitFor()
   await site.stop()
 })
+
+// `npm ci` does not install the two frameworks.
+test.skipIf(process.env.TEST_CLIENTS !== '1')(
+  'The components of docs/guides/connect-package.md sign a user in and out with Vue and with Svelte',
+  { timeout: 180_000 },
+  async ({ page }) => {
+    const site = await startSite(frameworkFiles, downloadProject(['vue@3.5.45', 'svelte@5.57.3']))
+    const [account] = site.issuer.wallets
+    if (!account) throw new Error('there is no wallet')
+    await installTestWallet(page.context(), { account })
+    const [signIn, signOut] = ['Sign in with your wallet', `Sign out ${account.address}`].map((name) =>
+      page.getByRole('button', { name }),
+    )
+    for (const framework of ['vue', 'svelte']) {
+      await page.context().clearCookies()
+      await page.goto(`${site.url}/${framework}`)
+      await (await openPopup(page)).locator('#cancel').click()
+      await page.getByRole('alert').filter({ hasText: 'That did not work' }).waitFor()
+      await sign(await openPopup(page))
+      await signOut?.waitFor()
+      // The browser has a session now, so the page signs in silently.
+      await page.reload()
+      await signOut?.click()
+      await signIn?.waitFor()
+    }
+    await site.stop()
+  },
+)
 
 test.for(['light', 'dark'] as const)(
   'The button is readable in each state with the colour scheme %s',

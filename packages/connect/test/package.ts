@@ -1,5 +1,6 @@
 /** `@grantor/connect` as it is published, in a folder of its own. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { compilePackage } from '../../server/test/support/compiled-package.ts'
@@ -18,4 +19,20 @@ export function makeProject(packages: readonly string[]): Project {
   }
   compilePackage('connect', join(modules, '@grantor/connect'))
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** A project of its own with packages of the registry: two of them need different versions of `jose`. */
+export function downloadProject(packages: readonly string[]): Project {
+  const project = makeProject([])
+  // A link to the package would also install what the package is tested with.
+  const options = ['--install-links', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund', '--loglevel', 'error']
+  writeFileSync(join(project.folder, 'package.json'), '{}')
+  const connect = join(project.folder, 'connect')
+  renameSync(join(project.folder, 'node_modules/@grantor/connect'), connect)
+  const { status, stderr } = spawnSync('npm', ['install', ...options, ...packages, connect], {
+    cwd: project.folder,
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(stderr)
+  return project
 }

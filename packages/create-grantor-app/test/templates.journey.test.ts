@@ -20,6 +20,7 @@ async function signIn(page: Page, how: 'wallet' | 'account'): Promise<void> {
     await page.locator('#sign').click()
     return
   }
+  await page.locator('#development > summary').click()
   await page.locator('#address').fill(WALLET)
   await page.locator('#sign-in').click()
   await page.locator('#approve').click()

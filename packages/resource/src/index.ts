@@ -4,6 +4,8 @@
  */
 
 export type { AccessToken } from './access-token.ts'
+export type { Approval, ApprovalReceipt, ApprovalRequest, Approve } from './approval.ts'
+export { ApprovalError, type ApprovalProblem, type ApprovalState } from './approval-error.ts'
 export type { FeedProblem } from './feed/problem.ts'
 export type { FeedOptions } from './life-check.ts'
 export type { PresentedRequest } from './presented-token.ts'

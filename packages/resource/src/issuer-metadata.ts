@@ -7,6 +7,8 @@ export interface IssuerMetadata {
   introspectionEndpoint: URL | undefined
   /** The feed of endings; absent if the server has none. */
   endingsEndpoint: URL | undefined
+  /** the endpoint for approvals */
+  approvalsEndpoint: URL
 }
 
 /**
@@ -38,6 +40,7 @@ async function readMetadata(issuer: string, ask: typeof fetch): Promise<IssuerMe
     jwksUri,
     introspectionEndpoint: endpointUrl(answer.introspection_endpoint),
     endingsEndpoint: endpointUrl(answer.endings_endpoint),
+    approvalsEndpoint: endpointUrl(answer.approvals_endpoint) ?? new URL(`${issuer}/oauth/approvals`),
   }
 }
 

@@ -42,7 +42,7 @@ type Options = {
 }
 
 /** Read at each call, so that a test or an instrumentation can replace the global `fetch` later. */
-const globalFetch: typeof fetch = (input, init) => fetch(input, init)
+export const globalFetch: typeof fetch = (input, init) => fetch(input, init)
 
 /** `now` is in epoch seconds. */
 export function createLifeCheck(options: Options, now: () => number): LifeCheck {

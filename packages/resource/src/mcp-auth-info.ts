@@ -1,4 +1,5 @@
 import type { AccessToken } from './access-token.ts'
+import { keepAccessToken } from './checked-tokens.ts'
 import { headerValues, type PresentedRequest } from './presented-token.ts'
 import type { ProtectedResource } from './protected-resource.ts'
 import { ResourceError } from './resource-error.ts'
@@ -18,7 +19,7 @@ export interface AuthInfo {
 export function authInfoOf({ metadata }: ProtectedResource, request: PresentedRequest, token: AccessToken): AuthInfo {
   const [authorization = ''] = headerValues(request, 'authorization')
   const { clientId, scopes, expiresAt, wallet } = token
-  return {
+  const authInfo: AuthInfo = {
     token: authorization.slice(authorization.indexOf(' ') + 1).trim(),
     clientId,
     scopes: [...scopes],
@@ -26,6 +27,9 @@ export function authInfoOf({ metadata }: ProtectedResource, request: PresentedRe
     resource: new URL(metadata.resource),
     extra: { wallet, accessToken: token },
   }
+  // For `resource.approve(authInfo, …)` in a tool.
+  keepAccessToken(authInfo, token)
+  return authInfo
 }
 
 /**

@@ -12,9 +12,11 @@ import { pathOf } from './presented-token.ts'
 import type { Answer, ProtectedResource } from './protected-resource.ts'
 import type { Needs } from './token-check.ts'
 
+export { accessTokenOf } from './checked-tokens.ts'
 export { serveMetadata } from './express.ts'
 export { type AuthInfo, createTokenVerifier } from './mcp-auth-info.ts'
 export type { McpCallers } from './mcp-callers.ts'
+export { answerRefusals } from './mcp-refusals.ts'
 
 /** What every call needs, what single tools need in addition, and which callers in browsers are accepted. */
 export type McpNeeds = Needs & McpCallers & { tools?: ToolNeeds }

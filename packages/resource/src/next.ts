@@ -3,6 +3,7 @@
  * @module @grantor/resource/next
  */
 import type { AccessToken } from './access-token.ts'
+import { keepAccessToken } from './checked-tokens.ts'
 import { toResponse } from './fetch-answer.ts'
 import type { ProtectedResource } from './protected-resource.ts'
 import type { Needs } from './token-check.ts'
@@ -25,7 +26,7 @@ export function serveMetadata(resource: ProtectedResource) {
 
 /**
  * A route handler that runs only for requests with an access token that has what the call needs. The handler gets the
- * token after the request, and then what Next.js passes. A refusal of `resource.require` in the handler is answered too.
+ * token after the request, and then what Next.js passes. A refusal of `resource.require` or `resource.approve` in the handler is answered too.
  */
 export function requireToken<Incoming extends Request, Rest extends unknown[]>(
   resource: ProtectedResource,
@@ -35,6 +36,8 @@ export function requireToken<Incoming extends Request, Rest extends unknown[]>(
   return async (request, ...rest) => {
     const admission = await resource.admit(request, needs)
     if (admission.kind === 'refused') return toResponse(admission.answer)
+    // For `resource.approve(request, …)`.
+    keepAccessToken(request, admission.token)
     try {
       return await handler(request, admission.token, ...rest)
     } catch (error) {

@@ -1,5 +1,7 @@
 import { DPOP_ALGORITHMS } from '@grantor/protocol/dpop'
 import type { AccessToken } from './access-token.ts'
+import type { Approve } from './approval.ts'
+import { ApprovalError } from './approval-error.ts'
 import { isSecureUrl } from './issuer-metadata.ts'
 import { type PresentedRequest, pathOf } from './presented-token.ts'
 import { ResourceError } from './resource-error.ts'
@@ -49,11 +51,12 @@ export interface ProtectedResource {
   metadataPath: string
   check: TokenCheck
   require: RequireOfToken
+  approve: Approve
   /** The response with the metadata document; `undefined` if the request is for another path. */
   answerMetadata(request: { method?: string | undefined; url?: string | undefined }): Answer | undefined
   /** The token of a request, or the response that refuses the request. Throws what is not a refusal. */
   admit(request: PresentedRequest, needs?: Needs): Promise<Admission>
-  /** The response for a refusal that `check` or `require` threw. Throws any other error again. */
+  /** The response for a refusal that `check`, `require` or `approve` threw. Throws any other error again. */
   answerRefusal(error: unknown): Answer
 }
 
@@ -76,7 +79,7 @@ export function createProtectedResource(options: ProtectedResourceOptions): Prot
   const { origin } = new URL(resource)
   const metadataPath = wellKnownPath(resource)
   const metadataUrl = `${origin}${metadataPath}`
-  const { check, require } = createTokenChecks({ ...options, audience: resource, metadataUrl })
+  const { check, require, approve } = createTokenChecks({ ...options, audience: resource, metadataUrl })
   const metadata = metadataOf(options)
   const body = JSON.stringify(metadata)
 
@@ -90,8 +93,11 @@ export function createProtectedResource(options: ProtectedResourceOptions): Prot
   function answerRefusal(error: unknown): Answer {
     if (!(error instanceof ResourceError)) throw error
     onRefusal?.(error)
-    const headers = { ...error.headers, 'Content-Type': 'application/json' }
-    return { status: error.status, headers, body: JSON.stringify({ error: error.error, error_description: error.description }) }
+    const [type, body] =
+      error instanceof ApprovalError
+        ? ['application/problem+json', error.problem]
+        : ['application/json', { error: error.error, error_description: error.description }]
+    return { status: error.status, headers: { ...error.headers, 'Content-Type': type }, body: JSON.stringify(body) }
   }
 
   async function admit(request: PresentedRequest, needs?: Needs): Promise<Admission> {
@@ -102,7 +108,7 @@ export function createProtectedResource(options: ProtectedResourceOptions): Prot
     }
   }
 
-  return { metadata, metadataUrl, metadataPath, check, require, answerMetadata, admit, answerRefusal }
+  return { metadata, metadataUrl, metadataPath, check, require, approve, answerMetadata, admit, answerRefusal }
 }
 
 /** Clients in browsers read the document from any origin. The MCP SDK sends a header of its own, so there is a preflight. */

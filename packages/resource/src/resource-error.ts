@@ -1,6 +1,6 @@
 import type { ProofReason, ResourceReason, ResourceReasonOf } from './resource-reasons.ts'
 
-/** The codes of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3, and one for a token that could not be checked. */
+/** The codes of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3, one for a token that could not be checked, and those of an `ApprovalError`. */
 type ErrorCode =
   | 'invalid_request'
   | 'invalid_token'
@@ -8,9 +8,15 @@ type ErrorCode =
   | 'insufficient_scope'
   | 'insufficient_user_authentication'
   | 'temporarily_unavailable'
+  | 'approval_required'
+  | 'approval_key_used'
+  | 'approvals_declined'
+  | 'too_many_approvals'
 
-interface Refusal {
-  status: 400 | 401 | 403 | 503
+type Status = 400 | 401 | 403 | 409 | 429 | 503
+
+export interface Refusal {
+  status: Status
   error: ErrorCode | undefined
   description: string
   reason: ResourceReason
@@ -29,16 +35,16 @@ interface Refusal {
  * the token.
  */
 export class ResourceError extends Error {
-  override readonly name = 'ResourceError'
-  /** 400, 401, 403, or 503 if the token could not be checked. */
-  readonly status: 400 | 401 | 403 | 503
+  override readonly name: string = 'ResourceError'
+  /** 400, 401, 403, or 503 if the token could not be checked. Only an `ApprovalError` has 409 or 429. */
+  readonly status: Status
   /** The OAuth error code; `undefined` if the call had no credentials (RFC 6750 §3.1), or came from a foreign page. */
   readonly error: ErrorCode | undefined
   /** One sentence in plain words, fixed for each code. */
   readonly description: string
   /** For the log: the exact fault, for example `expired` or `claim_aud`. */
   readonly reason: ResourceReason
-  /** The value of the header `WWW-Authenticate`; `undefined` with 503, and for a call from a foreign page. */
+  /** The value of the header `WWW-Authenticate`; `undefined` with 503, for a call from a foreign page, and in an `ApprovalError`. */
   readonly wwwAuthenticate: string | undefined
   /** The scopes the call needs, separated by spaces (RFC 6750 §3); `undefined` if it needs none, and with 400 and 503. */
   readonly scope: string | undefined
@@ -46,7 +52,7 @@ export class ResourceError extends Error {
   readonly maxAge: number | undefined
   /** The accepted values of `acr`, separated by spaces (RFC 9470 §3); only with `insufficient_user_authentication`. */
   readonly acrValues: string | undefined
-  /** Seconds until the next attempt; only with 503. */
+  /** Seconds until the next attempt; only with 429 and 503. */
   readonly retryAfter: number | undefined
 
   constructor(refusal: Refusal) {

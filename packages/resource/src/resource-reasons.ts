@@ -51,6 +51,24 @@ export const resourceReasons = {
     introspection_endpoint_unusable: 'The metadata name no usable introspection endpoint.',
     introspection_malformed: 'The answer of introspection has no `active`.',
     proof_replays_unavailable: 'The store of used DPoP proofs did not answer.',
+    approval_malformed: 'An answer about an approval has a member that is missing or wrong.',
+    approval_not_yours: 'The client of the API is not registered as the resource server of the audience of the token.',
+  },
+  approval_required: {
+    approval_waiting: 'The user has not signed the action yet.',
+    approval_declined: 'The user declined the action.',
+    approval_expired: 'The user did not sign in time, or the signed approval was not used in time.',
+    approval_used: 'The approval was used by another call, or by an earlier call whose answer was lost.',
+    approval_ended: 'The grant ended before the approval was used.',
+  },
+  approval_key_used: {
+    approval_key_used: 'The API asked with the same key for another action, summary or scope.',
+  },
+  approvals_declined: {
+    approvals_declined: 'The user wants no more questions from this app.',
+  },
+  too_many_approvals: {
+    too_many_approvals: 'Too many approvals wait for this user, or the user declined several. The answer has `Retry-After`.',
   },
 } as const
 

@@ -1,4 +1,6 @@
 import type { AccessToken } from './access-token.ts'
+import type { Approve } from './approval.ts'
+import { type CheckedCall, createApprove, schemeOf } from './approve.ts'
 import { createChallenges, type RefusedCall } from './challenges.ts'
 import type { IntrospectionCredentials } from './introspection.ts'
 import { isSecureUrl } from './issuer-metadata.ts'
@@ -20,7 +22,7 @@ export interface TokenCheckOptions {
    * all the time; a token stops working within a second. Default: `introspection` if its credentials are set, otherwise `local`.
    */
   check?: 'local' | 'introspection' | 'feed'
-  /** The API's own credentials at the authorization server. Required for `introspection` and for `feed`. */
+  /** The API's own credentials at the authorization server. Required for `introspection`, for `feed`, and for `approve`. */
   introspection?: IntrospectionCredentials
   /** With `check: 'feed'`. */
   feed?: FeedOptions
@@ -116,8 +118,10 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
   return createTokenChecks(options).check
 }
 
-/** The check of `createTokenCheck`, and the check of further needs of a token that passed it. */
-export function createTokenChecks(options: TokenCheckOptions): { check: TokenCheck; require: RequireOfToken } {
+type TokenChecks = { check: TokenCheck; require: RequireOfToken; approve: Approve }
+
+/** The check of `createTokenCheck`, the check of further needs of a token that passed it, and the approval of one action. */
+export function createTokenChecks(options: TokenCheckOptions): TokenChecks {
   refuseUnusableOptions(options)
   const { audience, dpop, metadataUrl, clientTokens = false, clockTolerance = 0, scopes = [] } = options
   const header = (options.header ?? 'authorization').toLowerCase()
@@ -127,6 +131,7 @@ export function createTokenChecks(options: TokenCheckOptions): { check: TokenChe
   const takes = { bearer: !dpop?.required, dpop: dpop !== undefined }
   const withChallenge = createChallenges({ realm: audience, takes, metadataUrl })
   const challenged = (error: unknown, call: RefusedCall) => (error instanceof ResourceError ? withChallenge(error, call) : error)
+  const calls = new WeakMap<AccessToken, CheckedCall>()
 
   async function checkRequest(request: PresentedRequest, needs: Needs = {}): Promise<AccessToken> {
     const needed = [...scopes, ...(needs.scopes ?? [])]
@@ -156,6 +161,7 @@ export function createTokenChecks(options: TokenCheckOptions): { check: TokenChe
     requireOfToken(token, needs, now() - clockTolerance)
     // Last, after every other check, so that a refused call does not spend its proof.
     if (proof) await proofs?.spendProof(proof)
+    calls.set(token, { text, required: new Set(needs.scopes) })
     return token
   }
 
@@ -163,13 +169,14 @@ export function createTokenChecks(options: TokenCheckOptions): { check: TokenChe
     try {
       requireOfToken(token, needs, now() - clockTolerance)
     } catch (error) {
-      const scheme = token.keyThumbprint === undefined ? 'Bearer' : 'DPoP'
-      throw challenged(error, { scheme, scopes: [...scopes, ...(needs.scopes ?? [])] })
+      throw challenged(error, { scheme: schemeOf(token), scopes: [...scopes, ...(needs.scopes ?? [])] })
     }
+    for (const scope of needs.scopes ?? []) calls.get(token)?.required.add(scope)
   }
 
   const { ready, close } = tokens
-  return { check: Object.assign(checkRequest, { ready, close }), require }
+  const approve = createApprove(options, calls, challenged)
+  return { check: Object.assign(checkRequest, { ready, close }), require, approve }
 }
 
 /** Whole seconds, as jose reads the clock for the token. */

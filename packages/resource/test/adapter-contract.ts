@@ -1,28 +1,37 @@
 /** What every adapter does, over a real socket: the same small API in each framework. */
 import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { createProtectedResource, type ProtectedResource } from '@grantor/resource'
+import { type ApprovalRequest, createProtectedResource, type ProtectedResource } from '@grantor/resource'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LittleIssuer, ok, startLittleIssuer, wallet } from './little-issuer.ts'
+import { addApprovals, CREDENTIALS, type LittleApprovals, problem } from './little-approvals.ts'
+import { type LittleIssuer, LOST, ok, startLittleIssuer, wallet } from './little-issuer.ts'
 
 export type LittleApi = { url: string; close: () => Promise<unknown> }
 
 const RESOURCE = 'https://api.example.com/api'
 const METADATA = '/.well-known/oauth-protected-resource/api'
 
+/** What the handler of `GET /api/pay` passes to `resource.approve`. */
+export const PAYMENT: ApprovalRequest = { key: 'order-7', summary: 'Pay 20 USDC to Alice', action: { to: 'alice', amount: '20' } }
+
 /**
  * The API of each adapter: `GET /api/me` needs the scope `enhancement` and answers `{ wallet }`, `GET /api/transfer`
- * needs in its handler a sign-in of the last minute, `GET /api/open` reads the token of a route that is not protected.
+ * needs in its handler a sign-in of the last minute, `GET /api/pay` needs the scope `enhancement` and the signature of `PAYMENT` and answers with
+ * the receipt, `GET /api/open` reads the token of a route that is not protected.
  */
 export function adapterContract(name: string, start: (resource: ProtectedResource) => Promise<LittleApi>): void {
   let issuer: LittleIssuer
   let api: LittleApi
+  let approvals: LittleApprovals
   const reasons: string[] = []
   beforeAll(async () => {
     issuer = await startLittleIssuer()
+    approvals = addApprovals(issuer)
     const resource = createProtectedResource({
       issuer: issuer.url,
       resource: RESOURCE,
+      check: 'local',
+      introspection: CREDENTIALS,
       now: () => issuer.clock.now,
       onRefusal: ({ reason }) => reasons.push(reason),
     })
@@ -77,6 +86,52 @@ export function adapterContract(name: string, start: (resource: ProtectedResourc
     expect([answer.status, await answer.json()]).toMatchObject([401, { error: 'insufficient_user_authentication' }])
     expect(answer.headers.get('www-authenticate')).toContain('max_age="60"')
     expect((await call('/api/transfer', { auth_time: issuer.clock.now - 60 })).status).toBe(200)
+  })
+
+  test(`${name}: an action without a signature is answered with 403 and a problem document with the link (RFC 9457), without a challenge`, async () => {
+    const answer = await call('/api/pay', {})
+    expect([answer.status, answer.headers.get('cache-control'), answer.headers.get('www-authenticate')]).toEqual([
+      403,
+      'no-store',
+      null,
+    ])
+    expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json\b/)
+    expect(await answer.json()).toEqual({
+      type: 'urn:grantor:problem:approval_required',
+      title: 'The user must sign this action.',
+      status: 403,
+      detail: expect.stringMatching('not signed'),
+      state: 'waiting',
+      approval_uri: `${issuer.url}/approve/${approvals.byKey.get(PAYMENT.key)?.id}`,
+      user_code: 'WDJB-MJHT',
+      expires_in: 600,
+      interval: 5,
+    })
+    expect(reasons.at(-1)).toBe('approval_waiting')
+  })
+
+  test(`${name}: an action that the user signed passes once`, async () => {
+    approvals.byKey.clear()
+    await call('/api/pay', {})
+    approvals.settle(PAYMENT.key, 'signed')
+    const answer = await call('/api/pay', {})
+    expect([answer.status, await answer.json()]).toMatchObject([200, { address: wallet }])
+    const again = await call('/api/pay', {})
+    expect([again.status, await again.json()]).toMatchObject([403, { state: 'used' }])
+  })
+
+  test(`${name}: too many approvals are answered with 429 and Retry-After`, async () => {
+    approvals.next.ask.push(problem(429, 'too_many_approvals', {}, { 'retry-after': '90' }))
+    const answer = await call('/api/pay', {})
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '90'])
+    expect(await answer.json()).toMatchObject({ type: 'urn:grantor:problem:too_many_approvals' })
+  })
+
+  test(`${name}: if the authorization server cannot be asked for the signature, the call is answered with 503 and Retry-After`, async () => {
+    approvals.next.ask.push(LOST)
+    const answer = await call('/api/pay', {})
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(await answer.json()).toMatchObject({ type: 'urn:grantor:problem:temporarily_unavailable' })
   })
 
   test(`${name}: an Authorization header that is sent twice does not reach the handler (RFC 6750 §2)`, async () => {

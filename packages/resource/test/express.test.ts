@@ -2,10 +2,10 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { accessTokenOf, answerRefusals, type Middleware, requireToken, serveMetadata } from '@grantor/resource/express'
 // @ts-expect-error -- Express publishes no types, and the adapter needs none
 import express from 'express'
-import { adapterContract } from './adapter-contract.ts'
+import { adapterContract, PAYMENT } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 
-type Handler = (request: IncomingMessage, response: ServerResponse & { json(body: unknown): void }) => void
+type Handler = (request: IncomingMessage, response: ServerResponse & { json(body: unknown): void }) => unknown
 interface Router {
   get(path: string, handler: Handler): void
   get(path: string, before: Middleware, handler: Handler): void
@@ -25,6 +25,9 @@ adapterContract('Express', async (resource) => {
   router.get('/transfer', requireToken(resource), (request, response) => {
     resource.require(accessTokenOf(request), { maxAge: 60 })
     response.json({})
+  })
+  router.get('/pay', requireToken(resource, { scopes: ['enhancement'] }), async (request, response) => {
+    response.json((await resource.approve(request, PAYMENT)).receipt)
   })
   app.use('/api', router)
   app.use(answerRefusals(resource))

@@ -1,6 +1,6 @@
 import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from '@grantor/resource/fastify'
 import Fastify from 'fastify'
-import { adapterContract } from './adapter-contract.ts'
+import { adapterContract, PAYMENT } from './adapter-contract.ts'
 
 adapterContract('Fastify', async (resource) => {
   const app = Fastify()
@@ -9,6 +9,9 @@ adapterContract('Fastify', async (resource) => {
   app.get('/api/open', async (request) => accessTokenOf(request))
   app.get('/api/me', { onRequest: requireToken(resource, { scopes: ['enhancement'] }) }, async (request) => {
     return { wallet: accessTokenOf(request).wallet }
+  })
+  app.get('/api/pay', { onRequest: requireToken(resource, { scopes: ['enhancement'] }) }, async (request) => {
+    return (await resource.approve(request, PAYMENT)).receipt
   })
   await app.register(async (scope) => {
     scope.addHook('onRequest', requireToken(resource))

@@ -1,7 +1,7 @@
 import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from '@grantor/resource/hono'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import { adapterContract } from './adapter-contract.ts'
+import { adapterContract, PAYMENT } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 
 adapterContract('Hono', async (resource) => {
@@ -15,6 +15,9 @@ adapterContract('Hono', async (resource) => {
   api.get('/transfer', requireToken(resource), (context) => {
     resource.require(accessTokenOf(context), { maxAge: 60 })
     return context.json({})
+  })
+  api.get('/pay', requireToken(resource, { scopes: ['enhancement'] }), async (context) => {
+    return context.json((await resource.approve(context, PAYMENT)).receipt)
   })
   app.route('/api', api)
   app.onError(answerRefusals(resource))

@@ -6,13 +6,19 @@ import { text } from 'node:stream/consumers'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
 type Algorithm = 'ES256' | 'EdDSA' | 'RS256'
-type Answer = { status: number; headers?: Record<string, string>; json: unknown }
+export type Answer = { status: number; headers?: Record<string, string>; json: unknown }
+/** A request whose connection breaks before the response. */
+export const LOST = 'lost'
+type Asked = { form: URLSearchParams; authorization: string | undefined }
+type AnswerLater = (asked: Asked) => Promise<Answer | typeof LOST>
 export interface LittleIssuer {
   url: string
   /** The time in seconds since the epoch. Tests can change the time. */
   clock: { now: number }
   /** The response of each endpoint. Tests can replace each function. */
   answers: { metadata: () => Answer; jwks: () => Answer; introspect: (token: string) => Answer }
+  /** The responses of `/oauth/approvals` and `/oauth/approvals/use`; 404 if absent. */
+  approvals?: { ask: AnswerLater; use: AnswerLater }
   /** Writes the response of `/oauth/endings`. If it is set, the metadata name this endpoint. */
   answerEndings?: (request: IncomingMessage, response: ServerResponse) => void
   /** The requests so far, in their order. */
@@ -106,15 +112,19 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
     const { authorization, 'content-type': contentType } = request.headers
     issuer.requests.push({ path: target, authorization, contentType, body })
     if (target.split('?')[0] === `${path}/oauth/endings` && issuer.answerEndings) return issuer.answerEndings(request, response)
-    const answer = answerTo(target, body)
+    const answer = await answerTo(target, body, authorization)
+    if (answer === LOST) return void response.destroy()
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
     response.end(typeof answer.json === 'string' ? answer.json : JSON.stringify(answer.json))
   }
 
-  function answerTo(target: string, body: string): Answer {
+  async function answerTo(target: string, body: string, authorization: string | undefined): Promise<Answer | typeof LOST> {
     if (target === `/.well-known/oauth-authorization-server${path}`) return issuer.answers.metadata()
     if (target === `${path}/oauth/jwks`) return issuer.answers.jwks()
     if (target === `${path}/oauth/introspect`) return issuer.answers.introspect(new URLSearchParams(body).get('token') ?? '')
+    const asked = { form: new URLSearchParams(body), authorization }
+    if (target === `${path}/oauth/approvals` && issuer.approvals) return issuer.approvals.ask(asked)
+    if (target === `${path}/oauth/approvals/use` && issuer.approvals) return issuer.approvals.use(asked)
     return { status: 404, json: {} }
   }
 
@@ -125,6 +135,6 @@ export function ok(json: unknown): Answer {
   return { status: 200, json }
 }
 
-function claimsOf(token: string): Record<string, unknown> {
+export function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { createProtectedResource, type ProtectedResource } from '@grantor/resource'
 import {
   type AuthInfo,
+  accessTokenOf,
   createTokenVerifier,
   type McpNeeds,
   protectMcp,
@@ -361,4 +362,11 @@ describe('the verifier for requireBearerAuth of the SDK 1.x', () => {
     const { verifyAccessToken } = createTokenVerifier(down, () => new InvalidTokenError('bad'))
     await expect(verifyAccessToken(await issuer.sign({ aud: RESOURCE }))).rejects.toMatchObject({ status: 503 })
   })
+})
+
+test('accessTokenOf returns the checked token of a caller, and throws for a caller that was not checked', async () => {
+  const { verifyAccessToken } = createTokenVerifier(resource, ({ description }) => new InvalidTokenError(description))
+  const authInfo = await verifyAccessToken(await issuer.sign({ aud: RESOURCE, scope: 'read' }))
+  expect(accessTokenOf(authInfo)).toBe(authInfo.extra.accessToken)
+  for (const unchecked of [{ ...authInfo }, undefined]) expect(() => accessTokenOf(unchecked)).toThrow(/no checked access token/)
 })

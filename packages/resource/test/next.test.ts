@@ -5,7 +5,7 @@
 
 import { requireToken, serveMetadata } from '@grantor/resource/next'
 import { getRequestListener } from '@hono/node-server'
-import { adapterContract } from './adapter-contract.ts'
+import { adapterContract, PAYMENT } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 
 type RouteContext = { params: Promise<Record<string, string>> }
@@ -20,6 +20,9 @@ adapterContract('Next.js', async (resource) => {
     resource.require(token, { maxAge: 60 })
     return Response.json({})
   })
+  const pay = requireToken(resource, { scopes: ['enhancement'] }, async (request) => {
+    return Response.json((await resource.approve(request, PAYMENT)).receipt)
+  })
   const failing = requireToken(resource, {}, () => {
     throw new Error('a bug of the handler')
   })
@@ -27,6 +30,7 @@ adapterContract('Next.js', async (resource) => {
     '/.well-known/oauth-protected-resource/api': serveMetadata(resource),
     '/api/me': { GET: me },
     '/api/transfer': { GET: transfer },
+    '/api/pay': { GET: pay },
     '/api/open': { GET: failing },
   }
   const answer = async (request: Request): Promise<Response> => {

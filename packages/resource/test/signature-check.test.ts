@@ -20,16 +20,6 @@ async function expectInvalid(token: string, reason: string): Promise<void> {
   expect(error.wwwAuthenticate).toMatch(/^Bearer realm="[^"]+", error="invalid_token", error_description="[^"]+"$/)
 }
 
-describe('The algorithms of access tokens', () => {
-  test.each(['ES256', 'EdDSA', 'RS256'] as const)('A token that is signed with %s is accepted', async (algorithm) => {
-    await expect(check(bearer(await issuer.sign({}, {}, algorithm)))).resolves.toMatchObject({ wallet })
-  })
-})
-
-test('A token of the type application/at+jwt is accepted (RFC 9068 §4)', async () => {
-  await expect(check(bearer(await issuer.sign({}, { typ: 'application/at+jwt' })))).resolves.toMatchObject({ wallet })
-})
-
 describe('Tokens of another type (RFC 9068 §4)', () => {
   test.each(['JWT', 'logout+jwt', 'at+jwt2', ''])('A token with typ %j is refused (RFC 9068 §4)', async (typ) => {
     await expectInvalid(await issuer.sign({}, { typ }), 'claim_typ')
@@ -62,25 +52,6 @@ test('A token expires at the second of its exp, or later by the clock tolerance'
   expect((await refusal(at(expiresAt + 5, 5))).reason).toBe('expired')
 })
 
-describe('Required claims (RFC 9068 §2.2)', () => {
-  test.each(['iss', 'sub', 'aud', 'client_id', 'exp', 'iat', 'jti'])(
-    'A token whose claim %s is missing or of another type is refused (RFC 9068 §2.2)',
-    async (claim) => {
-      await expectInvalid(await issuer.sign({ [claim]: undefined }), `claim_${claim}`)
-      await expectInvalid(await issuer.sign({ [claim]: { of: 'another type' } }), `claim_${claim}`)
-    },
-  )
-})
-
-test('A token without scope, or with one that is not a string, has no scopes (RFC 9068 §2.2.3)', async () => {
-  await expect(check(bearer(await issuer.sign({ scope: undefined })))).resolves.toMatchObject({ scopes: [] })
-  await expect(check(bearer(await issuer.sign({ scope: ['enhancement'] })))).resolves.toMatchObject({ scopes: [] })
-})
-
-test('A token that is bound to a key is refused as a bearer token (RFC 9449 §7.1)', async () => {
-  await expectInvalid(await issuer.sign({ cnf: { jkt: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I' } }), 'sender_constrained')
-})
-
 test('An unsigned token is refused (alg none)', async () => {
   const token = new UnsecuredJWT({ sub: wallet, client_id: clientId, jti: 'x' })
     .setIssuer(issuer.url)
@@ -94,10 +65,6 @@ test('A token that is signed by HMAC with a public key as the secret is refused'
   const secret = new TextEncoder().encode(await exportSPKI(publicKey))
   const token = await new SignJWT({ sub: wallet }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'RS256' }).sign(secret)
   await expectInvalid(token, 'algorithm')
-})
-
-test('A token whose algorithm is not that of the key in its kid is refused', async () => {
-  await expectInvalid(await issuer.sign({}, { kid: 'RS256' }), 'unknown_key')
 })
 
 test('A token that has the kid of a known key, but a signature by another key, is refused', async () => {
@@ -185,14 +152,7 @@ test('A token whose key is not in the key set is refused as unknown_key', async 
   await other.close()
 })
 
-describe('Tokens that a client got for itself (RFC 9068 §2.2)', () => {
-  test('A token that a client got for itself is refused by default (RFC 9068 §2.2)', async () => {
-    await expectInvalid(await issuer.sign({ sub: clientId }), 'no_wallet')
-  })
-
-  test('With the option clientTokens, a token that a client got for itself is accepted, without a wallet (RFC 9068 §2.2)', async () => {
-    const forClients = createTokenCheck({ issuer: issuer.url, audience, clientTokens: true, now: () => issuer.clock.now })
-    await expect(forClients(bearer(await issuer.sign({ sub: clientId })))).resolves.toMatchObject({ wallet: '', clientId })
-    await expect(forClients(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
-  })
+test('With the option clientTokens, the token of a user is accepted too', async () => {
+  const forClients = createTokenCheck({ issuer: issuer.url, audience, clientTokens: true, now: () => issuer.clock.now })
+  await expect(forClients(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
 })

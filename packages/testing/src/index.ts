@@ -3,6 +3,7 @@
  * @module @grantor/testing
  */
 
+export type { TokenResponse } from 'grantor/private'
 export type { TestClock } from './clock.ts'
 export type { Faults, FaultyEndpoint } from './faults.ts'
 export type { InstalledTestWallet, PlaywrightPage, TestWalletOptions, WalletAnswer } from './install-test-wallet.ts'
@@ -10,5 +11,4 @@ export { installTestWallet } from './install-test-wallet.ts'
 export type { ClientEntry, ResourceEntry, TestClient } from './records.ts'
 export { startTestGrantor } from './start.ts'
 export type { TestGrantor, TestGrantorOptions, TokenRequest } from './test-grantor.ts'
-export type { TokenResponse } from './token-for.ts'
 export type { TestWallet } from './wallets.ts'

@@ -13,6 +13,7 @@ import {
   loggerFor,
   MADE_SETTINGS,
   migrateDatabase,
+  requestToken,
   type Settings,
   serviceOn,
   settingsFor,
@@ -22,11 +23,10 @@ import { createTestClock, type TestClock } from './clock.ts'
 import { createControl } from './control.ts'
 import { makeDatabaseFolder } from './database-folder.ts'
 import { requireDevelopment } from './development-only.ts'
-import { createFaults } from './faults.ts'
+import { createFaults, EXEMPT_HEADER } from './faults.ts'
 import { freePorts } from './free-ports.ts'
 import { addRecords, configurationOf, findClient, USUAL_CLIENT } from './records.ts'
 import type { TestGrantor, TestGrantorOptions } from './test-grantor.ts'
-import { requestToken } from './token-for.ts'
 import { findWallet, type TestWallet, testWallets } from './wallets.ts'
 
 /** What only the command sets. */
@@ -199,8 +199,9 @@ async function serve(ports: Ports, prepared: Prepared, opened: Opened): Promise<
     clock,
     faults,
     tokenFor: ({ wallet, client, scope, resource } = {}) => {
-      const chosen = { wallet: findWallet(wallets, wallet), client: findClient(clients, client) }
-      return requestToken({ address: reachable(host), issuer, loginUrl, exemption, ...chosen, scope, resource })
+      const chosen = { wallet: findWallet(wallets, wallet).address, client: findClient(clients, client) }
+      const headers = { [EXEMPT_HEADER]: exemption }
+      return requestToken({ address: reachable(host), issuer, loginUrl, headers, ...chosen, scope, resource })
     },
     stop,
     [Symbol.asyncDispose]: stop,

@@ -1,8 +1,8 @@
 /** What a test gives to a test issuer, and what it gets. */
+import type { TokenResponse } from 'grantor/private'
 import type { TestClock } from './clock.ts'
 import type { Faults } from './faults.ts'
 import type { ClientEntry, ResourceEntry, TestClient } from './records.ts'
-import type { TokenResponse } from './token-for.ts'
 import type { TestWallet } from './wallets.ts'
 
 export type TestGrantorOptions = {

@@ -38,8 +38,8 @@ function addressOf(key: Uint8Array): Address {
 
 /** The wallet with this address; the first one if there is no address. */
 export function findWallet(wallets: readonly TestWallet[], wanted: TestWallet | string | undefined): TestWallet {
-  if (typeof wanted === 'object') return wanted
-  const found = wallets.find(({ address }) => wanted === undefined || address.toLowerCase() === wanted.toLowerCase())
+  const sought = (typeof wanted === 'object' ? wanted.address : wanted)?.toLowerCase()
+  const found = wallets.find(({ address }) => sought === undefined || address.toLowerCase() === sought)
   if (!found) throw new RangeError('wallet is none of the wallets of this test issuer: give its private key to `wallets`')
   return found
 }

@@ -63,6 +63,7 @@ test('Without a wallet in the browser, the forms of the login page sign with a w
   await page.route('https://app.example.net/**', (route) => route.fulfill({ body: 'The app' }))
   const query = new URLSearchParams({ client_id: issuer.client().clientId, redirect_uri: APP })
   await page.goto(`${issuer.issuer}/oauth/authorize?${query.toString()}`)
+  await page.locator('#development > summary').click()
   await page.locator('#address').fill(issuer.wallets[2]?.address ?? '')
   await page.locator('#sign-in').click()
   await page.locator('#approve').click()

@@ -39,13 +39,13 @@ function signatureOf(key: KeyName, text: string): Uint8Array {
 
 const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('base64url')
 
-function jws(typ: string, key: KeyName, claims: object, header: object = {}): string {
+export function jws(typ: string, key: KeyName, claims: object, header: object = {}): string {
   const first = { typ, alg: ALGORITHMS[key], kid: key === 'foreign' ? 'es' : key, ...header }
   const signed = `${base64url(JSON.stringify(first))}.${base64url(JSON.stringify(claims))}`
   return `${signed}.${base64url(signatureOf(key, signed))}`
 }
 
-function jwks(): object {
+export function jwks(): object {
   const point = p256.getPublicKey(p256Key, false)
   const { n, e } = rsa.export({ format: 'jwk' })
   return {

@@ -3,6 +3,7 @@ import type { CommandEntry } from '../operators/terminal/command.ts'
 
 export const ownCommands: readonly CommandEntry[] = [
   { name: 'start', load: async () => (await import('./commands/start.ts')).start },
+  { name: 'test-token', load: async () => (await import('./commands/test-token.ts')).testToken },
   { name: 'init', load: async () => (await import('./commands/init.ts')).init },
   { name: 'serve', load: async () => (await import('./commands/serve.ts')).serve },
   { name: 'login-server', load: async () => (await import('./commands/login-server.ts')).loginServer },
@@ -16,6 +17,7 @@ export const ownCommands: readonly CommandEntry[] = [
   { name: 'clients create', load: async () => (await import('./commands/clients-create.ts')).clientsCreate },
   { name: 'clients setup', load: async () => (await import('./commands/clients-setup.ts')).clientsSetup },
   { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
+  { name: 'jobs watch', load: async () => (await import('./commands/jobs-watch.ts')).jobsWatch },
   { name: 'keys list', load: async () => (await import('./commands/keys-list.ts')).keysList },
   { name: 'keys rewrap', load: async () => (await import('./commands/keys-rewrap.ts')).keysRewrap },
   { name: 'keys rotate', load: async () => (await import('./commands/keys-rotate.ts')).keysRotate },

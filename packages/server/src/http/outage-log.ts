@@ -16,6 +16,8 @@ export type OutageOptions = {
   /** epoch seconds */
   now: () => number
   words: { begun: string; continues: string; ended: string }
+  /** Called with each minute of an outage, and at its end. */
+  note?: (outage: { since: number; failedAt: number }) => void
 }
 
 /** Seconds without a failure after which an outage has ended. Reads may work while writes fail. */
@@ -33,7 +35,7 @@ export function messagesOf(error: unknown): string {
   return further === '' || message.includes(further) ? message : `${message}: ${further}`
 }
 
-export function createOutageLog({ logger, now, words }: OutageOptions): OutageLog {
+export function createOutageLog({ logger, now, words, note = () => undefined }: OutageOptions): OutageLog {
   let outage: Outage | null = null
 
   const factsOf = ({ since, failures }: Outage, at: number) => ({ failures, seconds: Math.max(0, Math.round(at - since)) })
@@ -42,6 +44,7 @@ export function createOutageLog({ logger, now, words }: OutageOptions): OutageLo
     if (at < present.notedAt + LINE_EVERY) return
     present.notedAt = at
     logger.error(factsOf(present, at), words.continues)
+    note(present)
   }
 
   return {
@@ -60,6 +63,7 @@ export function createOutageLog({ logger, now, words }: OutageOptions): OutageLo
       const at = now()
       if (at - outage.failedAt >= QUIET) {
         logger.info(factsOf(outage, outage.failedAt), words.ended)
+        note(outage)
         outage = null
       } else noteMinute(outage, at)
     },

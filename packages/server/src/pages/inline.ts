@@ -9,12 +9,14 @@ import { Html, html } from './html.ts'
 
 export const styles = {
   page: readBrowserFile('grantor.css'),
+  account: readBrowserFile('account.css'),
   noScript: readBrowserFile('no-script.css'),
   console: readBrowserFile('grantor.css') + readBrowserFile('console.css') + schemeClasses(readBrowserFile('grantor.css')),
 }
 
 export const scripts = {
   login: bundle('login.js'),
+  hasWallet: bundle('has-wallet.js'),
   walletWindow: bundle('wallet-window.js'),
   formPost: bundle('form-post.js'),
   console: bundle('console.js'),
@@ -29,10 +31,12 @@ export function styleElement(name: keyof typeof styles): Html {
   return html`<style>${Html.trusted(styles[name])}</style>`
 }
 
-/** `form-post.js` is a classic script, because it also runs in browsers without modules. */
+/** Two are classic scripts: `form-post.js` also runs in browsers without modules, and `has-wallet.js` before the first paint. */
 export function scriptElement(name: keyof typeof scripts): Html {
   const text = Html.trusted(scripts[name])
-  return name === 'formPost' ? html`<script>${text}</script>` : html`<script type="module">${text}</script>`
+  return name === 'formPost' || name === 'hasWallet'
+    ? html`<script>${text}</script>`
+    : html`<script type="module">${text}</script>`
 }
 
 /** The sources of these elements in a Content-Security-Policy (CSP Level 3 §2.3.1). */
@@ -56,22 +60,28 @@ function bundle(entry: string, included = new Set<string>()): string {
   return [...imported, ...own].filter((part) => part !== '').join('\n')
 }
 
-/** Without comments, indentation and empty lines: a sixth of the login page. No style and no script has a text of several lines. */
+/** Without comments, indentation, empty lines and the usual spaces: a sixth of the login page. No style and no script has a text of several lines. */
 function readBrowserFile(name: string): string {
   const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
-  return name.endsWith('.svg') ? text : withoutIndentation(withoutComments(text))
+  return name.endsWith('.svg') ? text : withoutSpaces(withoutComments(text))
 }
 
 /** The colours of the light and the dark scheme as two classes, so that one page can show both. */
 function schemeClasses(style: string): string {
-  const [, light = '', dark = ''] = style.split(':root {').map((part) => part.slice(0, part.indexOf('}')))
+  const [, light = '', dark = ''] = style.split(':root{').map((part) => part.slice(0, part.indexOf('}')))
   return `.scheme-light{${light}color-scheme:light}\n.scheme-dark{${light}${dark}color-scheme:dark}\n`
 }
 
-function withoutIndentation(text: string): string {
+/** The spaces before a line, after the name of a property, and before a bracket at the end. */
+function withoutSpaces(text: string): string {
   return text
     .split('\n')
-    .map((line) => line.trimStart())
+    .map((line) =>
+      line
+        .trimStart()
+        .replace(/^([\w-]+): /, '$1:')
+        .replace(/ \{$/, '{'),
+    )
     .filter((line) => line !== '')
     .join('\n')
 }

@@ -20,6 +20,8 @@ export type Language = {
 
 export type Formats = {
   day: Intl.DateTimeFormat
+  /** the day and the time of day */
+  minute: Intl.DateTimeFormat
   relative: Intl.RelativeTimeFormat
   number: Intl.NumberFormat
   plural: Intl.PluralRules
@@ -59,6 +61,7 @@ function createFormats(intl: string): Formats {
   const duration = (unit: string) => new Intl.NumberFormat(intl, { style: 'unit', unit, unitDisplay: 'long' })
   return {
     day: new Intl.DateTimeFormat(intl, { dateStyle: 'long', timeZone: 'UTC' }),
+    minute: new Intl.DateTimeFormat(intl, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
     relative: new Intl.RelativeTimeFormat(intl, { numeric: 'auto' }),
     number: new Intl.NumberFormat(intl),
     plural: new Intl.PluralRules(intl),

@@ -30,6 +30,8 @@ export type LoginRequest = ClientPlace & {
   uiLocale?: UiLocale | undefined
   /** The code that the device or the other browser shows; only for the purposes `device` and `cross_device`. */
   userCode?: string | undefined
+  /** The one action to sign, and the host of the API that asks; only for the purpose `approval`. */
+  approval?: { summary: string; api: string } | undefined
   /** How a wallet on another device signs in this browser; absent if not offered. */
   crossDevice?: CrossDevice | undefined
 }
@@ -44,8 +46,11 @@ export type CrossDevice = {
   signed: boolean
 }
 
-/** A login for an app, for an app on another device, for an app in the browser on another device, for the account page, or to end everything. */
-export type LoginPurpose = 'app' | 'device' | 'cross_device' | 'account' | 'end_everything'
+/**
+ * A login for an app, for an app on another device, for an app in the browser on another device, to sign one action, for the account page, or to end
+ * everything.
+ */
+export type LoginPurpose = 'app' | 'device' | 'cross_device' | 'approval' | 'account' | 'end_everything'
 
 /** The name that the page's sentences use for the destination of the login. */
 export function requestPlace(request: LoginRequest, texts: Texts): string {

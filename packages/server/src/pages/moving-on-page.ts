@@ -32,7 +32,11 @@ export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: Moving
   const target = requireSafeScheme(typeof to === 'string' ? to : to.action)
   const app = texts.purpose[purpose].place || appTitle(asking, texts)
   const label =
-    outcome === 'to_sign' || purpose === 'device' || purpose === 'cross_device' || purpose === 'end_everything'
+    outcome === 'to_sign' ||
+    purpose === 'device' ||
+    purpose === 'cross_device' ||
+    purpose === 'approval' ||
+    purpose === 'end_everything'
       ? texts.movingOn.onward
       : fill(texts.movingOn.link, { app })
   const isForm = typeof to !== 'string'
@@ -65,9 +69,10 @@ ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 function wordsFor(
   outcome: MovingOn['outcome'],
   purpose: LoginPurpose,
-): MovingOn['outcome'] | 'ending' | 'cancelled' | 'finishing' | 'finishing_browser' {
+): MovingOn['outcome'] | 'ending' | 'cancelled' | 'finishing' | 'finishing_browser' | 'approving' {
   if (purpose !== 'app' && outcome === 'denied') return 'cancelled'
   if (purpose === 'device' && outcome === 'signed_in') return 'finishing'
+  if (purpose === 'approval' && outcome === 'signed_in') return 'approving'
   if (purpose === 'cross_device' && outcome === 'signed_in') return 'finishing_browser'
   return purpose === 'end_everything' && outcome === 'signed_in' ? 'ending' : outcome
 }

@@ -4,6 +4,7 @@
  */
 import { readAccountPurpose } from '../protocol/wallet/account-message.ts'
 import { isOnThisDevice, publisherOf } from '../protocol/wallet/app-place.ts'
+import { type ApprovedAction, readApproval } from '../protocol/wallet/read-approval.ts'
 import { type Consent, readConsent } from '../protocol/wallet/read-consent.ts'
 import { type Html, html } from './html.ts'
 import type { Language } from './languages.ts'
@@ -14,13 +15,20 @@ export function translateSignedText(message: string, language: Language): string
   const { tag, texts } = language
   if (tag === 'en') return []
   const words = texts.signedText
-  const consent = readConsent(message)
-  const purpose = consent ? null : readAccountPurpose(message)
-  const [domain, address] = consent ? [consent.domain, consent.address] : readFirstLines(message)
-  const statements = consent ? translateConsent(consent, language) : purpose ? [words[purpose]] : []
+  const statements = translateStatements(message, language)
   if (statements.length === 0) return []
+  const [domain, address] = readFirstLines(message)
   const wants = fillPlain(words.wants, { host: leftToRight(domain), account: leftToRight(shortAddress(address)) })
   return [wants, ...statements, words.noTransfer, words.otherLines]
+}
+
+function translateStatements(message: string, language: Language): string[] {
+  const consent = readConsent(message)
+  if (consent !== null) return translateConsent(consent, language)
+  const action = readApproval(message)
+  if (action !== null) return translateApproval(action, language)
+  const purpose = readAccountPurpose(message)
+  return purpose === null ? [] : [language.texts.signedText[purpose]]
 }
 
 /** The same as a part of a page. */
@@ -47,13 +55,13 @@ function readFirstLines(message: string): [domain: string, address: string] {
 
 function translateConsent(consent: Consent, language: Language): string[] {
   const { texts, formats } = language
-  const { userCode, shownBy, grants, until, clientName } = consent
+  const { userCode, shownBy, grants, until } = consent
   const words = texts.signedText
   const isUnregistered = publisherOf(consent.clientId) !== null
   return [
     fillPlain(words.allow, { app: isolate(nameApp(consent, language)), day: formats().day.format(until * 1000) }),
     ...grants.map(({ resource, scopes }) => `${leftToRight(resource)}: ${leftToRight(scopes.join(', '))}`),
-    ...(isUnregistered && clientName ? [fillPlain(texts.unregistered.callsItself, { name: isolate(clientName) })] : []),
+    ...describeOwnName(consent, language),
     ...(userCode === undefined
       ? []
       : [fillPlain(shownBy === 'browser' ? words.toBrowser : words.toDevice, { code: leftToRight(userCode) })]),
@@ -61,11 +69,38 @@ function translateConsent(consent: Consent, language: Language): string[] {
   ]
 }
 
-function nameApp({ clientId, clientName, clientHost, clientScheme, shownBy }: Consent, { texts }: Language): string {
+function translateApproval(action: ApprovedAction, language: Language): string[] {
+  const { summary, apiHost, resource, scope } = action
+  const words = language.texts.signedText
+  return [
+    // The summary may be in another language and may contain anything: quotes that it cannot contain mark its ends.
+    fillPlain(words.once, { summary: leftToRight(`'${summary}'`) }),
+    fillPlain(words.wordsOf, { host: leftToRight(apiHost) }),
+    fillPlain(words.forApp, { app: isolate(nameClient(action, language)) }),
+    ...describeOwnName(action, language),
+    `${leftToRight(resource)}: ${leftToRight(scope)}`,
+  ]
+}
+
+type ClientNames = { clientId: string; clientName: string }
+
+function describeOwnName({ clientId, clientName }: ClientNames, { texts }: Language): string[] {
+  if (publisherOf(clientId) === null || clientName === '') return []
+  return [fillPlain(texts.unregistered.callsItself, { name: isolate(clientName) })]
+}
+
+/** A client without the place of its redirect URI. */
+function nameClient({ clientId, clientName }: ClientNames, { texts }: Language): string {
   const publisher = publisherOf(clientId)
   if (publisher === '') return texts.signedText.selfRegistered
   if (publisher !== null) return fillPlain(texts.signedText.appOf, { host: leftToRight(publisher) })
-  if (shownBy === 'device') return clientName || leftToRight(clientId)
+  return clientName || leftToRight(clientId)
+}
+
+function nameApp(consent: Consent, language: Language): string {
+  const { clientId, clientName, clientHost, clientScheme, shownBy } = consent
+  if (publisherOf(clientId) !== null || shownBy === 'device') return nameClient(consent, language)
+  const { texts } = language
   const place =
     clientScheme === null ? leftToRight(clientHost) : fillPlain(texts.onDevice, { scheme: leftToRight(`${clientScheme}:`) })
   return clientName ? `${isolate(clientName)} (${place})` : place

@@ -2,6 +2,7 @@
 import type { ActivityStore } from '../domain/model/activity-store.ts'
 import type { DraftStore } from '../domain/model/draft-store.ts'
 import { endsTokens, hashOfClient } from '../domain/model/ending-store.ts'
+import type { NodeStore } from '../domain/model/node-store.ts'
 import type { ClientStore, KeyStore, ListStore, ResourceStore, SmallLists } from '../domain/model/operator-store.ts'
 import type { Client } from '../domain/model/records.ts'
 import { type WebhookStore, withAttempts } from '../domain/model/webhook-store.ts'
@@ -15,6 +16,7 @@ import {
   DRAFTS,
   KEYS,
   LISTS,
+  NODES,
   RESOURCES,
   type RecordTable,
   WEBHOOKS,
@@ -45,6 +47,7 @@ type RecordStores = {
   webhooks: WebhookStore
   drafts: DraftStore
   activity: ActivityStore
+  nodes: NodeStore
   lists: ListStore
 }
 
@@ -75,6 +78,11 @@ export function createRecordStores(records: Records, endClient: EndClient): Reco
       readActivity: records.page(ACTIVITY),
       readActivityEntries: records.page(ACTIVITY_ENTRIES),
       deleteActivity: records.remove(ACTIVITY),
+    },
+    nodes: {
+      insertNode: records.insert(NODES),
+      changeNode: records.change(NODES),
+      listNodes: records.list(NODES),
     },
     lists: createListStore(records),
   }

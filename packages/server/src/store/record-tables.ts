@@ -6,6 +6,7 @@ import type { Activity, ActivityEntry } from '../domain/model/activity-store.ts'
 import { RESOURCES_CHANGED } from '../domain/model/changes.ts'
 import { parseClientRecord } from '../domain/model/client-record.ts'
 import { DRAFTS_AT_MOST, type Draft, type DraftEntry } from '../domain/model/draft-store.ts'
+import type { NodeReport } from '../domain/model/node-store.ts'
 import { type ClientWithLogo, type KeyRecord, RESOURCES_AT_MOST, type SmallLists } from '../domain/model/operator-store.ts'
 import type { Client, Resource } from '../domain/model/records.ts'
 import { type LoggedAttempt, type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
@@ -164,6 +165,14 @@ export const ACTIVITY_ENTRIES = recordTable<ActivityEntry, ActivityEntry>({
   order: 'period',
   rowOf: (entry) => entry,
   itemOf: (row) => row,
+})
+
+export const NODES = recordTable<NodeReport, { id: string; at: number; record: string }>({
+  name: 'nodes',
+  columns: { id: 'key', at: 'value', record: 'value' },
+  order: 'id',
+  rowOf: (report) => ({ id: report.id, at: report.at, record: JSON.stringify(report) }),
+  itemOf: ({ record }) => JSON.parse(record) as NodeReport,
 })
 
 /** A list is one record, so that a rule about the whole list holds if several changes race. */

@@ -1,8 +1,9 @@
 /**
- * One simulated user with its apps: random codes, refreshes, races, replays, revocations and endings, on random nodes. A request
+ * One simulated user with its apps: random codes, refreshes, races, replays, revocations, endings and approvals, on random nodes. A request
  * without a response is repeated, as a good client does.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { ApprovalActor, type Signer } from './approval-actor.ts'
 import { type HeldGrant, isTokens, newHeldGrant, storeTokens } from './held-grant.ts'
 import type { Entry } from './history.ts'
 import type { ServiceNode } from './nodes.ts'
@@ -30,6 +31,7 @@ export class Actor {
   readonly #place: Place
   readonly #random: Random
   readonly #wallet: WalletInUse
+  readonly #approvals: ApprovalActor
   #person: Person
   #grants: HeldGrant[] = []
 
@@ -38,6 +40,12 @@ export class Actor {
     this.#random = random
     this.#wallet = wallet
     this.#person = person
+    this.#approvals = new ApprovalActor({
+      recorded: place.recorded,
+      random,
+      node: () => this.#node(),
+      sendWithRetries: (ask) => this.#sendWithRetries(ask),
+    })
   }
 
   static async signIn(place: Place, random: Random, wallet: Wallet): Promise<Actor> {
@@ -51,8 +59,9 @@ export class Actor {
     while (!isOver()) await this.#step()
   }
 
-  /** Introspects the tokens of all grants on every node, and uses every refresh token once more. */
+  /** Introspects the tokens of all grants on every node, and uses every refresh token and every approval once more. */
   async audit(): Promise<void> {
+    await this.#approvals.audit()
     for (const held of this.#grants) {
       for (const node of this.#place.nodes) {
         for (const token of held.access.slice(-2)) {
@@ -84,6 +93,8 @@ export class Actor {
       [1, () => this.#signInAgain()],
       [3, () => this.#raceForCode()],
       [15, () => this.#connect()],
+      [15, (held) => this.#askUser(held)],
+      [5, () => this.#approvals.repeat()],
       [this.#wallet.isContract ? 8 : 0, () => this.#transferContract()],
     ]
     const held = this.#grants.length === 0 ? undefined : this.#random.pick(this.#grants)
@@ -184,6 +195,31 @@ export class Actor {
 
   #atOnce(count: number, ask: (index: number) => Promise<Entry>): Promise<Entry[]> {
     return Promise.all(Array.from({ length: count }, (_, index) => ask(index)))
+  }
+
+  /** An API asks the user of a grant to sign an action. */
+  async #askUser(held: HeldGrant): Promise<void> {
+    const { wallet } = this.#person
+    // The wallet of an earlier grant may have been replaced.
+    if (wallet.address !== held.wallet || this.#wallet.isUsedUp) return this.#refresh(held)
+    const signer: Signer = () => {
+      this.#wallet.noteProof()
+      return wallet
+    }
+    const { recorded, racers, clients } = this.#place
+    const approvals = this.#approvals
+    const others = clients.filter(({ secret }) => secret !== '')
+    await this.#random.pick([
+      () => approvals.askSignAndUse(held, signer),
+      () => approvals.askSignAndUse(held, signer),
+      () => approvals.useTogether(held, signer, 2 + this.#random.below(6)),
+      () => approvals.useTogether(held, signer, racers),
+      () => approvals.useWhileEnding(held, signer, () => recorded.revoke(this.#node(), held.client, held.refresh)),
+      () => approvals.useWhileEnding(held, signer, () => recorded.endApp(this.#node(), this.#person, held.client)),
+      () => approvals.decline(held, signer),
+      () => approvals.useAsAnotherClient(held, signer, this.#random.pick(others)),
+    ])()
+    await this.#introspect(held)
   }
 
   async #useAsAnotherClient(held: HeldGrant): Promise<void> {

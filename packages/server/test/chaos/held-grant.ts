@@ -2,12 +2,19 @@
 import type { Entry, Tokens } from './history.ts'
 import type { AppClient } from './recorded-client.ts'
 
-export type HeldGrant = { client: AppClient; code: string; access: string[]; refresh: string; earlierRefreshTokens: string[] }
+export type HeldGrant = {
+  client: AppClient
+  wallet: string
+  code: string
+  access: string[]
+  refresh: string
+  earlierRefreshTokens: string[]
+}
 
 export const isTokens = (response: Entry['response']): response is Tokens => response.kind === 'tokens'
 
-export function newHeldGrant(client: AppClient, code: string, { access, refresh }: Tokens): HeldGrant {
-  return { client, code, access: [access], refresh, earlierRefreshTokens: [] }
+export function newHeldGrant(client: AppClient, code: string, { sub, access, refresh }: Tokens): HeldGrant {
+  return { client, wallet: sub, code, access: [access], refresh, earlierRefreshTokens: [] }
 }
 
 /** Stores the tokens of the response to a refresh. Responses to simultaneous refreshes may have the same refresh token. */

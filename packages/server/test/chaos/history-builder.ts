@@ -1,6 +1,6 @@
 /** Short histories for the checker's own tests. */
 import { checkHistory } from './check-history.ts'
-import type { Entry, RecordedRequest, RecordedResponse, Tokens } from './history.ts'
+import { type Entry, RESOURCE_SERVER, type RecordedRequest, type RecordedResponse, type Tokens } from './history.ts'
 
 export const RULES = {
   codeLifetime: 60,
@@ -49,6 +49,22 @@ export class HistoryBuilder {
 
   revoke(token: string, response: RecordedResponse, when = {}, caller = 'app'): this {
     return this.record(caller, { op: 'revoke', token }, response, when)
+  }
+
+  ask(token = 'a0', response: RecordedResponse = asked, when = {}, key = 'k'): this {
+    return this.record(RESOURCE_SERVER, { op: 'ask', token, key }, response, when)
+  }
+
+  sign(response: RecordedResponse = done, when = {}): this {
+    return this.record('', { op: 'sign', approval: 'p' }, response, when)
+  }
+
+  decline(response: RecordedResponse = done, when = {}): this {
+    return this.record('', { op: 'decline', approval: 'p' }, response, when)
+  }
+
+  use(attempt: string, response: RecordedResponse, when = {}, caller = RESOURCE_SERVER): this {
+    return this.record(caller, { op: 'use', approval: 'p', attempt }, response, when)
   }
 
   /** in session `s`, unless another is given */
@@ -112,8 +128,21 @@ export const login: RecordedResponse = { kind: 'login' }
 export const active = { kind: 'active' as const, sub: ALICE, clientId: 'app' }
 export const inactive: RecordedResponse = { kind: 'inactive' }
 
+export const asked: RecordedResponse = { kind: 'asked', approval: 'p' }
+export const used = {
+  kind: 'used' as const,
+  approval: 'p',
+  usedAt: START / 1000,
+  address: ALICE,
+  receipt: 'the signed text for k',
+}
+/** the refusal of a use: `already_used`, `unknown_approval`, or the state of an approval that cannot be used */
+export const notUsed = (error: string): RecordedResponse => ({ kind: 'refused', error })
+
 export const ofPublic = { clientId: 'public app' }
 export const emptyHistory = () => new HistoryBuilder()
 export const historyWithGrant = () => emptyHistory().code().redeem()
 /** the same, with the sign-in that started the session */
 export const historyWithSignIn = () => emptyHistory().signIn().code().redeem()
+export const historyWithQuestion = () => historyWithGrant().ask()
+export const historyWithSignature = () => historyWithQuestion().sign()

@@ -19,6 +19,9 @@ export type RecordedResponse =
   | Tokens
   | { kind: 'active'; sub: string; clientId: string }
   | { kind: 'inactive' }
+  | { kind: 'asked'; approval: string }
+  /** `receipt`: the text, the signature, the address and the chain, as one text */
+  | { kind: 'used'; approval: string; usedAt: number; address: string; receipt: string }
   /** `already`: there was nothing to end, so this request changed nothing */
   | { kind: 'done'; already?: true }
   | { kind: 'refused'; error: string }
@@ -36,6 +39,12 @@ export type RecordedRequest =
   | { op: 'refresh'; token: string }
   | { op: 'introspect'; token: string }
   | { op: 'revoke'; token: string }
+  /** an API asks the user of the token to sign an action. `key`: the API's name of the action, also in the summary that the wallet signs */
+  | { op: 'ask'; token: string; key: string }
+  /** the user opens the link of an approval, and signs or declines */
+  | { op: 'sign'; approval: string }
+  | { op: 'decline'; approval: string }
+  | { op: 'use'; approval: string; attempt: string }
   | { op: 'end_app'; wallet: string; client: string }
   | { op: 'sign_out'; wallet: string; session: string }
   /** ends every session except this one */
@@ -65,7 +74,7 @@ export type Entry = {
 }
 
 export type Violation = {
-  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'defect'
+  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'defect'
   words: string
   /** the entries that show it, with the violating response last */
   entries: Entry[]

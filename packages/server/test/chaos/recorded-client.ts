@@ -1,4 +1,5 @@
 /** Sends the requests of apps and users, and records each request with its response. */
+import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, type Request, send } from '../support/send.ts'
 import type { Grantor } from '../support/start.ts'
@@ -29,13 +30,15 @@ const FORM = 'application/x-www-form-urlencoded'
 export class RecordedClient {
   readonly history: Entry[] = []
   readonly #origin: string
-  readonly #resourceServer: ResourceServer
+  /** the resource server of every token */
+  readonly #api: ResourceServer
   #sessions = 0
+  #actions = 0
 
   /** `origin` is the origin of the auth service's pages. */
   constructor(origin: string, resourceServer: ResourceServer) {
     this.#origin = origin
-    this.#resourceServer = resourceServer
+    this.#api = resourceServer
   }
 
   /**
@@ -110,7 +113,7 @@ export class RecordedClient {
   introspect(node: ServiceNode, client: AppClient, token: string): Promise<Entry> {
     // A public client cannot introspect, so the resource API does.
     const caller = client.secret === '' ? RESOURCE_SERVER : client.id
-    const credentials = client.secret === '' ? this.#resourceServer : client
+    const credentials = client.secret === '' ? this.#api : client
     return this.#post(node, credentials, '/oauth/introspect', { token }, { op: 'introspect', token }, caller, (answer) => {
       if (answer.status !== 200) return null
       const { active, sub, client_id } = answer.json()
@@ -122,6 +125,72 @@ export class RecordedClient {
     return this.#post(node, client, '/oauth/revoke', { token }, { op: 'revoke', token }, client.id, ({ status }) =>
       status === 200 ? { kind: 'done' } : null,
     )
+  }
+
+  /** The name of a new action, for `ask`. */
+  newAction(): string {
+    return `action-${++this.#actions}`
+  }
+
+  /** The API asks the user of the access token to sign one action. */
+  ask(node: ServiceNode, token: string, key: string): Promise<Entry> {
+    const fields = { token, scope: 'enhancement', key, summary: `Do ${key}`, digest: sha256(key) }
+    return this.#post(node, this.#api, '/oauth/approvals', fields, { op: 'ask', token, key }, RESOURCE_SERVER, (answer) => {
+      if (answer.status === 200) return { kind: 'asked', approval: String(answer.json().approval_id) }
+      return readRefusal(answer, ['token_inactive', 'too_many_approvals'])
+    })
+  }
+
+  /** A use by the API, or by another client. */
+  use(node: ServiceNode, approval: string, attempt: string, client?: AppClient): Promise<Entry> {
+    const fields = { approval_id: approval, attempt }
+    const caller = client?.id ?? RESOURCE_SERVER
+    return this.#post(
+      node,
+      client ?? this.#api,
+      '/oauth/approvals/use',
+      fields,
+      { op: 'use', approval, attempt },
+      caller,
+      (answer) =>
+        answer.status === 200 ? readUse(answer) : readRefusal(answer, ['already_used', 'not_approved', 'unknown_approval']),
+    )
+  }
+
+  /** The wallet of the grant signs in a browser without a session. `onProved` is called when the signature is proved, before the answer is stored. */
+  sign(node: ServiceNode, wallet: TestWallet, approval: string, onProved?: () => void): Promise<Entry> {
+    return this.#browse(node, { op: 'sign', approval }, async () => {
+      const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
+      const page = await this.#decide(walk, approval, 'sign')
+      const target = movingTo(page)
+      if (target === '') return readAnswered(page)
+      const path = await walk.prove(parameterOf(target, 'login_challenge'))
+      onProved?.()
+      const answer = await walk.complete(path)
+      return noticeOf(answer) === 'approval_signed' ? { kind: 'done' } : readAnswered(answer)
+    })
+  }
+
+  decline(node: ServiceNode, approval: string): Promise<Entry> {
+    return this.#browse(node, { op: 'decline', approval }, async () => {
+      const page = await this.#decide(new Walk({ authUrl: node.url } as Grantor), approval, 'decline')
+      // The answer before this one is shown by the page itself.
+      return noticeOf(page) === 'approval_declined' ? { kind: 'done' } : page.status === 303 ? answeredBefore : readAnswered(page)
+    })
+  }
+
+  #decide(walk: Walk, approval: string, decision: 'sign' | 'decline'): Promise<Answer> {
+    return walk.postForm(`/approve/${approval}`, { decision }, { origin: this.#origin })
+  }
+
+  /** Several requests of one browser as one entry. */
+  async #browse(node: ServiceNode, request: RecordedRequest, perform: () => Promise<RecordedResponse>): Promise<Entry> {
+    const begin = now()
+    const before = { ...node }
+    const response = await withTimeout(REQUEST_TIMEOUT_MS, perform()).catch(
+      (error: unknown): RecordedResponse => ({ kind: 'lost', why: reasonOf(error) }),
+    )
+    return this.#note(node, '', request, response, begin, before)
   }
 
   /** On the account page: ends the access of an app. */
@@ -137,25 +206,14 @@ export class RecordedClient {
   }
 
   /** Ends everything of a wallet by one signature, in a browser without a session. */
-  async endEverything(node: ServiceNode, { wallet }: Person): Promise<Entry> {
-    const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
-    const recordedRequest: RecordedRequest = { op: 'end_everything', wallet: wallet.address }
-    const begin = now()
-    const before = { ...node }
-    let response: RecordedResponse
-    try {
-      const page = await withTimeout(REQUEST_TIMEOUT_MS, walk.postForm('/account/end-everything', {}, { origin: this.#origin }))
-      const challenge = parameterOf(movingTo(page), 'login_challenge')
-      const answer = await withTimeout(
-        REQUEST_TIMEOUT_MS,
-        walk.prove(challenge).then((path) => walk.complete(path)),
-      )
+  endEverything(node: ServiceNode, { wallet }: Person): Promise<Entry> {
+    return this.#browse(node, { op: 'end_everything', wallet: wallet.address }, async () => {
+      const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
+      const page = await walk.postForm('/account/end-everything', {}, { origin: this.#origin })
+      const answer = await walk.complete(await walk.prove(parameterOf(movingTo(page), 'login_challenge')))
       const ended = noticeOf(answer) === 'everything_ended'
-      response = ended ? { kind: 'done' } : { kind: 'lost', why: `${answer.status} ${noticeOf(answer)}` }
-    } catch (error) {
-      response = { kind: 'lost', why: reasonOf(error) }
-    }
-    return this.#note(node, '', recordedRequest, response, begin, before)
+      return ended ? { kind: 'done' } : { kind: 'lost', why: `${answer.status} ${noticeOf(answer)}` }
+    })
   }
 
   signOut(node: ServiceNode, { wallet, session, cookie }: Person): Promise<Entry> {
@@ -250,6 +308,35 @@ function readTokens(answer: Answer): RecordedResponse | null {
     expiresAt: Number(exp),
   }
 }
+
+const answeredBefore: RecordedResponse = { kind: 'refused', error: 'answered before' }
+
+/** A page that shows why an approval cannot be answered. */
+function readAnswered(page: Answer): RecordedResponse {
+  const notice = noticeOf(page)
+  const isRefused = page.status < 500 && notice.startsWith('approval_')
+  return isRefused ? { kind: 'refused', error: notice } : { kind: 'lost', why: `${page.status} ${notice}` }
+}
+
+/** The error of the response, or for an approval that cannot be used its state. */
+function readRefusal(answer: Answer, possible: readonly string[]): RecordedResponse | null {
+  const { error, state } = answer.json()
+  return possible.includes(String(error)) ? { kind: 'refused', error: String(state ?? error) } : null
+}
+
+function readUse(answer: Answer): RecordedResponse | null {
+  const { approval_id, used_at, receipt } = answer.json()
+  if (receipt === null) return null
+  return {
+    kind: 'used',
+    approval: String(approval_id),
+    usedAt: Number(used_at),
+    address: (receipt as { address: string }).address,
+    receipt: JSON.stringify(receipt),
+  }
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
 async function withTimeout<Result>(ms: number, promise: Promise<Result>): Promise<Result> {
   const over = new AbortController()

@@ -10,6 +10,7 @@ export function summarize({ history: all, faults, cuts, chainChecks, marks, orde
   return [
     `${history.length} requests`,
     `tokens ${count('tokens')}`,
+    `approvals asked ${count('asked')}, used ${count('used')}`,
     `refused ${count('refused')}`,
     `lost ${count('lost')}`,
     ...injected,

@@ -18,9 +18,14 @@ export class WalletInUse {
     return this.#wallet.kind === 'contract'
   }
 
+  /** Whether the wallet must be replaced before the next proof. */
+  get isUsedUp(): boolean {
+    return this.isContract && this.#proofs >= MAX_PROOFS_OF_A_CONTRACT
+  }
+
   /** The wallet for the next login. */
   async next(): Promise<Wallet> {
-    if (this.isContract && this.#proofs >= MAX_PROOFS_OF_A_CONTRACT) {
+    if (this.isUsedUp) {
       this.#wallet = await this.#chain.deploy()
       this.#proofs = 0
     }

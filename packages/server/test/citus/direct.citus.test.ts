@@ -13,6 +13,7 @@ import { DISTRIBUTED } from '../../src/store/citus/distribution.ts'
 import { CHECK } from '../../src/store/citus/shard-statements.ts'
 import { pack } from '../../src/store/packed.ts'
 import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
+import { someApproval } from '../store/contract/approvals.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
 import { packedLiteral } from '../support/fill.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
@@ -64,7 +65,7 @@ beforeEach(async () => {
 })
 
 /** The tables of requests, and their shards. */
-const ROWS = /\b(FROM|INTO|UPDATE) (public\.)?(grants|sessions|spent|wallets|receipts|pushed_requests)(_\d+)?\b/
+const ROWS = /\b(FROM|INTO|UPDATE) (public\.)?(grants|sessions|spent|wallets|receipts|pushed_requests|approvals)(_\d+)?\b/
 
 /** Whether the coordinator, and each worker after it, had a statement on these tables while a task ran. */
 async function serversUsedBy(task: () => Promise<unknown>): Promise<boolean[]> {
@@ -114,19 +115,33 @@ async function untilDirect(worker: number): Promise<NewGrant> {
 
 const onlyWorker = (worker: number): boolean[] => [false, ...cluster.workers.map((_, index) => index === worker)]
 
-test.for([0, 1, 2])('Reads and changes of a grant touch only the machine of the grant: worker %i', async (worker) => {
-  await untilDirect(worker)
-  const grant = await grantOn(worker)
-  const uses: Record<string, () => Promise<unknown>> = {
-    introspection: () => store.grants.readGrantValidity(grant.id),
-    read: () => store.grants.readGrant(grant.id),
-    refresh: () => store.grants.rotateRefreshToken(rotationOf(grant, 0)),
-    'repeated refresh': () => store.grants.rotateRefreshToken(rotationOf(grant, 0)),
-    revocation: () => store.grants.endGrant(grant.id, 'revoked', NOW),
-    'repeated revocation': () => store.grants.endGrant(grant.id, 'revoked', NOW),
-  }
-  for (const [name, use] of Object.entries(uses)) expect([name, await serversUsedBy(use)]).toEqual([name, onlyWorker(worker)])
-})
+test.for([0, 1, 2])(
+  'Reads and changes of a grant and its approvals touch only the machine of the grant: worker %i',
+  async (worker) => {
+    await untilDirect(worker)
+    const grant = await grantOn(worker)
+    const approval = someApproval(grant)
+    const signature = { receiptId: 'receipt', isLast: false, at: NOW }
+    const use = { clientId: approval.clientId, attemptId: 'attempt', signedFor: 600, at: NOW }
+    const uses: Record<string, () => Promise<unknown>> = {
+      'count of approvals': () => store.approvals.readAskedBefore(grant.id, { since: NOW, at: NOW }),
+      'question for an approval': () => store.approvals.ask(approval, NOW),
+      'repeated question': () => store.approvals.ask(approval, NOW),
+      'read of an approval': () => store.approvals.readApproval(approval),
+      signature: () => store.approvals.answer(approval, signature),
+      'repeated signature': () => store.approvals.answer(approval, signature),
+      'use of an approval': () => store.approvals.useApproval(approval, use),
+      'repeated use': () => store.approvals.useApproval(approval, use),
+      introspection: () => store.grants.readGrantValidity(grant.id),
+      read: () => store.grants.readGrant(grant.id),
+      refresh: () => store.grants.rotateRefreshToken(rotationOf(grant, 0)),
+      'repeated refresh': () => store.grants.rotateRefreshToken(rotationOf(grant, 0)),
+      revocation: () => store.grants.endGrant(grant.id, 'revoked', NOW),
+      'repeated revocation': () => store.grants.endGrant(grant.id, 'revoked', NOW),
+    }
+    for (const [name, use] of Object.entries(uses)) expect([name, await serversUsedBy(use)]).toEqual([name, onlyWorker(worker)])
+  },
+)
 
 test('Introspections of several grants at the same time touch no coordinator, and each returns its own grant or null', async () => {
   for (const worker of cluster.workers.keys()) await untilDirect(worker)

@@ -9,6 +9,7 @@ import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import { tablesWithoutRights } from '../../src/store/postgres/inspect.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
 import { run } from '../app/run.ts'
+import { someApproval } from '../store/contract/approvals.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'
 import { fillOf, packed } from '../support/fill.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
@@ -84,6 +85,30 @@ test('A step that alters distributed tables changes all their shards and keeps t
   addStep(['grants', 'wallets', 'clients'])
   expect(await migratePostgres(database.address, NOW)).toHaveLength(1)
   expect(await database.sql`SELECT DISTINCT added FROM grants`).toEqual([{ added: 'yes' }])
+  await expectEverything(cluster, database)
+})
+
+test('On a database that is distributed already, the step that adds the approvals distributes them beside their grants', async ({
+  cluster,
+}) => {
+  const database = await distributedDatabase(cluster)
+  await database.sql.unsafe(
+    "DROP TABLE approvals, nodes; DELETE FROM lists WHERE name = 'incidents'; DELETE FROM migrations WHERE number >= 27",
+  )
+  const steps = await migratePostgres(database.address, NOW)
+  expect(steps.map(({ number }) => number)).toEqual([27, 28])
+  expect(
+    await database.sql`SELECT DISTINCT colocationid FROM pg_dist_partition WHERE logicalrelid::text IN ('grants', 'approvals')`,
+  ).toHaveLength(1)
+  const store = await openPostgresStore(database.address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  for (const grant of await store.grants.listGrants({ clientId: 'c', limit: 8 })) {
+    const approval = someApproval(grant)
+    const use = { clientId: approval.clientId, attemptId: 'attempt', signedFor: 600, at: NOW }
+    expect(await store.approvals.ask(approval, NOW)).not.toBeNull()
+    expect(await store.approvals.answer(approval, { receiptId: 'receipt', isLast: false, at: NOW })).toBe('answered')
+    expect(await store.approvals.useApproval(approval, use)).toMatchObject({ kind: 'used' })
+  }
   await expectEverything(cluster, database)
 })
 

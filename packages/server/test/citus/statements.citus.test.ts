@@ -1,6 +1,7 @@
 /** Each statement that `grantor migrate --statements` prints runs on Citus, from the coordinator and from a worker. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadPlacement } from '../../src/app/compose/database.ts'
+import { BESIDE, DISTRIBUTED, ON_COORDINATOR } from '../../src/store/citus/distribution.ts'
 import { everyStatement } from '../../src/store/citus/every-statement.ts'
 import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
 import { NOW } from '../store/contract/subject.ts'
@@ -22,21 +23,39 @@ test.for(['coordinator', 'worker'] as const)(
   'Every statement of the store runs on Citus over a connection to the %s',
   async (machine) => {
     const server = machine === 'coordinator' ? cluster.coordinator : cluster.workers[0]
-    const address = addressOf(server?.urlOf(database.name) ?? '')
-    const statements = await everyStatement()
-    const failures: string[] = []
-    for (const clock of ['database', 'given'] as const) {
-      const connection = new PostgresConnection(address, { clock, loadPlacement })
-      for (const { kind, sql, place } of statements)
-        await connection
-          .prepare(
-            kind,
-            sql,
-            place,
-          )({ ...VALUES, ...MORE_VALUES, at: NOW })
-          .catch((error: Error) => failures.push(`${error.message}: ${sql}`))
-      await connection.close()
-    }
-    expect(failures).toEqual([])
+    expect(await findFailures(server?.urlOf(database.name) ?? '')).toEqual([])
   },
 )
+
+test('Every statement of the store runs while the tables beside grants and wallets are not yet distributed', async () => {
+  const plain = await cluster.newDatabase({ joined: false })
+  await migratePostgres(plain.address, NOW)
+  await cluster.join(plain.name)
+  for (const table of ON_COORDINATOR) await plain.sql.unsafe(`SELECT citus_add_local_table_to_metadata('${table}')`)
+  for (const [table, column] of Object.entries(DISTRIBUTED))
+    await plain.sql.unsafe(
+      table in BESIDE
+        ? `SELECT citus_add_local_table_to_metadata('${table}')`
+        : `SELECT create_distributed_table('${table}', '${column}', colocate_with => 'none')`,
+    )
+  expect(await findFailures(plain.url)).toEqual([])
+  await plain.drop()
+})
+
+async function findFailures(url: string): Promise<string[]> {
+  const statements = await everyStatement()
+  const failures: string[] = []
+  for (const clock of ['database', 'given'] as const) {
+    const connection = new PostgresConnection(addressOf(url), { clock, loadPlacement })
+    for (const { kind, sql, place } of statements)
+      await connection
+        .prepare(
+          kind,
+          sql,
+          place,
+        )({ ...VALUES, ...MORE_VALUES, at: NOW })
+        .catch((error: Error) => failures.push(`${error.message}: ${sql}`))
+    await connection.close()
+  }
+  return failures
+}

@@ -1,7 +1,6 @@
 /** The blocks of docs/guides/connect-package.md, each with the client library that the block is for. */
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { renameSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -10,7 +9,7 @@ import { Auth, type AuthConfig } from '@auth/core'
 // @ts-expect-error -- Express publishes no types
 import express from 'express'
 import { expect } from 'vitest'
-import { makeProject } from '../../../connect/test/package.ts'
+import { downloadProject, makeProject } from '../../../connect/test/package.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { Walk } from '../support/walk.ts'
@@ -43,21 +42,6 @@ async function importBlock<Exports>({ folder }: Project, mark: string, environme
 async function importFrom<Exports>({ folder }: Project, path: string): Promise<Exports> {
   // oxlint-disable-next-line import/no-dynamic-require -- the package is in a folder of this test
   return (await import(pathToFileURL(join(folder, 'node_modules', path)).href)) as Exports
-}
-
-/** A project of its own with packages of the registry: two of them need different versions of `jose`. */
-function downloadProject(packages: readonly string[]): Project {
-  const project = makeProject([])
-  const options = ['--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund', '--loglevel', 'error']
-  writeFileSync(join(project.folder, 'package.json'), '{}')
-  const connect = join(project.folder, 'connect')
-  renameSync(join(project.folder, 'node_modules/@grantor/connect'), connect)
-  const { status, stderr } = spawnSync('npm', ['install', ...options, ...packages, connect], {
-    cwd: project.folder,
-    encoding: 'utf8',
-  })
-  expect([status, stderr]).toEqual([0, expect.any(String)])
-  return project
 }
 
 const queryOf = (to: string) => new URL(to).search.slice(1)

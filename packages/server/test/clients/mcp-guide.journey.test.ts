@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { createTokenCheck } from '@grantor/resource'
 import { getRequestListener } from '@hono/node-server'
 import * as mcp from '@modelcontextprotocol/client'
 import type { FastifyInstance } from 'fastify'
@@ -13,7 +14,7 @@ import { freePorts } from '../support/free-ports.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import type { Grantor } from '../support/start.ts'
 import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
-import { Development } from './pasted-page.ts'
+import { Development, TEST_ACCOUNT } from './pasted-page.ts'
 import { recipeOf, register, writeRecipe } from './recipe.ts'
 
 const RESOURCE_FOLDER = join(import.meta.dirname, '../../../resource/src')
@@ -173,7 +174,7 @@ test.for<[string, string]>([
   },
 )
 
-test('The commands of the page show the challenge and the metadata of the example, and register an API with scopes', async () => {
+test('The commands of the page show the challenge and the metadata of the example, register an API with scopes, and call it', async () => {
   const development = await Development.start()
   closing.push(() => development.stop())
   const [challenge = '', metadata = ''] = (await development.paste(blockWith('guides/protect-an-api.md', 'curl -si'))).split('\n')
@@ -182,6 +183,17 @@ test('The commands of the page show the challenge and the metadata of the exampl
   expect(await development.paste(blockWith('guides/protect-an-api.md', 'resources create'))).toContain(
     'https://api.example.com/notes',
   )
+
+  // The last command of both pages calls the API.
+  const check = createTokenCheck({ issuer: development.issuer, audience: 'https://api.example.com/notes' })
+  const [port = 0] = await freePorts(1)
+  await listen((request, response) => {
+    void check(request, { scopes: ['notes.read'] }).then(({ wallet }) => response.end(JSON.stringify({ of: wallet })))
+  }, port)
+  for (const page of ['guides/protect-an-api.md', 'guides/resource-languages.md']) {
+    const command = blockWith(page, 'grantor test-token').replace(/localhost:[38]000/, `127.0.0.1:${port}`)
+    expect(JSON.parse(await development.paste(command))).toEqual({ of: TEST_ACCOUNT })
+  }
 })
 
 test('The lines of the page for a recent sign-in and for scopes that depend on a call refuse what they must', async ({

@@ -1,6 +1,6 @@
 /**
  * The servers in Python of docs/guides/protect-an-api.md, with FastMCP and the MCP Python SDK. TEST_PYTHON names a Python that has them: `pip install
- * fastmcp mcp`.
+ * fastmcp mcp httpx 'pyjwt[crypto]'`.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,6 +15,7 @@ import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
 import { recipeOf, register, writeRecipe } from './recipe.ts'
 
 const PYTHON = process.env.TEST_PYTHON ?? '/usr/bin/python3'
+const PACKAGE = new URL('../../../../sdks/python/src', import.meta.url).pathname
 const REDIRECT_URI = 'http://127.0.0.1:7777/callback'
 const OTHER = 'https://api.example.com/other'
 
@@ -47,7 +48,7 @@ async function startServer(grantor: Grantor, name: string, source: string): Prom
     'protect-an-api',
   )
   const settings = { ISSUER: grantor.authUrl, RESOURCE: resource, CLIENT_ID: api.client_id, CLIENT_SECRET: api.client_secret }
-  const server = spawn(PYTHON, [writeRecipe(name, source)], { env: { PATH: process.env.PATH, ...settings } })
+  const server = spawn(PYTHON, [writeRecipe(name, source)], { env: { PATH: process.env.PATH, PYTHONPATH: PACKAGE, ...settings } })
   servers.push(server)
   let output = ''
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))

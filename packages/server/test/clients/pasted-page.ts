@@ -109,6 +109,14 @@ export class Development {
     await this.#prove(browser, targetOf(allowed.body))
   }
 
+  /** Opens the page of an approval in a new browser, signs with a test account, and resolves with the last page. */
+  async signAction(approvalUri: string): Promise<string> {
+    const browser = new Visitor()
+    await browser.visit(approvalUri)
+    const moved = await browser.visit(approvalUri, { decision: 'sign' })
+    return this.#prove(browser, targetOf(moved.body))
+  }
+
   /** The page to which the browser comes after the signature. */
   async #prove(browser: Visitor, loginUrl: string): Promise<string> {
     const { origin, searchParams } = new URL(loginUrl)

@@ -22,6 +22,7 @@ const MCP_PYTHON = by('server/test/clients/mcp-python')
 
 export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record<string, Run>>>> = {
   'guides/apps-in-detail.md': { whole: by('server/test/clients/builders-guide.journey') },
+  'guides/approvals.md': { whole: by('server/test/clients/approvals-guide.journey') },
   'guides/builders.md': { whole: by('server/test/clients/builders-guide.journey') },
   'guides/checking-tokens.md': {
     'sh api': notRun('the command of protect-an-api.md, which is run'),
@@ -70,6 +71,9 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'jsx react': by('connect/test/browser.journey'),
     'js callback': by('connect/test/browser.journey'),
     'js pages': by('connect/test/browser.journey'),
+    'js framework': by('connect/test/browser.journey'),
+    'vue framework': by('connect/test/browser.journey'),
+    'svelte framework': by('connect/test/browser.journey'),
     'sh authjs': CONNECT,
     'js authjs': CONNECT,
     'sh nextauth': CONNECT,
@@ -98,6 +102,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'curl -si': MCP,
     'sh api': MCP,
     'sh agent': MCP,
+    'sh call': MCP,
     'js resource': MCP,
     'js fastify': MCP,
     'js express': MCP,
@@ -114,9 +119,11 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'resources create': MCP,
   },
   'guides/resource-languages.md': {
-    'python fastapi': by('server/test/clients/resource-languages'),
-    'sh fastapi': by('server/test/clients/resource-languages'),
-    'go go': by('server/test/clients/resource-languages'),
+    'python fastapi': by('server/test/clients/sdk-python'),
+    'sh fastapi': by('server/test/clients/sdk-python'),
+    'go go': by('server/test/clients/sdk-go'),
+    'sh go': by('server/test/clients/sdk-go'),
+    'sh call': MCP,
   },
   'guides/strict-clients.md': { whole: by('server/test/clients/builders-guide.journey') },
   'guides/testing.md': { whole: by('server/test/clients/testing-guide.journey') },

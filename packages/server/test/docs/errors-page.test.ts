@@ -68,6 +68,19 @@ const REGISTERED = [
   'use_dpop_nonce',
 ]
 
-test('The errors of the OAuth endpoints are those that a standard defines (RFC 6749 §11.4)', () => {
-  expect(Object.keys(oauthErrors).sort()).toEqual(REGISTERED)
+// An API that asks for approvals reads these (docs/guides/approvals.md).
+const OF_APPROVALS = [
+  'already_used',
+  'approvals_declined',
+  'key_used',
+  'not_approved',
+  'not_yours',
+  'token_inactive',
+  'too_many_approvals',
+  'unknown_approval',
+]
+
+test('The errors of the OAuth endpoints are those that a standard defines (RFC 6749 §11.4), and eight at the endpoint for approvals', () => {
+  expect(Object.keys(oauthErrors).sort()).toEqual([...REGISTERED, ...OF_APPROVALS].sort())
+  for (const error of OF_APPROVALS) expect(oauthErrors[error as keyof typeof oauthErrors].definedIn).toBe('approvals.md')
 })

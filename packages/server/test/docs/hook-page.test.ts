@@ -66,13 +66,20 @@ test('The question has the members of a real question, and each answer is accept
   const shown = JSON.parse(textOf('question')) as { data: object }
   const real = JSON.parse(hook.host.requests.at(-1)?.body ?? '{}') as { data: object }
   expect([Object.keys(shown), Object.keys(shown.data)]).toEqual([Object.keys(real), Object.keys(real.data)])
-  const { scopes } = shown.data as { scopes: string[] }
+  const asked = shown.data as { scopes: string[]; resources: string[] }
   const answers = textOf('answers').trim().split('\n')
   const response = { kind: 'answered', status: 200, headers: { 'content-type': 'application/json' } } as const
-  expect(answers.map((body) => readAnswer({ ...response, body }, scopes))).toEqual([
-    { kind: 'allowed', scopes: null, note: '', validFor: 0 },
+  expect(answers.map((body) => readAnswer({ ...response, body }, asked))).toEqual([
+    { kind: 'allowed', scopes: null, claims: null, note: '', validFor: 0 },
     { kind: 'refused', note: 'not on the list', validFor: 0 },
-    { kind: 'allowed', scopes: ['openid', 'notes.read'], note: '', validFor: 60 },
+    { kind: 'allowed', scopes: ['openid', 'notes.read'], claims: null, note: '', validFor: 60 },
+    {
+      kind: 'allowed',
+      scopes: null,
+      claims: { 'https://api.example.com/': { 'https://example.com/plan': 'pro', 'https://example.com/roles': ['editor'] } },
+      note: '',
+      validFor: 0,
+    },
   ])
 })
 

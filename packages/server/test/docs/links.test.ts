@@ -49,7 +49,7 @@ test('Until the first release, each page that installs a package of Grantor says
     .map((page) => [page, readFileSync(join(ROOT, page), 'utf8')] as const)
     .filter(([, text]) => /\bnpm (?:install|create)\b[^\n`]* (?:@grantor\/|grantor(?:-app)?\b)/.test(text))
   expect(installing.length).toBeGreaterThan(4)
-  const silent = installing.filter(([, text]) => !text.split('\n', 3).join().includes('#packages-before-the-first-release'))
+  const silent = installing.filter(([, text]) => !text.split('\n', 3).join().includes('#packages-from-a-checkout'))
   expect(silent.map(([page]) => page)).toEqual([])
 })
 

@@ -4,7 +4,7 @@ import { launchBrowser, newPage } from '../support/browser.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
-import { appOnPage, connectApp, openAccount } from './account-visit.ts'
+import { appOnPage, connectApp, endOnPage, openAccount } from './account-visit.ts'
 
 let browser: Browser
 let grantor: Grantor
@@ -42,7 +42,7 @@ test('The login page says that the signature opens the account page and signs in
   expect(await page.getByRole('switch').count()).toBe(0)
 })
 
-test('Each connected app is shown with its permissions, their start and end, and the last use', async () => {
+test('Each connected app is shown with its permissions, their start and end, and the last renewal', async () => {
   const client = await grantor.createClient({ name: 'Aurora Notes' })
   const { walk, refreshToken } = await connectApp(grantor, client, wallet)
   grantor.clock.advance(2 * 86_400)
@@ -52,9 +52,13 @@ test('Each connected app is shown with its permissions, their start and end, and
   const words = await appOnPage(page, 'Aurora Notes').innerText()
   expect(words).toContain('app.example.net')
   expect(words).toContain('Use the enhancement features for you')
-  expect(words).toMatch(/Since\s+\d+ \w+ \d{4}/)
-  expect(words).toMatch(/Until\s+\d+ \w+ \d{4} in 27 days/)
-  expect(words).toMatch(/Last used\s+5 minutes ago/)
+  expect(await page.getByRole('columnheader').allInnerTexts()).toEqual(['It may', 'Since', 'Last renewed', 'Until'])
+  const cells = await appOnPage(page, 'Aurora Notes').getByRole('cell').allInnerTexts()
+  expect(cells.slice(1, 4)).toEqual([
+    expect.stringMatching(/^\d+ \w+ \d{4}$/),
+    '5 minutes ago',
+    expect.stringMatching(/^\d+ \w+ \d{4}\s+in 27 days$/),
+  ])
 })
 
 test('Ending one app ends its tokens at once, and the tokens of no other app (RFC 7662 §2.2, RFC 6749 §5.2)', async () => {
@@ -63,8 +67,10 @@ test('Ending one app ends its tokens at once, and the tokens of no other app (RF
   const untouched = await connectApp(grantor, other, wallet)
   const stranger = await connectApp(grantor, client, testWallet(1))
   await openAccount(page, grantor, wallet)
-  await page.getByRole('button', { name: 'End access of Aurora Notes' }).click()
-  expect(await page.getByRole('status').innerText()).toContain('The app has lost its access')
+  await endOnPage(page, 'Aurora Notes')
+  expect(await page.getByRole('status').innerText()).toContain('Was it a mistake? Open the app and sign in again.')
+  expect(await page.locator('tbody', { has: page.getByRole('status') }).count(), 'the message is a row of the table').toBe(1)
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('done')
   expect(await appOnPage(page, 'Aurora Notes').count()).toBe(0)
   expect(await appOnPage(page, 'Harbour').count()).toBe(1)
 
@@ -79,10 +85,11 @@ test('Sessions on other devices are listed, and one button ends each of them', a
   const elsewhere = await newPage(browser)
   await openAccount(elsewhere, grantor, wallet)
   await page.reload()
-  expect(await page.getByRole('heading', { name: /^Chrom(e|ium) on / }).count()).toBe(1)
+  expect(await page.getByRole('heading', { name: /^Chrom(e|ium) on .*This browser$/ }).count()).toBe(1)
+  expect(await page.getByRole('heading', { name: /^Chrom(e|ium) on / }).count()).toBe(2)
   await page.getByRole('button', { name: 'Sign out there' }).click()
   expect(await page.getByRole('status').innerText()).toContain('That browser is signed out.')
-  expect(await page.getByRole('heading', { name: /^Chrom(e|ium) on / }).count()).toBe(0)
+  expect(await page.getByRole('heading', { name: /^Chrom(e|ium) on / }).count()).toBe(1)
   await elsewhere.reload()
   expect(new URL(elsewhere.url()).origin).toBe(grantor.loginUrl)
   await elsewhere.context().close()
@@ -92,7 +99,7 @@ test('All other sessions end at once, and this session continues', async () => {
   const others = [await newPage(browser), await newPage(browser)]
   for (const other of others) await openAccount(other, grantor, wallet)
   await openAccount(page, grantor, wallet)
-  expect(await page.getByRole('heading', { name: /^Chrom(e|ium) on / }).count()).toBe(2)
+  expect(await page.getByRole('heading', { name: /^Chrom(e|ium) on / }).count()).toBe(3)
   await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
   expect(await page.getByRole('status').innerText()).toContain('signed out everywhere but here')
   expect(await page.locator('#end-others').count()).toBe(0)

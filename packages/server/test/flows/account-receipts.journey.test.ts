@@ -5,7 +5,7 @@ import { run } from '../app/run.ts'
 import { launchBrowser, newPage } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
-import { openAccount } from './account-visit.ts'
+import { endOnPage, openAccount } from './account-visit.ts'
 import { backAtApp, newVisitor, openLogin } from './login-visit.ts'
 
 let browser: Browser
@@ -75,7 +75,7 @@ test('A downloaded receipt has four members, and grantor verify-receipt accepts 
 test('Ending an app withdraws its receipts, so that the next sign-in needs a new signature', async () => {
   await page.getByText('What you signed: one receipt').click()
   const receipt = (await page.getByRole('link', { name: 'View' }).getAttribute('href')) ?? ''
-  await page.getByRole('button', { name: 'End access of Aurora Notes' }).click()
+  await endOnPage(page, 'Aurora Notes')
   await page.getByRole('status').waitFor()
   await page.goto(`${grantor.authUrl}${receipt}`)
   expect(await page.locator('.facts').innerText()).toContain('Withdrawn: it allows nothing any more')

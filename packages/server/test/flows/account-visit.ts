@@ -31,5 +31,12 @@ export async function connectApp(grantor: Grantor, client: TestClient, wallet: T
 
 /** The part of the account page that is about one app. */
 export function appOnPage(page: Page, name: string) {
-  return page.locator('.slip').filter({ has: page.getByRole('heading', { name, exact: true, level: 3 }) })
+  return page.locator('tbody').filter({ has: page.getByRole('heading', { name, exact: true, level: 3 }) })
+}
+
+/** Ends the access of an app, by keyboard. */
+export async function endOnPage(page: Page, name: string) {
+  await appOnPage(page, name).getByText('End access', { exact: true }).press('Enter')
+  await page.getByRole('button', { name: `End access of ${name}` }).press('Enter')
+  await page.getByRole('status').waitFor()
 }

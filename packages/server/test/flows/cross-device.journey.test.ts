@@ -47,7 +47,6 @@ const codeUrl = () => desktop.locator('#phone-link').inputValue()
 /** Opens the login page with the letters. Returns the URL of the QR code. */
 async function showCode(page = desktop): Promise<string> {
   await openLogin(page, grantor, client, { scope: 'enhancement profile' })
-  await page.locator('#phone > summary').click()
   return page.locator('#phone-link').inputValue()
 }
 
@@ -149,15 +148,17 @@ describe('A login at a desktop with the wallet on a phone', () => {
     await heading(desktop, 'Nothing was signed yet')
     const phone = await openPhone()
     await desktop.goBack()
-    await desktop.locator('#phone > summary').click()
     await signOn(phone, url)
     await signed.click()
     expect((await backAtApp(desktop)).get('state')).toBe('a state/1')
   })
 
-  test('With the keyboard alone the user opens the letters at the desktop, and compares and signs on the other device', async () => {
+  test('With a wallet in the browser of the desktop the user opens the letters with the keyboard alone, and compares and signs on the other device', async () => {
+    await installWallet(desktop, testWallet(0), { name: 'Foxglove' })
     await openLogin(desktop, grantor, client)
-    await desktop.locator('#phone > summary').focus()
+    await desktop.locator('.wallet').first().waitFor()
+    expect(await desktop.locator('#phone').isVisible()).toBe(false)
+    await desktop.locator('#use-phone').focus()
     await desktop.keyboard.press('Enter')
     await desktop.locator('#cross-device-code').waitFor()
     const other = await open()
@@ -309,8 +310,8 @@ describe('Attacks with the pages of a cross-device login', () => {
   })
 
   test('A form of another site cannot skip the comparison of the letters, and a link or a form only opens the page with the letters', async () => {
-    const url = await showCode()
-    const challenge = parameterOf(url, 'login_challenge')
+    await showCode()
+    const challenge = parameterOf(desktop.url(), 'login_challenge')
     const phone = await openPhone()
     const form = (method: string, fields: Record<string, string>) =>
       `<form method="${method}" action="${grantor.authUrl}/login/cross-device">${Object.entries(fields)
@@ -336,7 +337,7 @@ describe('Attacks with the pages of a cross-device login', () => {
     await victim.locator('#sign').click()
     await heading(victim, 'This sign-in began in another browser')
     await desktop.goto(
-      `${grantor.authUrl}/login/cross-device/complete?${encode({ login_challenge: parameterOf(url, 'login_challenge') })}`,
+      `${grantor.authUrl}/login/cross-device/complete?${encode({ login_challenge: parameterOf(desktop.url(), 'login_challenge') })}`,
     )
     await heading(desktop, 'Nothing was signed yet')
     expect(await sessionCookies(desktop)).toEqual([])
@@ -344,10 +345,9 @@ describe('Attacks with the pages of a cross-device login', () => {
 
   test('A link to the end of a login signs no other browser in', async () => {
     const url = await showCode()
-    const challenge = parameterOf(url, 'login_challenge')
+    const challenge = parameterOf(desktop.url(), 'login_challenge')
     const phone = await openPhone()
     await compare(phone, url)
-    await desktop.locator('#phone > summary').click()
     await phone.locator('#sign').click()
     await heading(phone, 'Done: look at your other screen')
     const victim = await open()

@@ -97,6 +97,7 @@ test('Without script the forms of the development login finish the request', asy
   page = await newVisitor(browser, { javaScriptEnabled: false })
   await page.goto(device.verification_uri_complete)
   await page.locator('#allow').click()
+  await page.locator('#development > summary').click()
   await page.locator('#address').fill(wallet.address)
   await page.locator('#sign-in').click()
   await page.locator('#approve').click()

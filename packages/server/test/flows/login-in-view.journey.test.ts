@@ -1,28 +1,12 @@
 /** What the user needs to decide is in the window, however small it is: what the app may do, and the buttons. */
-import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { test as base, FILE } from '../support/fixtures.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
-import { newVisitor, openLogin } from './login-visit.ts'
+import { isInView, newVisitor, openLogin, WINDOWS } from './login-visit.ts'
 
-const WINDOWS = [
-  { width: 1280, height: 800 },
-  { width: 390, height: 844 },
-  { width: 320, height: 640 },
-]
 const test = base.extend('client', FILE, ({ grantor }) =>
   grantor.createClient({ name: 'Aurora Notes', consent: 'signed', scopes: ['enhancement', 'profile'] }),
 )
-
-/** Whether the whole element is in the window, and is what the user sees and touches there. */
-function isInView(page: Page, selector: string): Promise<boolean> {
-  return page.locator(selector).evaluate((element) => {
-    const { left, right, top, bottom } = element.getBoundingClientRect()
-    const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
-    const isInWindow = top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth
-    return isInWindow && (element === seen || element.contains(seen))
-  })
-}
 
 test.for(WINDOWS)(
   'With the text to sign, what the app may do, the buttons and each message are in view at $width x $height, and the text scrolls in its box',
@@ -41,7 +25,7 @@ test.for(WINDOWS)(
       height: clientHeight,
       rest: scrollHeight - clientHeight,
     }))
-    expect(height).toBeLessThan(window.height / 2)
+    expect(height).toBeLessThan(window.height * 0.6)
     expect(rest).toBeGreaterThan(0)
     // The page itself moves the focus to the text's heading once, when it shows the text.
     const scrollToEnd = async () => {
@@ -98,4 +82,47 @@ test('An element that receives the focus is not behind the buttons (WCAG 2.2, 2.
     expect(await page.evaluate(() => document.activeElement?.id)).toBe(id)
     expect([id, await isInView(page, `#${id}`)]).toEqual([id, true])
   }
+})
+
+test.for([
+  { width: 1280, height: 800, lines: 16 },
+  { width: 320, height: 640, lines: 4 },
+])(
+  'At $width x $height the box of the text shows $lines lines, above the buttons',
+  async ({ lines, ...window }, { browser, grantor, client, onTestFinished }) => {
+    const page = await newVisitor(browser, window)
+    onTestFinished(() => page.context().close())
+    await installWallet(page, testWallet(0), { name: 'Foxglove' })
+    await openLogin(page, grantor, client, { scope: 'enhancement profile' })
+    await page.locator('.wallet').first().click()
+    await page.locator('#sign').waitFor()
+    const shown = await page.locator('#message').evaluate((box) => {
+      const { paddingTop, lineHeight } = getComputedStyle(box)
+      const end = Math.min(box.getBoundingClientRect().bottom, document.querySelector('.dock')?.getBoundingClientRect().top ?? 0)
+      return (end - box.getBoundingClientRect().top - parseFloat(paddingTop)) / parseFloat(lineHeight)
+    })
+    expect(shown).toBeGreaterThanOrEqual(lines)
+    // Nothing but the sentence about the text and the way back comes after the buttons
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    const [dock, sentence] = await Promise.all(['.dock', '#same-text'].map((part) => page.locator(part).boundingBox()))
+    expect((sentence?.y ?? 0) - ((dock?.y ?? 0) + (dock?.height ?? 0))).toBeLessThanOrEqual(16)
+  },
+)
+
+test('The button names the wallet, unless the name would break it in three lines', async ({
+  browser,
+  grantor,
+  client,
+  onTestFinished,
+}) => {
+  const page = await newVisitor(browser, { width: 320, height: 640 })
+  onTestFinished(() => page.context().close())
+  await installWallet(page, testWallet(0), { name: 'Institutional Custody Wallet' })
+  await openLogin(page, grantor, client, { scope: 'enhancement profile' })
+  await page.locator('.wallet').first().click()
+  await page.getByRole('button', { name: 'Sign', exact: true }).waitFor()
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.getByRole('button', { name: 'Sign with Institutional Custody Wallet' }).waitFor()
+  await page.setViewportSize({ width: 320, height: 640 })
+  await page.getByRole('button', { name: 'Sign', exact: true }).waitFor()
 })

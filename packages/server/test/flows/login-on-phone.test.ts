@@ -37,20 +37,56 @@ test('A phone without a wallet in its browser shows the wallet apps: plain links
   for (const [, href] of shown) expect(decodeURIComponent(decodeURIComponent(href ?? ''))).toContain(RESUME_URL.slice(8))
   for (const rel of await links.evaluateAll((all) => all.map(({ rel }: any) => rel))) expect(rel).toBe('noopener noreferrer')
   await page.getByText('Another wallet? Copy the link').waitFor()
-  expect(await page.locator('.qr').isVisible()).toBe(false)
+  expect(await page.locator('.qr').first().isVisible()).toBe(false)
   // No request goes to another origin before a tap.
   expect(new Set(requested)).toEqual(new Set([new URL(login.url).origin]))
 })
 
-test('A desktop does not show the wallet apps', async ({ browser, login }) => {
+test('A desktop without a wallet shows the QR code at once, and no wallet apps', async ({ browser, login }) => {
   const desktop = await (await browser.newContext()).newPage()
   await desktop.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
-  await desktop.locator('#no-wallet').waitFor()
-  expect(await desktop.locator('#phone').getAttribute('open')).toBe(null)
-  await desktop.locator('#phone summary').click()
+  expect(await desktop.locator('#phone .qr').first().isVisible()).toBe(true)
   expect(await desktop.locator('.on-phone:visible').count()).toBe(0)
   await desktop.context().close()
 })
+
+/** Whether each frame of the page showed the QR code, and how far parts of the page moved by themselves (Layout Instability). */
+async function watchFrames(page: Page): Promise<() => Promise<{ code: boolean[]; moved: number }>> {
+  await page.addInitScript(() => {
+    const seen = { code: [] as boolean[], moved: 0 }
+    Object.assign(window, { seen })
+    new PerformanceObserver((list) => list.getEntries().forEach((entry: any) => (seen.moved += entry.value))).observe({
+      type: 'layout-shift',
+      buffered: true,
+    })
+    const look = () => {
+      const code = document.querySelector<HTMLElement>('#phone .qr')
+      if (code) seen.code.push(code.offsetParent !== null)
+      requestAnimationFrame(look)
+    }
+    look()
+  })
+  return () => page.evaluate(() => Reflect.get(window, 'seen'))
+}
+
+test.for(['none', 'eip6963', 'legacy'] as const)(
+  'No frame of the page shows first the QR code and then the wallets, or the reverse, and nothing moves: %s',
+  async (announce, { browser, login }) => {
+    const desktop = await newPage(browser)
+    const frames = await watchFrames(desktop)
+    if (announce !== 'none') await installWallet(desktop, testWallet(0), { announce })
+    await open(login, desktop)
+    await desktop
+      .locator(announce === 'none' ? '#phone .qr' : '.wallet')
+      .first()
+      .waitFor()
+    await desktop.waitForTimeout(600)
+    const { code, moved } = await frames()
+    expect(new Set(code)).toEqual(new Set([announce === 'none']))
+    expect(moved).toBe(0)
+    await desktop.context().close()
+  },
+)
 
 test.for(['legacy', 'eip6963'] as const)(
   'In the browser of a wallet app the page works as elsewhere: %s',
@@ -69,11 +105,13 @@ test.for(['legacy', 'eip6963'] as const)(
 
 test('A wallet that arrives after the page announces itself with its event (window.ethereum)', async ({ login, page }) => {
   await open(login, page)
-  await page.getByText('There is no wallet in this browser').waitFor()
+  await page.locator('.wallet-app').first().waitFor()
   await page.evaluate(() => {
     Object.assign(window, { ethereum: { request: async () => [] } })
     window.dispatchEvent(new Event('ethereum#initialized'))
   })
   await page.getByRole('button', { name: 'Wallet in this browser' }).waitFor()
   expect(await page.locator('#no-wallet').isVisible()).toBe(false)
+  // The user may be on the way to a wallet app
+  expect(await page.locator('.wallet-app').first().isVisible()).toBe(true)
 })

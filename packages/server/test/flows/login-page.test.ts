@@ -60,16 +60,19 @@ test('A wallet that announces itself twice, or under a second id, is listed once
   expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
 })
 
-test('A wallet that announces itself late replaces the explanation for browsers without a wallet', async ({
-  grantor,
-  client,
-  page,
-}) => {
+test('A wallet that announces itself late comes above the QR code, and the code stays', async ({ grantor, client, page }) => {
   await installWallet(page, wallet, { name: 'Slowcoach', announce: 'late' })
   await openLogin(page, grantor, client)
-  await page.getByText('There is no wallet in this browser').waitFor()
-  await page.getByRole('button', { name: 'Slowcoach' }).click()
+  await page.getByRole('heading', { name: 'Scan with your phone' }).waitFor()
+  await page.getByRole('button', { name: 'Slowcoach' }).waitFor()
   expect(await page.locator('#no-wallet').isVisible()).toBe(false)
+  const top = (selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => element.getBoundingClientRect().top)
+  expect(await top('.wallet')).toBeLessThan(await top('.qr'))
+  await page.getByRole('button', { name: 'Slowcoach' }).click()
   await page.locator('#sign').click()
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
@@ -91,14 +94,14 @@ test('If a wallet announces itself, window.ethereum is not listed beside it', as
   expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
 })
 
-test('Without a wallet the page explains what a wallet is, where to find one, and how to continue without one', async ({
+test('Without a wallet the page shows the QR code, where to find a wallet, and how to continue without one', async ({
   grantor,
   client,
   page,
 }) => {
   await openLogin(page, grantor, client)
-  await page.getByText('There is no wallet in this browser').waitFor()
-  expect(await page.locator('#no-wallet').innerText()).toContain('A wallet is an app or a browser extension')
+  expect(await page.locator('#phone .qr').first().isVisible()).toBe(true)
+  expect(await page.locator('#no-wallet').innerText()).toMatch(/^No wallet yet\?.*MetaMask.*ethereum\.org$/s)
   await page.getByText('Sign in without a wallet in this browser').click()
   await page.locator('#by-hand-address').fill(wallet.address.toLowerCase())
   await page.getByRole('button', { name: 'Show me the text to sign' }).click()

@@ -1,4 +1,4 @@
-/** The second choice of the phone panel: the login continues on the phone, and the first page goes no further. */
+/** The second choice of the panel for a phone: the login continues on the phone, and the first page goes no further. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { launchBrowser } from '../support/browser.ts'
@@ -28,11 +28,8 @@ beforeEach(async () => {
 })
 afterEach(() => Promise.all([page.context().close(), phone.context().close()]))
 
-const openPanel = () => page.getByText('Use a wallet on your phone', { exact: true }).click()
-const openSecondChoice = async () => {
-  await openPanel()
-  await page.getByText('Continue on your phone instead', { exact: true }).click()
-}
+const openSecondChoice = () => page.getByText('Continue on your phone instead', { exact: true }).click()
+const togglePanel = () => page.getByRole('button', { name: 'Use a wallet on your phone' }).click()
 const link = () => page.locator('#go-on-there-link').inputValue()
 
 async function signOnPhone(): Promise<void> {
@@ -59,7 +56,6 @@ test('A user who signs on the phone gets a session and no code there, and the fi
   const visited: string[] = []
   for (const each of [page, phone]) each.on('request', (request) => void visited.push(new URL(request.url()).origin))
   await openLogin(page, grantor, client)
-  await openPanel()
   await signOnPhone()
 
   expect(await phone.locator('.next').innerText()).toContain('Go on to Aurora Notes on this device')
@@ -126,27 +122,27 @@ test('A login that continues on a phone cannot be continued on a third device, a
   expect((await page.reload())?.status()).toBe(200)
 })
 
-test('The page polls only while the panel is open', async () => {
+test('With a wallet in the browser, the page polls only while the panel is open', async () => {
   await page.clock.install()
+  await installWallet(page, wallet)
   let requests = 0
   page.on('request', (request) => void (request.url().includes('/login/status') && requests++))
   await openLogin(page, grantor, client)
   await page.clock.runFor(10_000)
   expect(requests).toBe(0)
-  await openPanel()
+  await togglePanel()
   await expect.poll(() => requests).toBe(1)
   await page.clock.runFor(3_100)
   await expect.poll(() => requests).toBe(2)
-  await openPanel()
+  await togglePanel()
   await page.clock.runFor(10_000)
   expect(requests).toBe(2)
 })
 
 test('A poll without a response changes nothing, and the page continues to poll', async () => {
-  await openLogin(page, grantor, client)
   await page.route('**/login/status**', (route) => route.abort(), { times: 1 })
-  await openPanel()
-  await page.waitForRequest('**/login/status**')
+  await openLogin(page, grantor, client)
+  await page.getByText('We cannot reach this site right now.').waitFor()
   await signOnPhone()
   await page.getByRole('heading', { name: 'You signed on your other device' }).waitFor()
 })
@@ -173,5 +169,5 @@ test('A login without an app cannot continue on a phone: its page has no panel f
   await page.goto(`${grantor.authUrl}/account`)
   await page.getByText('There is no wallet in this browser').waitFor()
   expect(await page.locator('#phone').count()).toBe(0)
-  expect(await page.locator('#no-wallet').innerText()).toContain('Start again from your account page in the browser inside your')
+  expect(await page.locator('#choose').innerText()).toContain('Start again from your account page in the browser inside your')
 })

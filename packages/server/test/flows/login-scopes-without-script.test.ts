@@ -81,7 +81,8 @@ test('A choice of scopes is kept after a typing error in the address', async () 
 })
 
 test('The button of a development account says that it allows everything, because the switches do not affect it', async () => {
-  expect(await page.locator('.development').innerText()).toContain('this button allows all that is asked for above')
+  expect(await page.locator('#development').textContent()).toContain('this button allows all that is asked for above')
+  await page.locator('#development > summary').click()
   await page.locator('#sign-in').click()
   await page.locator('#approve').click()
   expect(await scopeAtApp()).toBe('enhancement profile')

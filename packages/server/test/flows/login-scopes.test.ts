@@ -126,6 +126,7 @@ test('The choice applies to a signature from another program, and its page lists
 test('The choice applies to a development account', async () => {
   await openLogin(page, grantor, client, BOTH)
   await enhancement().uncheck()
+  await page.locator('#development > summary').click()
   await page.locator('#sign-in').click()
   await page.locator('#approve').click()
   expect(await scopeAtApp()).toBe('profile')

@@ -6,6 +6,13 @@ import { encode } from '../support/walk.ts'
 
 const APP = 'https://app.example.net/callback'
 
+/** A desktop, a phone, and a small phone. */
+export const WINDOWS = [
+  { width: 1280, height: 800 },
+  { width: 390, height: 844 },
+  { width: 320, height: 640 },
+]
+
 type Parameters = Record<string, string | string[]>
 
 /** A page in a new browser context, in which the app's address is served. */
@@ -33,6 +40,16 @@ export async function wordsIn(page: Page, region: 'progress' | 'problem'): Promi
   const place = page.locator(`#${region}:not(:empty)`)
   await place.waitFor()
   return (await place.textContent()) ?? ''
+}
+
+/** Whether the whole element is in the window, and is what the user sees and touches there. */
+export function isInView(page: Page, selector: string): Promise<boolean> {
+  return page.locator(selector).evaluate((element) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect()
+    const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
+    const isInWindow = top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth
+    return isInWindow && (element === seen || element.contains(seen))
+  })
 }
 
 /** The value of a `page` fixture: a page of a new visitor, for one test. */

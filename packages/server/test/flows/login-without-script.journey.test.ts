@@ -77,8 +77,9 @@ test('Cancelling works from the page with the text, too', async () => {
   expect((await backAtApp(page)).get('error')).toBe('access_denied')
 })
 
-test('The development login is two plain forms with stable ids: #address and #sign-in, then #approve', async () => {
+test('The development login is folded, and is two plain forms with stable ids: #address and #sign-in, then #approve', async () => {
   for (const address of [testWallet(2).address, '0x90F79bf6EB2c4f870365E785982E1f101E93b906', '']) {
+    await page.locator('#development > summary').click()
     await page.locator('#address').fill(address)
     await page.locator('#sign-in').click()
     await page.locator('#approve').click()
@@ -88,6 +89,7 @@ test('The development login is two plain forms with stable ids: #address and #si
 })
 
 test('The development login can be declined with #deny, and the app receives the refusal', async () => {
+  await page.locator('#development > summary').click()
   await page.locator('#address').fill('0x90F79bf6EB2c4f870365E785982E1f101E93b906')
   await page.locator('#sign-in').click()
   await page.locator('#deny').click()

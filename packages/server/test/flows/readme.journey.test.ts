@@ -40,11 +40,9 @@ test('The curl commands of the README work when pasted: all four phases, and a r
 
   const lines = (await bash(script)).trim().split('\n')
 
-  expect(lines[0]).toMatch(/^code: grc\./)
   const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-  const answers = lines.slice(1).map((line) => JSON.parse(line) as unknown)
+  const answers = lines.map((line) => JSON.parse(line) as unknown)
   expect(answers).toEqual([
-    expect.objectContaining({ token_type: 'Bearer', expires_in: LIFETIMES.accessToken, scope: 'enhancement' }),
     expect.objectContaining({ wallet }),
     expect.objectContaining({ token_type: 'Bearer', expires_in: LIFETIMES.accessToken, scope: 'enhancement' }),
     expect.objectContaining({ active: true, sub: wallet }),

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { receiptPage } from '../../../../scripts/build-receipt-page.ts'
 import { encodeRecap } from '../../src/protocol/wallet/recap.ts'
 import type { SignedReceipt } from '../../src/protocol/wallet/receipt.ts'
+import { approvalFields, composeAction } from '../protocol/wallet/approval-example.ts'
 import { composeShort, shortFields, thumbprint, userCode } from '../protocol/wallet/consent-example.ts'
 import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -84,6 +85,18 @@ describe('The page for receipts, opened from disk without a network', () => {
       'Bound to key': thumbprint,
       ...more,
     })
+  })
+
+  test('The page shows which action was approved, in whose words, and that the receipt does not prove that it was carried out', async () => {
+    await choose(receiptOf(composeAction({ until: now + 60 })))
+    await expectTitle('This receipt holds.')
+    expect(await facts()).toMatchObject({
+      Once: `'${approvalFields.summary}'`,
+      'Words of': 'bank.example',
+      'For the app': "'MyApp'",
+      'Digest of the action': approvalFields.digest,
+    })
+    expect(await page.locator('#verdict .remarks').innerText()).toContain('not that the API carried it out')
   })
 
   test('The page shows the signed text, byte for byte', async () => {

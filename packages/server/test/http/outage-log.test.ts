@@ -8,13 +8,16 @@ function start() {
   const [log, clock] = [capturedLog(), new TestClock()]
   const logger = createLogger({ level: 'info', destination: log.destination })
   const words = { begun: 'begun', continues: 'continues', ended: 'ended' }
-  const outage = createOutageLog({ logger, now: clock.now, words })
+  const noted: number[][] = []
+  const note = ({ since, failedAt }: { since: number; failedAt: number }) => void noted.push([since, failedAt])
+  const outage = createOutageLog({ logger, now: clock.now, words, note })
   const lines = () => log.lines().map(({ msg, level, failures, seconds }) => ({ msg, level, failures, seconds }))
-  return { clock, outage, lines, log }
+  return { clock, outage, lines, log, noted }
 }
 
 test('An outage of 75 s with thousands of failures is one line at its begin, one a minute with the count, and one at its end', () => {
-  const { clock, outage, lines, log } = start()
+  const { clock, outage, lines, log, noted } = start()
+  const begin = clock.now()
   outage.works()
   for (let second = 0; second < 75; second++) {
     for (let n = 0; n < 80; n++) outage.failed({ problem: 'connection refused' })
@@ -30,6 +33,10 @@ test('An outage of 75 s with thousands of failures is one line at its begin, one
     { msg: 'ended', level: 'info', failures: 6000, seconds: 74 },
   ])
   expect(log.lines()[0]).toMatchObject({ problem: 'connection refused' })
+  expect(noted).toEqual([
+    [begin, begin + 60],
+    [begin, begin + 74],
+  ])
 })
 
 test('If reads work while writes fail, the outage goes on until ten seconds have passed without a failure', () => {

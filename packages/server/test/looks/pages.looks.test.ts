@@ -3,8 +3,9 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type AccountView, accountPage } from '../../src/pages/account/account-page.ts'
 import { endEverythingPage } from '../../src/pages/account/end-everything-page.ts'
-import { type ReceiptView, receiptPage } from '../../src/pages/account/receipt-page.ts'
+import { approvalReceiptPage, type ReceiptView, receiptPage } from '../../src/pages/account/receipt-page.ts'
 import { signOutPage } from '../../src/pages/account/sign-out-page.ts'
+import { approvalPage } from '../../src/pages/approval/approval-page.ts'
 import { crossDevicePage, deviceCodePage, deviceRequestPage } from '../../src/pages/device/device-page.ts'
 import type { Reader } from '../../src/pages/languages.ts'
 import { confirmPage } from '../../src/pages/login/confirm-page.ts'
@@ -14,7 +15,19 @@ import type { LoginRequest } from '../../src/pages/login-request.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../src/pages/notice-page.ts'
 import { notices } from '../../src/pages/notices.ts'
-import { accountView, CONSENT_TEXT, loginRequest, NOW, receiptView } from '../pages/samples.ts'
+import {
+  accountView,
+  approvalLogin,
+  approvalReceiptView,
+  approvalsOfAccount,
+  approvalView,
+  CONSENT_TEXT,
+  LONG_HOST,
+  LONG_SUMMARY,
+  loginRequest,
+  NOW,
+  receiptView,
+} from '../pages/samples.ts'
 import type { PageOptions } from '../support/browser.ts'
 import { contentOf } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -39,6 +52,7 @@ const DEVICE = { action: '/device', sealed: 'grq.0000000000.x', userCode: 'WDJB-
 const HAND = { address: testWallet(0).address, chainId: 1, chosen: ['profile'], message: CONSENT_TEXT }
 const CONFIRM = { action: '/oauth/confirm', confirmation: 'sealed', ...APP, scopes, walletShort: WALLET }
 const LOGIN = { loginChallenge: 'c', request: loginRequest(), now: NOW }
+const LONG_ACTION = { summary: LONG_SUMMARY, api: LONG_HOST }
 const WITHOUT_APP = { clientName: '', scopes: [], resumeUrl: null }
 
 type Markup = (reader: Reader) => string
@@ -96,6 +110,26 @@ const PAGES: [name: string, markup: Markup, options?: Options][] = [
   ['receipt-withdrawn', receipt({ withdrawn: true }), UNSEEN],
   ['receipt-expired', receipt({ until: NOW }), UNSEEN],
   ['receipt-resources', receipt({ scopes: AT_TWO_RESOURCES }), TWO],
+  ['approve', (reader) => approvalPage(approvalView(), reader)],
+  ['approve-long', (reader) => approvalPage({ ...approvalView(), ...LONG_ACTION }, reader)],
+  [
+    'approve-unbroken',
+    (reader) =>
+      approvalPage(
+        {
+          ...approvalView(),
+          clientName: 'x'.repeat(60),
+          summary: 'x'.repeat(120),
+          api: 'x'.repeat(200),
+          scope: { name: 'x'.repeat(64), description: '' },
+        },
+        reader,
+      ),
+    UNSEEN,
+  ],
+  ['account-waiting', account({ ...approvalsOfAccount(), done: undefined })],
+  ['receipt-approval', (reader) => approvalReceiptPage(approvalReceiptView(), reader), TWO],
+  ['approve-login', login({ ...approvalLogin(), approval: LONG_ACTION }), { ...SHOWN_AT_LOGIN, ready: waitFor('#login') }],
   ['end-everything', (reader) => endEverythingPage({ action: '/', account: { walletShort: WALLET } }, reader), TWO],
   ['end-everything-signed-out', (reader) => endEverythingPage({ action: '/', account: null }, reader), UNSEEN],
   ['sign-out', (reader) => signOutPage({ action: '/', question: 'q', walletShort: WALLET, ...APP }, reader)],
@@ -124,22 +158,18 @@ const PAGES: [name: string, markup: Markup, options?: Options][] = [
     (reader) =>
       noticePage({ kind: 'device_not_allowed', reason: 'complete_device_refused_by_hook', requestId: REQUEST_ID }, reader),
   ],
-  [
-    'device-login',
-    login({ purpose: 'device', ...CLI, userCode: 'WDJB-MJHT' }),
-    { ...SHOWN_AT_LOGIN, ready: waitFor('#no-wallet') },
-  ],
+  ['device-login', login({ purpose: 'device', ...CLI, userCode: 'WDJB-MJHT' }), { ...SHOWN_AT_LOGIN, ready: waitFor('#login') }],
   [
     'login-for-account',
     login({ purpose: 'account', ...WITHOUT_APP }),
-    { ...SHOWN_AT_LOGIN, picture: null, ready: waitFor('#no-wallet') },
+    { ...SHOWN_AT_LOGIN, picture: null, ready: waitFor('#login') },
   ],
   [
     'login-to-end-everything',
     login({ purpose: 'end_everything', ...WITHOUT_APP }),
-    { ...SHOWN_AT_LOGIN, picture: null, ready: waitFor('#no-wallet') },
+    { ...SHOWN_AT_LOGIN, picture: null, ready: waitFor('#login') },
   ],
-  ['phone-panel', login({}), { ...SHOWN_AT_LOGIN, ready: click('Use a wallet on your phone') }],
+  ['phone-panel', login({}), { ...SHOWN_AT_LOGIN, ready: waitFor('#phone') }],
   [
     'wallet-apps',
     login({}),
@@ -244,6 +274,8 @@ checkTranslations('The pages are accessible (WCAG 2.2 AA)', async function* ({ g
   const asking = { ...DEVICE, ...APP, ...OF_NETWORK, resources: [] }
   const pages = {
     account: accountPage(VIEW, reader),
+    approve: approvalPage(approvalView(), reader),
+    'account-waiting': accountPage({ ...VIEW, ...approvalsOfAccount() }, reader),
     receipt: receiptPage(receiptView(), reader),
     device: deviceRequestPage(asking, reader),
     'cross-device': crossDevicePage(asking, reader),

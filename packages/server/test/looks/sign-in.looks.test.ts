@@ -45,8 +45,9 @@ checkLooks(
   async function* (visit) {
     await openAsApp(visit)
     await visit.page.locator('#no-wallet').waitFor()
-    await visit.page.locator('#by-hand summary').click()
     yield 'no-wallet'
+    await visit.page.locator('#by-hand summary').click()
+    yield null
   },
 )
 
@@ -93,6 +94,7 @@ checkLooks(
 checkLooks('The development login is accessible, with its errors', { service: DEVELOPMENT }, async function* (visit) {
   const { page } = visit
   await openAsApp(visit)
+  await page.locator('#development > summary').click()
   await page.locator('#address').fill('0x12')
   await page.locator('#sign-in').click()
   await page.locator('#address-problem').waitFor()
@@ -298,7 +300,7 @@ test('Every focused element shows the focus', async ({ services, page }) => {
     reached.push(focus)
   }
   // The last one opens the choice of languages.
-  const places = ['wallet', 'SUMMARY', 'SUMMARY', 'address', 'sign-in', 'cancel', 'SUMMARY']
+  const places = ['wallet', 'use-phone', 'SUMMARY', 'SUMMARY', 'cancel', 'SUMMARY']
   expect(reached).toEqual(places.map((place) => `${place}: solid 3px`))
 })
 

@@ -14,7 +14,6 @@ async function openAsApp(page: Page, { grantor }: Visit): Promise<void> {
 }
 
 async function openCode(page: Page): Promise<string> {
-  await page.locator('#phone > summary').click()
   await page.getByText('Waiting for the signature of your wallet').waitFor()
   return page.locator('#phone-link').inputValue()
 }
@@ -94,7 +93,7 @@ checkLooks(
     const page = await openDesktop(visit)
     await openAsApp(page, visit)
     const url = await openCode(page)
-    const complete = url.replace('/login/cross-device', '/login/cross-device/complete')
+    const complete = `${grantor.authUrl}/login/cross-device/complete${new URL(page.url()).search}`
     await installWallet(phone, testWallet(1), { name: 'Foxglove' })
 
     await page.route('**/login/status*', (route) => route.abort())

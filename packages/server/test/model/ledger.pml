@@ -46,7 +46,7 @@
 #define LOST_AT_MOST 1
 #endif
 
-/* What one server holds: the row of the grant, and the rows of its wallet, of its session and of its receipt. */
+/* What one server holds: the row of the grant, and the rows of its wallet, of its session, of its receipt, and of one signed approval. */
 typedef Server {
   bit exists;
   byte attempt;
@@ -56,7 +56,9 @@ typedef Server {
   byte codeEpoch;
   byte epoch;
   bit sessionEnded;
-  byte receipt
+  byte receipt;
+  /* the attempt that used the approval; 0 before */
+  byte usedBy
 }
 
 Server db[2];
@@ -80,6 +82,7 @@ byte newest = 0;
 byte successor[4];
 byte successorKey[4];
 bit mayHaveEnded = 0;
+byte actedBy = 0;
 
 /* The properties. Each becomes 1 when it is violated. */
 bit fork = 0;
@@ -88,6 +91,7 @@ bit different_answer = 0;
 bit active_after_ending = 0;
 bit taken_back = 0;
 bit ended_without_cause = 0;
+bit acted_twice = 0;
 
 /*
  * With -DTRACE, a run ends with its history, which scripts/test-model.ts compares with the specification of one grant in
@@ -144,6 +148,8 @@ inline check() {
   :: redeemedBy != 0 && !ROW.ended && (!ROW.exists || ROW.attempt == RESERVED) -> violate(taken_back)
   :: newest > 0 && !ROW.ended && ROW.generation < newest -> violate(taken_back)
   :: ROW.ended && !mayHaveEnded -> violate(ended_without_cause)
+  :: actedBy != 0 && ROW.usedBy == 0 -> violate(taken_back)
+  :: actedBy != 0 && ROW.usedBy != 0 && ROW.usedBy != actedBy -> violate(acted_twice)
   :: else -> skip
   fi
   }
@@ -159,7 +165,8 @@ inline replicate() {
   db[STANDBY].codeEpoch = db[PRIMARY].codeEpoch;
   db[STANDBY].epoch = db[PRIMARY].epoch;
   db[STANDBY].sessionEnded = db[PRIMARY].sessionEnded;
-  db[STANDBY].receipt = db[PRIMARY].receipt
+  db[STANDBY].receipt = db[PRIMARY].receipt;
+  db[STANDBY].usedBy = db[PRIMARY].usedBy
   }
 }
 
@@ -352,6 +359,86 @@ repeat:
     check();
     note(REFUSED_OR_DONE)
   }
+}
+
+/* An API uses an approval that the wallet has signed. `me` is the attempt. */
+proctype Use(byte me) {
+  byte server;
+  bit lost;
+  bit isLate;
+  bit isAlive;
+  bit hasChanged = 0;
+  bit isRepeated;
+  atomic { isLate = endingAcknowledged; isRepeated = (actedBy == me) };
+
+  /* The statement reads the grant with the snapshot of its beginning, and the row of the approval after the wait for the lock of this row. */
+use:
+  atomic { server = cur; isAlive = IS_ACTIVE };
+  atomic {
+    if
+    :: server != cur -> goto use
+#ifdef WITHOUT_THE_GRANT_OF_A_USE
+    :: server == cur && ROW.usedBy == 0 ->
+#elif defined(WITHOUT_THE_CONDITION_OF_A_USE)
+    :: server == cur && isAlive ->
+#else
+    :: server == cur && ROW.usedBy == 0 && isAlive ->
+#endif
+      ROW.usedBy = me;
+      hasChanged = 1;
+      commit();
+      if
+      :: lost -> goto use
+      :: else -> goto respond
+      fi
+    :: else -> skip
+    fi
+  };
+
+  /* Why no row changed. */
+  atomic {
+    server = cur;
+    if
+    :: ROW.usedBy == 0 && IS_ACTIVE -> goto use
+    :: ROW.usedBy == 0 && !IS_ACTIVE -> goto refuse
+#if defined(WITHOUT_THE_ATTEMPT_OF_A_USE)
+    :: ROW.usedBy != 0 -> skip
+#elif defined(WITHOUT_ANSWERING_A_REPEATED_USE)
+    :: ROW.usedBy != 0 -> goto refuse
+#elif defined(WITHOUT_THE_USE_BEFORE_THE_GRANT)
+    :: ROW.usedBy != 0 && (ROW.usedBy != me || !IS_ACTIVE) -> goto refuse
+    :: ROW.usedBy == me && IS_ACTIVE -> skip
+#else
+    :: ROW.usedBy != 0 && ROW.usedBy != me -> goto refuse
+    :: ROW.usedBy == me -> skip
+#endif
+    fi
+  };
+#ifndef WITHOUT_CONFIRMING_A_USE
+  confirm();
+#endif
+
+respond:
+  atomic {
+    if
+    :: actedBy != 0 && actedBy != me -> violate(acted_twice)
+    :: isLate && hasChanged -> violate(active_after_ending)
+    :: else -> actedBy = me
+    fi;
+    check();
+    goto stop
+  };
+
+  /* An attempt that got its answer before gets the same answer again, also after the end of the grant. */
+refuse:
+  atomic {
+    if
+    :: isRepeated -> violate(different_answer)
+    :: else -> skip
+    fi
+  };
+stop:
+  skip
 }
 
 proctype EndGrant() {
@@ -844,7 +931,7 @@ inline issue() {
 
 init {
   atomic {
-#if defined(SCENE_REFRESH) || defined(SCENE_END) || defined(SCENE_END_MANY) || defined(SCENE_HONEST_REFRESH) || defined(SCENE_RESTORE)
+#if defined(SCENE_REFRESH) || defined(SCENE_END) || defined(SCENE_END_MANY) || defined(SCENE_HONEST_REFRESH) || defined(SCENE_RESTORE) || defined(SCENE_USE)
     issue();
 #endif
     replicate();
@@ -860,6 +947,11 @@ init {
     run Refresh(1);
     run EndGrant();
     run EndMany();
+#elif defined(SCENE_USE)
+    run Use(1);
+    run Use(1);
+    run Use(2);
+    run EndGrant();
 #elif defined(SCENE_HONEST_REFRESH)
     run Refresh(1);
 #elif defined(SCENE_HONEST_REDEEM)

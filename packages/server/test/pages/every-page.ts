@@ -1,7 +1,8 @@
 import { accountPage } from '../../src/pages/account/account-page.ts'
 import { endEverythingPage } from '../../src/pages/account/end-everything-page.ts'
-import { receiptPage } from '../../src/pages/account/receipt-page.ts'
+import { approvalReceiptPage, receiptPage } from '../../src/pages/account/receipt-page.ts'
 import { signOutPage } from '../../src/pages/account/sign-out-page.ts'
+import { approvalPage } from '../../src/pages/approval/approval-page.ts'
 import { crossDevicePage, deviceCodePage, deviceRequestPage } from '../../src/pages/device/device-page.ts'
 import type { Reader } from '../../src/pages/languages.ts'
 import { confirmPage } from '../../src/pages/login/confirm-page.ts'
@@ -11,7 +12,16 @@ import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { noticePage, plainNoticePage } from '../../src/pages/notice-page.ts'
 import { type NoticeKind, notices } from '../../src/pages/notices.ts'
 import { OWN_DESCRIPTIONS } from '../../src/protocol/oauth/own-descriptions.ts'
-import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
+import {
+  accountView,
+  approvalLogin,
+  approvalReceiptView,
+  approvalsOfAccount,
+  approvalView,
+  loginRequest,
+  NOW,
+  receiptView,
+} from './samples.ts'
 
 const PURPOSES = ['app', 'device', 'cross_device', 'account', 'end_everything'] as const
 const OUTCOMES = ['signed_in', 'denied', 'allowed', 'failed', 'signed_out', 'to_sign', 'answered'] as const
@@ -67,5 +77,14 @@ export function everyPage(text: string, reader: Reader): string[] {
     accountPage({ ...accountView(text), signedIn: 'vouched' }, reader),
     receiptPage(receiptView(text), reader),
     endEverythingPage({ action: text, account: { walletShort: text } }, reader),
+    approvalPage(approvalView(text), reader),
+    approvalReceiptPage(approvalReceiptView(text), reader),
+    accountPage({ ...accountView(text), ...approvalsOfAccount(text) }, reader),
+    loginPage({ ...step, request: approvalLogin(text) }, reader),
+    loginPage({ ...step, request: approvalLogin(text), refusedAddress: text, refusal: 'another_wallet' }, reader),
+    signByHandPage({ ...step, request: approvalLogin(text), address: text, chainId: 1, message: text }, reader),
+    ...OUTCOMES.map((outcome) =>
+      movingOnPage({ to: `https://x.example/?${text}`, ...place, purpose: 'approval', outcome }, reader),
+    ),
   ]
 }

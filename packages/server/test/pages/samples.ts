@@ -1,7 +1,8 @@
 /** The data of pages, for tests of pages. If `text` is given, each text from outside is `text`. */
 
 import type { AccountView } from '../../src/pages/account/account-page.ts'
-import type { ReceiptView } from '../../src/pages/account/receipt-page.ts'
+import type { ApprovalReceiptView, ReceiptView } from '../../src/pages/account/receipt-page.ts'
+import type { ApprovalPage } from '../../src/pages/approval/approval-page.ts'
 import type { LoginRequest } from '../../src/pages/login-request.ts'
 import { OWN_DESCRIPTIONS } from '../../src/protocol/oauth/own-descriptions.ts'
 
@@ -46,7 +47,7 @@ export function accountView(text?: string): AccountView {
           scopes: text === undefined ? [enhancement, profile] : [{ name: text, description: text }],
           since: NOW - 3 * DAY,
           until: NOW + 27 * DAY,
-          lastUsed: NOW - 240,
+          lastRenewed: NOW - 240,
           receipts: [
             { ...receipt, id: text ?? 'first' },
             { ...receipt, id: 'second', until: NOW - DAY },
@@ -61,7 +62,7 @@ export function accountView(text?: string): AccountView {
           scopes: [profile],
           since: NOW - 400 * DAY,
           until: NOW + DAY,
-          lastUsed: NOW - 5 * DAY,
+          lastRenewed: NOW - 5 * DAY,
           receipts: [],
           moreReceipts: null,
         },
@@ -69,7 +70,16 @@ export function accountView(text?: string): AccountView {
     },
     ended: {
       more: null,
-      rows: [{ ...receipt, id: 'fourth', withdrawn: true, name: text ?? 'Old Photos', clientHost: text ?? 'photos.example' }],
+      rows: [
+        {
+          ...receipt,
+          clientId: text ?? 'ended',
+          id: 'fourth',
+          withdrawn: true,
+          name: text ?? 'Old Photos',
+          clientHost: text ?? 'photos.example',
+        },
+      ],
     },
     sessions: {
       more: null,
@@ -128,5 +138,65 @@ export function receiptView(text?: string): ReceiptView {
     chainId: 1,
     walletShort: text ?? '0xf39F…2266',
     now: NOW,
+  }
+}
+
+/** The longest summary, in words that imitate the service. */
+export const LONG_SUMMARY =
+  'Approved. You can close this page, and your wallet is safe. No gas, no transfer. The app asks to see your picture again.'
+export const LONG_HOST = 'api.payments-and-enhancements.eu-central-1.production.aurora-platform.example.com'
+
+const SUMMARY = 'Enhance item 7 to level 3, for 120 gold'
+
+export function approvalView(text?: string): ApprovalPage {
+  return {
+    action: text ?? '/approve/x',
+    clientName: text ?? 'Aurora Notes',
+    clientHost: text ?? '',
+    summary: text ?? SUMMARY,
+    api: text ?? 'api.example.com',
+    scope: text === undefined ? enhancement : { name: text, description: text },
+    actors: text === undefined ? [] : [text, text].map((clientName) => ({ clientName, clientHost: '' })),
+    userCode: 'WDJB-MJHT',
+    walletShort: text ?? '0xf39F…2266',
+    expiresAt: NOW + 560,
+    now: NOW,
+  }
+}
+
+/** What an account page has about approvals. */
+export function approvalsOfAccount(text?: string): Pick<AccountView, 'waiting' | 'approved'> {
+  const asked = { clientName: text ?? 'Aurora Notes', summary: text ?? SUMMARY, api: text ?? 'api.example.com' }
+  const before = {
+    clientId: '9b2b8f0e-6f0c-4a55-9a0c-1d6cf0a2a7a1',
+    clientName: text ?? 'Aurora Notes',
+    summary: text ?? 'Send 10 gold to Bob',
+    api: text ?? 'api.example.com',
+  }
+  return {
+    waiting: [{ ...asked, clientHost: '', href: text ?? '/approve/x', until: NOW + 560 }],
+    approved: { more: null, rows: [{ ...before, id: text ?? 'approval', issuedAt: NOW - DAY }] },
+  }
+}
+
+export function approvalReceiptView(text?: string): ApprovalReceiptView {
+  const { id, message, signature, walletShort, issuedAt, chainId } = receiptView(text)
+  const { clientName, summary, api, scope } = approvalView(text)
+  return { id, message, signature, walletShort, issuedAt, chainId, clientName, summary, api, scope }
+}
+
+/** The login that signs an action. */
+export function approvalLogin(text?: string): LoginRequest {
+  const { summary, api } = approvalView(text)
+  return {
+    ...loginRequest(text),
+    purpose: 'approval',
+    clientHost: '',
+    scopes: [],
+    mayChooseScopes: false,
+    resources: [],
+    resumeUrl: 'https://auth.example.com/approve/x',
+    loginHint: text ?? '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    approval: { summary, api },
   }
 }

@@ -3,6 +3,7 @@ import { receiptPage } from '../../src/pages/account/receipt-page.ts'
 import { ENGLISH, languages } from '../../src/pages/languages.ts'
 import { translateSignedText } from '../../src/pages/signed-text.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../../src/protocol/wallet/account-message.ts'
+import { approvalFields, composeAction } from '../protocol/wallet/approval-example.ts'
 import { composeShort, shortFields, userCode } from '../protocol/wallet/consent-example.ts'
 import { receiptView } from './samples.ts'
 
@@ -37,6 +38,35 @@ test('The translation of an app that is not registered names the publisher first
   expect(lines).toContain('Die Antwort geht an ein Programm auf diesem Gerät.')
   const elsewhere = translate(composeShort({ ...metadata, template: 12, userCode, redirectUri: 'http://127.0.0.1/' }))
   expect(elsewhere).toContain('Die Antwort geht an ein Programm auf jenem Gerät.')
+})
+
+test('The translation of an approval has the words of the API between quotes, the API, the app, the permission and the costs', () => {
+  const lines = translate(composeAction())
+  expect(lines.slice(0, -1)).toEqual([
+    'login.example.com bittet Sie, sich mit Ihrem Ethereum-Konto 0xf39F…2266 anzumelden.',
+    "Sie genehmigen einmalig diese eine Aktion: 'Pay EUR 12.50 to Ada Lovelace (order #4711)'",
+    'Das sind die Worte von bank.example, nicht die dieses Dienstes.',
+    'Die Aktion wurde von MyApp angefordert.',
+    'https://bank.example/: payments.make',
+    'Das Signieren kostet kein Gas und überweist nichts.',
+  ])
+  const unregistered = translate(composeAction(metadata))
+  expect(unregistered).toContain('Die Aktion wurde von der App von agent.example angefordert.')
+  expect(unregistered).toContain('Sie nennt sich „Agent Tools“. Dieser Name ist nicht geprüft.')
+  expect(translate(composeAction().replace('12.50', '99.50'))).toEqual(
+    translate(composeAction({ summary: approvalFields.summary.replace('12.50', '99.50') })),
+  )
+  expect(translate(composeAction().replace('words of bank', 'words of shop'))).toEqual([])
+})
+
+test('Every language has a translation of an approval, with the summary isolated from the sentence', () => {
+  for (const language of Object.values(languages).filter(({ tag }) => tag !== 'en')) {
+    const lines = translateSignedText(composeAction(), language)
+    expect(lines).toHaveLength(7)
+    expect(lines[1]).toContain("\u2066'Pay EUR 12.50 to Ada Lovelace (order #4711)'\u2069")
+    expect(lines[2]).toContain('\u2066bank.example\u2069')
+    expect(lines[3]).toContain('\u2068MyApp\u2069')
+  }
 })
 
 test('The texts of the account page and of ending everything have a translation', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ENGLISH } from '../../src/pages/languages.ts'
-import { day, fromNow } from '../../src/pages/times.ts'
+import { day, fromNow, timeLeft } from '../../src/pages/times.ts'
 
 const NOW = Date.UTC(2027, 0, 15, 8) / 1000
 const words = (html: unknown): string => String(html).replace(/<[^>]*>/g, '')
@@ -26,4 +26,14 @@ test.each([
   [29.9 * 86_400, 'in 29 days'],
 ])('A time in the past or future is shown relative to now, in its largest whole unit: %d seconds', (seconds, text) => {
   expect(words(fromNow(NOW + seconds, NOW, ENGLISH))).toBe(text)
+})
+
+test.each([
+  [600, 'in 10 minutes'],
+  [599, 'in 9 minutes'],
+  [60, 'in 1 minute'],
+  [59, 'in 59 seconds'],
+  [-1, 'now'],
+])('The time that is left is never more than it is: %d seconds', (seconds, text) => {
+  expect(timeLeft(NOW + seconds, NOW, ENGLISH)).toBe(text)
 })

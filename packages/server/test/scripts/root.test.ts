@@ -29,6 +29,7 @@ const ENTRIES = [
   'package.json',
   'packages',
   'scripts',
+  'sdks',
   'tsconfig.base.json',
   'tsconfig.json',
   'tsconfig.test.json',

@@ -8,6 +8,10 @@ import { MIGRATIONS as ON_SQLITE } from '../../src/store/sqlite/migrations.ts'
 const LANDED = {
   'SQLite 26': 'O7Whqq06SPl4PZ0HiBMPyUSFozYrDAdJCdr4Ry0hEQc',
   'PostgreSQL 26': 'MNiow8-dOXn9XjwgCrc2RVbTWJ4mDe62OG617kdHuWQ',
+  'SQLite 27': 'wYQ5wXKlelMOOjlKmpdfXsh9enFCdBEqr9ZrD1FeeYw',
+  'PostgreSQL 27': 'tgJKT2-M1RQS23RUfzerZemAsp22DsDn9dzhC5RKzfQ',
+  'SQLite 28': '61VAa6XGpin9PUYGrKMj7Cd7xzmrKqpVreFF1Uf9fCo',
+  'PostgreSQL 28': 'FNs6bw-4AEabQQU2Qs5LH9EhWzVDTUp2J9VEjGarZ6k',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe } from 'vitest'
 import { activityContract } from './contract/activity.ts'
 import { anyOrderContract } from './contract/any-order.ts'
+import { answersContract, askingContract, usesContract } from './contract/approvals.ts'
 import { auditContract } from './contract/audit.ts'
 import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
@@ -15,6 +16,7 @@ import { endingsContract } from './contract/endings.ts'
 import { jobsContract } from './contract/jobs.ts'
 import { listsContract } from './contract/lists.ts'
 import { listsOfAllContract } from './contract/lists-of-all.ts'
+import { nodesContract } from './contract/nodes.ts'
 import { receiptsContract } from './contract/receipts.ts'
 import { refreshContract } from './contract/refresh.ts'
 import { resourcesContract } from './contract/resources.ts'
@@ -56,12 +58,16 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Keys', () => keysContract(subject))
     describe('Assertions and proofs that may be used once', () => spentContract(subject))
     describe('Pushed requests', () => pushedRequestsContract(subject))
+    describe('Asking for approvals', () => askingContract(subject))
+    describe('Answers to approvals', () => answersContract(subject))
+    describe('Uses of approvals', () => usesContract(subject))
     describe('Deleting expired rows', () => cleaningContract(subject))
     describe('Restorations from a backup', () => restorationsContract(subject))
     describe('The audit trail', () => auditContract(subject))
     describe('Webhooks', () => webhooksContract(subject))
     describe('Drafts of the console', () => draftsContract(subject))
     describe('Lists over all wallets', () => listsOfAllContract(subject))
+    describe('The reports of the nodes', () => nodesContract(subject))
     describe('The activity of each day', () => activityContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))

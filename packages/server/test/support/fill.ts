@@ -19,6 +19,10 @@ const ROWS = {
   },
   spent: { expires_at: 'n', kind: '1', hash: packed("'h' || n"), attempt_id: packed("'a'") },
   pushed_requests: { expires_at: 'n', id: packed("'p' || n"), client_id: packed("'c'"), request: "'{}'" },
+  approvals: {
+    asked_at: 'n', expires_at: 'n', grant_id: packed("'g' || n"), id: packed("'i' || n"), client_id: packed("'c'"), wallet: packed("'w' || n % 1000"),
+    digest: packed("'d'"), apps: "'c'", user_code: "'u' || n", scope: "'s'", summary: "'s'",
+  },
   audit_waiting: {
     series: packed("'b' || n"), position: '1', writer: "'w'", number: '1', at: '1', size: '1', lines: "'[]'", previous: "''", hash: "''",
   },

@@ -81,6 +81,8 @@ export type StartOptions = {
   databasePath?: string
   /** a PostgreSQL database in place of SQLite, with the time of the database */
   postgres?: PostgresAddress
+  /** the time of the PostgreSQL database is that of the test's clock */
+  postgresClock?: 'given'
   clock?: TestClock
   ports?: number[]
   /** the maximum numbers of living grants and sessions */
@@ -137,6 +139,8 @@ export type Grantor = {
   keepBounds(stopping?: AbortSignal): Promise<void>
   /** adds the counts of sign-ins and wallets to the store, as the service does once a minute */
   storeActivity(): Promise<void>
+  /** stores the report of this node, if a minute began, as the service does every five seconds */
+  report(): Promise<void>
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
   /** moves audit lines that wait outside of the chain, as the service does once a second */
@@ -163,15 +167,17 @@ type OpenDatabase = {
 }
 
 /** Opens the database of the options. If they name none, opens a new SQLite file, or a new database on Citus if the tests run there. */
-async function openDatabase({ postgres, databasePath }: StartOptions, clock: TestClock): Promise<OpenDatabase> {
+async function openDatabase({ postgres, postgresClock, databasePath }: StartOptions, clock: TestClock): Promise<OpenDatabase> {
+  const given = { clock: 'given', now: clock.now } as const
   if (postgres) {
     await migratePostgres(postgres, clock.now())
-    return { store: await openPostgresStore(postgres), databasePath: '', remove: async () => undefined }
+    const store = await openPostgresStore(postgres, postgresClock && given)
+    return { store, databasePath: '', remove: async () => undefined }
   }
   if (databasePath === undefined && process.env.TEST_ENGINE === 'citus') {
     const { address, drop } = await createPostgresDatabase()
     await migratePostgres(address, clock.now())
-    return { store: await openPostgresStore(address, { clock: 'given', now: clock.now }), databasePath: '', remove: drop }
+    return { store: await openPostgresStore(address, given), databasePath: '', remove: drop }
   }
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'grantor-test-')) : null
   const path = databasePath ?? join(folder ?? '', 'grantor.sqlite')
@@ -299,8 +305,9 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     // Retries follow at once, so a test does not wait.
     noticePauses: [0, 0, 0],
   })
-  const { server: authServer, admin, deps, endings, webhooks, noticeChanges } = service
+  const { server: authServer, admin, deps, endings, webhooks } = service
   const task = (name: string) => (stopping?: AbortSignal) => runTask(service.parts, name, stopping)
+  const noticeChanges = task('noticing changes')
 
   const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
   const { developmentWallet, walletWindow, walletConnect, tls } = options
@@ -339,6 +346,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     logLines,
     keepBounds: task('keeping bounds'),
     storeActivity: task('counting activity'),
+    report: task('reporting'),
     renewFeed: task('reading endings'),
     feedReaders: () => endings.readers.count,
     heldForReaders: () => endings.feed.held.bytes,

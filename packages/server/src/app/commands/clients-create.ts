@@ -1,3 +1,4 @@
+import type { Members } from '../../operators/members/member.ts'
 import { createClient, registeredRecord } from '../../operators/operations/clients.ts'
 import { defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
 import { oneOf, optionSpecs, readInput } from '../../operators/terminal/operations/options.ts'
@@ -42,7 +43,15 @@ export const clientsCreate = defineCommand({
     } else {
       const done = () => `Registered "${String(client.name)}".`
       for (const line of outputLines(createClient, { done }, created, '')) environment.print(line)
+      for (const line of nextLines(client, options.data)) environment.print(line)
     }
     return EXIT.done
   },
 })
+
+/** On one's own machine, the next step after the registration for an API is a call of this API. */
+function nextLines({ resources, resource_server: own }: Members, data: string | undefined): string[] {
+  const [resource = own] = resources as string[]
+  if (data === undefined || typeof resource !== 'string') return []
+  return ['', 'A token for this API, without a browser:', `  npx grantor test-token --data ${data} --resource ${resource}`]
+}

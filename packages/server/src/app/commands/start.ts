@@ -383,6 +383,9 @@ function banner(settings: Settings<'start'>, { demo, missing }: RunningStart, po
     '',
     'A sign-in on another device, from a command-line program',
     `  ${deviceCommand(settings, demo, ports)}`,
+    ...(settings.devWallet
+      ? ['', 'A token without a browser', `  npx grantor test-token --data ${folder} --curl ${url(ports.api)}/me`]
+      : []),
     '',
     `Store and secrets: ${folder} (for development only). Register your own app: npx grantor clients create --data ${folder} --help`,
     ...(settings.devWallet

@@ -1,9 +1,12 @@
 import { createReadStream } from 'node:fs'
+import { digestOfAction } from '@grantor/protocol/canonical-json'
 import { isLoopbackHost } from '../../config/parsers.ts'
 import { defineCommand, EXIT, UsageError } from '../../operators/terminal/command.ts'
 import { printFacts } from '../../operators/terminal/print.ts'
 import { createChainReader } from '../../outbound/chain/chain-reader.ts'
+import { parseJson } from '../../protocol/oauth/parse-json.ts'
 import { verifyContractSignature } from '../../protocol/wallet/contract-signature.ts'
+import type { ApprovedAction } from '../../protocol/wallet/read-approval.ts'
 import type { Consent } from '../../protocol/wallet/read-consent.ts'
 import { checkReceipt, type ReceiptVerdict } from '../../protocol/wallet/receipt.ts'
 import { describeVerdict, type ReceiptWords } from '../../protocol/wallet/receipt-words.ts'
@@ -11,32 +14,42 @@ import { jsonOption } from '../compose/settings.ts'
 
 export const verifyReceipt = defineCommand({
   name: 'verify-receipt',
-  words: 'Checks a receipt: which wallet allowed what to which app until when, and whether the signature holds.',
+  words:
+    'Checks a receipt: which wallet allowed what to which app until when, or approved which action, and whether the signature holds.',
   about: [
-    'A receipt is the consent that a wallet signed, downloaded from the account page. The check needs no server, no network, and no trust in an operator. Only what the signed text says is printed.',
+    'A receipt is the consent that a wallet signed, downloaded from the account page, or the approval of one action, which the API gets. The check needs no server, no network, and no trust in an operator. Only what the signed text says is printed.',
     'A contract wallet has no key: for its receipt name one or more RPC endpoints of its chain. Several endpoints must agree.',
+    'An approval contains the digest of its action. With --action the receipt holds only if it approves exactly the action in that file. The order of members and white space do not matter (RFC 8785).',
     'The exit code is 0 if the receipt holds, even if it has expired, and 1 otherwise.',
   ],
   operands: [{ name: 'FILE', words: 'The receipt; - reads it from standard input.' }],
   options: {
     rpc: { value: 'URL', repeatable: true, words: 'An endpoint of the chain, for the receipt of a contract wallet.' },
+    action: { value: 'FILE', words: 'The action as JSON, as the API computed the digest of it, for the receipt of an approval.' },
     json: jsonOption,
   },
   examples: [
     'grantor verify-receipt receipt.json',
+    'grantor verify-receipt receipt.json --action action.json',
     'grantor verify-receipt receipt.json --rpc https://rpc.example.com --rpc https://rpc.example.net',
   ],
   async run({ options, operands: [file = ''] }, environment) {
     const readers = options.rpc.map((url) => createChainReader({ url: checkUrl(url) }))
-    const verdict = await checkReceipt(parseReceipt(await readReceiptFile(file)), {
+    const actionDigest = options.action === undefined ? undefined : digestOf(await readFile('--action', options.action))
+    const verdict = await checkReceipt(parseReceipt(await readFile('FILE', file)), {
       now: environment.now(),
+      actionDigest,
       verifyContract: readers.length === 0 ? undefined : (claim) => verifyContractSignature(readers, claim),
     })
+    const words = describeVerdict(verdict, { callsChain: readers.length > 0 })
+    if (verdict.kind === 'holds' && actionDigest !== undefined) words.remarks.push(IS_OF_ACTION)
     if (options.json) environment.print(JSON.stringify(verdictRecord(verdict)))
-    else for (const line of verdictLines(describeVerdict(verdict, { callsChain: readers.length > 0 }))) environment.print(line)
+    else for (const line of verdictLines(words)) environment.print(line)
     return verdict.kind === 'holds' ? EXIT.done : EXIT.failed
   },
 })
+
+const IS_OF_ACTION = 'The digest in its text is the digest of the given action.'
 
 function checkUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -52,8 +65,8 @@ function checkUrl(text: string): string {
 /** In bytes; a receipt has about two thousand. */
 const LONGEST = 1_000_000
 
-/** Reads a file, a pipe or a device, up to a limit far above the size of a receipt. */
-async function readReceiptFile(file: string): Promise<string> {
+/** Reads a file, a pipe or a device, up to a limit far above the size of a receipt; '' if it is longer. */
+async function readFile(name: string, file: string): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
   try {
@@ -64,7 +77,9 @@ async function readReceiptFile(file: string): Promise<string> {
       if (length > LONGEST) return ''
     }
   } catch (error) {
-    throw new UsageError(`FILE cannot be read: ${JSON.stringify(file)} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`)
+    throw new UsageError(
+      `${name} cannot be read: ${JSON.stringify(file)} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+    )
   }
   return Buffer.concat(chunks).toString('utf8')
 }
@@ -77,6 +92,19 @@ function parseReceipt(text: string): unknown {
   }
 }
 
+/** The error never repeats the content of the file, which may contain any character. */
+function digestOf(text: string): string {
+  const parsed = parseJson(text)
+  try {
+    if (parsed.kind === 'parsed') return digestOfAction(parsed.value)
+    throw new TypeError(parsed.kind)
+  } catch {
+    throw new UsageError(
+      '--action must name a file of JSON of at most 1 MB, 64 levels, without a member twice and without lone surrogates (RFC 8785)',
+    )
+  }
+}
+
 function verdictLines(words: ReceiptWords): string[] {
   return [words.title, ...words.remarks, ...(words.facts.length > 0 ? ['', ...printFacts(words.facts)] : [])]
 }
@@ -84,7 +112,26 @@ function verdictLines(words: ReceiptWords): string[] {
 /** Times are epoch seconds. */
 function verdictRecord(verdict: ReceiptVerdict) {
   if (verdict.kind !== 'holds') return { verdict: verdict.kind, reason: verdict.why }
-  return { verdict: 'holds', expired: verdict.expired, wallet: verdict.wallet, consent: consentRecord(verdict.consent) }
+  const { signed, expired, wallet } = verdict
+  const record = signed.kind === 'consent' ? { consent: consentRecord(signed) } : { approval: approvalRecord(signed) }
+  return { verdict: 'holds', expired, wallet, ...record }
+}
+
+function approvalRecord(action: ApprovedAction) {
+  return {
+    address: action.address,
+    chain_id: action.chainId,
+    client_id: action.clientId,
+    client_name: action.clientName === '' ? null : action.clientName,
+    summary: action.summary,
+    scope: action.scope,
+    resource: action.resource,
+    digest: action.digest,
+    issued_at: action.issuedAt,
+    expires_at: action.until,
+    domain: action.domain,
+    nonce: action.nonce,
+  }
 }
 
 function consentRecord(consent: Consent) {

@@ -4,6 +4,7 @@
  */
 import type { ServerOptions } from 'node:https'
 import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
+import { createApprovalWaits } from '../../domain/approvals/waits.ts'
 import { allClients } from '../../domain/clients/all-clients.ts'
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
 import { ClientKeys } from '../../domain/clients/client-keys.ts'
@@ -15,6 +16,8 @@ import type { Remembered } from '../../domain/maintenance/upkeep.ts'
 import type { AuditEventName } from '../../domain/model/audit-events.ts'
 import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { createNotedIncidents, STORE_AWAY } from '../../domain/nodes/incidents.ts'
+import type { Reporter } from '../../domain/nodes/reporter.ts'
 import { consoleClient } from '../../domain/operators/console-client.ts'
 import { endingsOf } from '../../domain/operators/jobs.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
@@ -44,10 +47,11 @@ import { composeActivity } from './activity.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 import { composeCleaning } from './cleaning.ts'
 import { composeClientCalls } from './client-calls.ts'
-import { countEvents, countSenders } from './counted-events.ts'
+import { countEvents, countSenders, noteAlarms } from './counted-events.ts'
 import { composeEndings } from './endings.ts'
 import { composeHook, type HookSettings } from './hook.ts'
 import { composeJobs } from './jobs.ts'
+import { composeNodeReport } from './node-report.ts'
 import { ownResources } from './own-resources.ts'
 import { fetchCounts } from './rate-limits.ts'
 import { composeUpkeep } from './upkeep.ts'
@@ -96,6 +100,8 @@ export type AuthServiceRuntime = {
   isStopping?: (() => boolean) | undefined
   /** if absent, the server uses plain http behind a proxy */
   tls?: ServerOptions | undefined
+  /** when the certificate of `tls` ends, in epoch seconds */
+  certificateEndsAt?: (() => number) | undefined
   /** certificates of clients to trust in addition to the system's, PEM */
   ca?: string | undefined
   /** seconds before each attempt to deliver a logout notice; the usual ones if absent */
@@ -111,9 +117,13 @@ const STORE_OUTAGE = {
 /** `server` does not listen yet, and no task of `parts` runs. `close` stops the tasks that run, and closes the parts. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
   const { store, now, logger, metrics } = runtime
-  const logs = composeLogs(settings, runtime)
+  const logs = composeLogs(runtime)
   const kept = await composeKept(settings, runtime, logs)
   const { auditing, endings, upkeep } = kept
+  const { live, incidents } = logs
+  const { certificateEndsAt } = runtime
+  const { keyDueAt } = upkeep
+  const reporting = composeNodeReport({ store, now, logger, live, incidents, endings, keyDueAt, certificateEndsAt })
   const { audit, trail } = auditing
   const deliveries = createDeliveries({
     call: kept.calls.logoutNotices,
@@ -123,7 +133,8 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
   const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings.bounds)
   const activity = composeActivity({ store, now, logger })
-  const deps = composeDeps(settings, runtime, { ...kept, announceEnded, bounds, activity: activity.counter })
+  const approvalWaits = createApprovalWaits(store.approvals)
+  const deps = composeDeps(settings, runtime, { ...kept, announceEnded, bounds, activity: activity.counter, approvalWaits })
   const webhooks = composeWebhooks({
     store,
     wrap: settings.keys.wrap,
@@ -132,12 +143,21 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     log: logs.logAudit,
   })
   const { keyKeeping, noticeChanges } = upkeep
-  const serverParts = { deps, endings, keyKeeping, live: logs.live, storeOutage: logs.storeOutage, receivers: webhooks.receivers }
+  const serverParts = {
+    deps,
+    endings,
+    keyKeeping,
+    live,
+    reporter: reporting.reporter,
+    storeOutage: logs.storeOutage,
+    receivers: webhooks.receivers,
+  }
   const { server, admin } = await composeServers(settings, runtime, serverParts)
   const parts: Part[] = [
     upkeep,
     endings,
     { tasks: [{ name: 'keeping bounds', every: 1, run: bounds.keep }] },
+    { tasks: [{ name: 'reading answers', every: 1, run: approvalWaits.renew }] },
     composeCleaning({ store, lifetimes: settings.service.lifetimes, now, logger, metrics }),
     composeJobs({ store, now, announceEnded, audit }),
     { close: deliveries.stop },
@@ -145,6 +165,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     auditing,
     composeTrailKeeping(settings, { store, keys: kept.keys, auditing, now, log: logs.logAudit, metrics }),
     activity,
+    reporting,
     { tasks: [{ name: 'noticing machines', every: 1, run: createMachineWatch({ machines: store.placement, logger, metrics }) }] },
   ]
   const close = async (running: readonly Background[] = []): Promise<void> => {
@@ -183,12 +204,12 @@ async function composeKept(
   return { keys, auditing, calls, counts, resources, clients, endings, upkeep }
 }
 
-type DepsParts = Pick<Deps, 'announceEnded' | 'bounds' | 'activity'> & Awaited<ReturnType<typeof composeKept>>
+type DepsParts = Pick<Deps, 'announceEnded' | 'bounds' | 'activity' | 'approvalWaits'> & Awaited<ReturnType<typeof composeKept>>
 
 function composeDeps(
   settings: AuthServiceSettings,
   { store, now, limits, metrics, tracing, ca, logger, names, contractWallets }: AuthServiceRuntime,
-  { keys, auditing: { audit }, calls, counts, resources, clients, announceEnded, bounds, activity }: DepsParts,
+  { keys, auditing: { audit }, calls, counts, resources, clients, announceEnded, bounds, activity, approvalWaits }: DepsParts,
 ): Deps {
   const fetch = { registered: calls.registeredKeys, unregistered: calls.unregisteredKeys }
   return {
@@ -207,19 +228,27 @@ function composeDeps(
     endings: endingsOf(store),
     bounds,
     devicePolls: createPollPace({ now }),
+    approvalWaits,
     activity,
     audit,
   }
 }
 
-function composeLogs({ adminUrl }: AuthServiceSettings, { logger, now, logAudit, metrics }: AuthServiceRuntime) {
-  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
-  const live = adminUrl === null ? null : createLiveState(now)
+function composeLogs({ logger, now, logAudit, metrics }: AuthServiceRuntime) {
+  const live = createLiveState(now)
+  const incidents = createNotedIncidents(now)
+  const noteAlarm = (kind: string) => incidents.note({ kind, from: now(), until: now(), count: 1 })
   const counted = metrics ? countEvents(logAudit, metrics) : logAudit
   return {
     live,
-    logAudit: live ? countSenders(counted, live.refusedSenders) : counted,
-    storeOutage: createOutageLog({ logger, now, words: STORE_OUTAGE }),
+    incidents,
+    logAudit: countSenders(noteAlarms(counted, noteAlarm), live.refusedSenders),
+    storeOutage: createOutageLog({
+      logger,
+      now,
+      words: STORE_OUTAGE,
+      note: ({ since, failedAt }) => incidents.note({ kind: STORE_AWAY, from: since, until: failedAt, count: 1 }),
+    }),
   }
 }
 
@@ -228,29 +257,29 @@ type ServerParts = {
   endings: ReturnType<typeof composeEndings>
   keyKeeping: KeyKeeping
   storeOutage: OutageLog
-  /** null if the admin API is off */
-  live: LiveState | null
+  live: LiveState
+  reporter: Pick<Reporter, 'present'>
   receivers: Pick<Admin, 'testWebhook' | 'isCallable'>
 }
 
 async function composeServers(
   settings: AuthServiceSettings,
   runtime: AuthServiceRuntime,
-  { deps, endings, keyKeeping, live, storeOutage, receivers }: ServerParts,
+  { deps, endings, keyKeeping, live, reporter, storeOutage, receivers }: ServerParts,
 ) {
   const { loginSecrets, trustedProxies, adminUrl, inForce } = settings
   const { store, limits, metrics, logger, look, tracing, isStopping, tls } = runtime
   const readClientLogo = async (id: string) => (await store.clients.readClientLogo(id))?.bytes ?? null
-  const parts = { deps, endings, loginSecrets, logger, storeOutage, look, tracing, trustedProxies, tls }
+  const parts = { deps, loginSecrets, logger, storeOutage, look, tracing, trustedProxies, tls }
   const checkRows = () => store.placement().checkRows()
-  const ofService = { ...parts, readClientLogo, checkRows, limits, isStopping }
-  if (adminUrl === null || live === null) return { server: createAuthServer({ ...ofService, metrics }), admin: null }
+  const ofService = { ...parts, endings, readClientLogo, checkRows, limits, isStopping, metrics: live.observe(metrics) }
+  if (adminUrl === null) return { server: createAuthServer(ofService), admin: null }
   return {
-    server: createAuthServer({ ...ofService, metrics: live.observe(metrics), refusedSignIns: countWallets(live) }),
+    server: createAuthServer({ ...ofService, refusedSignIns: countWallets(live) }),
     admin: await composeAdmin({
       ...parts,
       store,
-      machinesAway: () => store.placement().machinesAway,
+      ownReport: reporter.present,
       keyKeeping,
       adminUrl,
       metrics,

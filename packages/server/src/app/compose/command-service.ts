@@ -101,6 +101,7 @@ export function serviceOn(
     adminResource: settings.adminUrl === undefined ? null : adminResourceOf(settings.adminUrl),
     isDevelopment,
     settings: settings.inForce,
+    ownReport: () => null,
     keys: keysOf,
     record: async (_actor, act) => record({ ...act, at: now() }),
     async startJob(job) {

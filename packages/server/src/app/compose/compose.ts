@@ -89,6 +89,7 @@ async function composeWith(
     tracing,
     isStopping,
     tls: tls?.options,
+    certificateEndsAt: tls?.endsAt,
   })
   const background = startBackground(service.parts, { storeOutage: service.storeOutage, logger, metrics })
   const close = async () => {

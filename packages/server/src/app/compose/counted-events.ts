@@ -48,6 +48,14 @@ export function countSenders(log: (event: Event) => void, senders: Pick<RefusedS
   }
 }
 
+/** The same log, which also notes the events that an operator must look at. */
+export function noteAlarms(log: (event: Event) => void, note: (event: AuditEventName) => void): (event: Event) => void {
+  return (event) => {
+    log(event)
+    if (auditEvents[event.event].alarm) note(event.event)
+  }
+}
+
 /** The same log, which also counts its events. */
 export function countEvents(log: (event: Event) => void, metrics: Metrics): (event: Event) => void {
   return (event) => {

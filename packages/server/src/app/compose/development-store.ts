@@ -34,7 +34,7 @@ export function makeDevelopmentStore(folder: string): DevelopmentStore {
 }
 
 /** Opens the folder without changing it. */
-function openDevelopmentStore(folder: string): DevelopmentStore {
+export function openDevelopmentStore(folder: string): DevelopmentStore {
   const root = readRoot(folder)
   const bytes = (purpose: string, length: number) =>
     Buffer.from(hkdfSync('sha256', root, '', `grantor development ${purpose}`, length))

@@ -13,6 +13,8 @@ export type Tls = {
   options: ServerOptions
   /** PEM of the certificate at the start */
   cert: string
+  /** of the certificate in use, in epoch seconds */
+  endsAt(): number
   /** loads renewed certificates for servers that were made with `options`, until it is stopped */
   keep(servers: readonly { server: object }[], runtime: { logger: Logger; now: () => number }): Background
 }
@@ -21,11 +23,13 @@ export type Tls = {
 export function tlsOf(settings: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>): Tls | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = settings
   if (certFile === undefined || keyFile === undefined) return undefined
-  const read = (): ServerCertificate => certificateIn({ certFile, keyFile })
-  const first = read()
+  let latest = certificateIn({ certFile, keyFile })
+  const read = (): ServerCertificate => (latest = certificateIn({ certFile, keyFile }))
+  const first = latest
   return {
     options: tlsOptions(first),
     cert: first.cert,
+    endsAt: () => latest.expiresAt,
     keep: (servers, runtime) =>
       keepCertificate({ ...runtime, servers: servers.map(({ server }) => server as Server), first, read }),
   }

@@ -24,7 +24,7 @@ type UpkeepParts = Remembered & {
 export async function composeUpkeep(
   settings: { keys: Omit<KeyKeeping, 'store' | 'now'> },
   { store, keys, now, audit, metrics, storeOutage, forget }: UpkeepParts,
-): Promise<Part & Pick<Upkeep, 'noticeChanges'> & { keyKeeping: KeyKeeping }> {
+): Promise<Part & Pick<Upkeep, 'noticeChanges'> & { keyKeeping: KeyKeeping; keyDueAt: () => number | null }> {
   const watched = watchedKeys(auditKeys(store.keys, audit), settings.keys.rotateAfter)
   metrics?.watchKeys(watched.read)
   const keyKeeping = { ...settings.keys, store: watched.keys, now }
@@ -37,6 +37,7 @@ export async function composeUpkeep(
   return {
     keyKeeping,
     noticeChanges,
+    keyDueAt: () => watched.read().reduce<number | null>((first, { dueAt }) => Math.min(first ?? dueAt, dueAt), null),
     tasks: [
       { name: 'noticing changes', every: 0.5, run },
       { name: 'keeping keys', every: 60, run: keepKeys },

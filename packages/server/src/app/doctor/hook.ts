@@ -24,7 +24,7 @@ export async function checkHook({ settings, now }: Site): Promise<CheckResult[]>
   const ask = (secrets: readonly Uint8Array[]) => post({ text: message.text, headers: signStandardWebhook(message, secrets) })
 
   const began = performance.now()
-  const answer = readAnswer(await ask(hook.secrets), question.scopes)
+  const answer = readAnswer(await ask(hook.secrets), question)
   const took = Math.round(performance.now() - began)
   if (typeof answer === 'string') {
     const [, means] = oauthErrors.temporarily_unavailable.reasons[answer]

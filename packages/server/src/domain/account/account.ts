@@ -3,14 +3,17 @@ import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
 import type { ClientPlace } from '../../protocol/oauth/redirect-uri.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
+import { type ApprovedAction, readApproval } from '../../protocol/wallet/read-approval.ts'
+import { type OpenApproval, openStored } from '../approvals/answer.ts'
 import { loginPageUrl } from '../authorization/authorize.ts'
-import { type LoginPurpose, newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
+import { newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
 import { ENDING, endAllowed, endSession, nameEnding } from '../consent/end-grants.ts'
 import { openReceipt, type SignedMessage, scopesByResourceOf } from '../consent/receipt.ts'
 import { clientLogoPath } from '../model/client-logo-path.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import { pagesOf, type SessionPage } from '../model/pages.ts'
+import { isConsent, OF_APPROVALS, OF_NO_APP } from '../model/receipt-kinds.ts'
 import type { Grant, Job, Receipt, ScopesByResource, Session } from '../model/records.ts'
 
 /** The number of apps, of sessions, and of receipts of an app on one page. */
@@ -30,7 +33,7 @@ export type ConnectedApp = ClientPlace & {
   /** epoch seconds */
   since: number
   until: number
-  lastUsed: number
+  lastRenewed: number
   receipts: Receipt[]
   /** the cursor of the next page of receipts; null on the last page */
   moreReceipts: string | null
@@ -43,7 +46,21 @@ type ListPage<Row> = { rows: Row[]; more: string | null }
 export type EndedReceipt = ClientPlace & { name: string; receipt: Receipt }
 
 /** What the account page shows. The first page has all lists, every other page only one. */
-export type ConnectedAccount = { apps?: ListPage<ConnectedApp>; ended?: ListPage<EndedReceipt>; sessions?: ListPage<Session> }
+export type ConnectedAccount = {
+  /** the newest first; on the first page only */
+  waiting?: WaitingApproval[]
+  apps?: ListPage<ConnectedApp>
+  /** the receipts of approvals, the newest first */
+  approved?: ListPage<ApprovedReceipt>
+  ended?: ListPage<EndedReceipt>
+  sessions?: ListPage<Session>
+}
+
+/** An approval that waits for this wallet. */
+export type WaitingApproval = Pick<OpenApproval, 'request' | 'apps'>
+
+/** `action`: what the wallet signed. */
+export type ApprovedReceipt = { receipt: Receipt; action: ApprovedAction }
 
 /** A cursor: the last row of the previous page. A cursor is sealed and names its wallet, because a user can change a URL. */
 type Cursor = { wallet: Address } & (
@@ -51,6 +68,7 @@ type Cursor = { wallet: Address } & (
   | ({ list: 'sessions' } & NonNullable<SessionPage['after']>)
   | ({ list: 'receipts' } & ReceiptCursor)
   | ({ list: 'ended' } & Omit<ReceiptCursor, 'withdrawnAt'>)
+  | ({ list: 'approved' } & Omit<ReceiptCursor, 'withdrawnAt'>)
 )
 
 const CURSOR = sealedFormat<Cursor>('accountCursor')
@@ -62,12 +80,19 @@ const CURSOR = sealedFormat<Cursor>('accountCursor')
 export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<ConnectedAccount> {
   const cursor = page === null ? undefined : CURSOR.open(deps.keys, page)
   if (cursor?.wallet !== session.wallet) {
-    const lists = await Promise.all([readApps(deps, session), readEnded(deps, session), readSessions(deps, session)])
-    return Object.assign({}, ...lists)
+    const [waiting, apps, approved, ended, sessions] = await Promise.all([
+      readWaiting(deps, session),
+      readApps(deps, session),
+      readApproved(deps, session),
+      readEnded(deps, session),
+      readSessions(deps, session),
+    ])
+    return { ...waiting, ...apps, ...approved, ...ended, ...sessions }
   }
   if (cursor.list === 'apps') return readApps(deps, session, cursor.clientId)
   if (cursor.list === 'sessions') return readSessions(deps, session, cursor)
   if (cursor.list === 'ended') return readEnded(deps, session, cursor)
+  if (cursor.list === 'approved') return readApproved(deps, session, cursor)
   const { clientId } = cursor
   const allowed = await readAllowed(deps, session, { clientId })
   // The user ended the app since the previous page was shown.
@@ -90,8 +115,7 @@ async function readEnded(deps: Deps, session: Session, after?: Omit<ReceiptCurso
   const { wallet } = session
   const read = await deps.store.receipts.listReceipts(wallet, { state: 'withdrawn', limit: SHOWN + 1, after })
   const receipts = read.slice(0, SHOWN)
-  // The receipt of a sign-in to the account page is no consent to an app.
-  const clientIds = [...new Set(receipts.map(({ clientId }) => clientId))].filter((clientId) => clientId !== '')
+  const clientIds = [...new Set(receipts.filter(isConsent).map(({ clientId }) => clientId))]
   const connected = await Promise.all(clientIds.map((clientId) => isConnected(deps, session, clientId)))
   const ended = new Set(clientIds.filter((_, i) => !connected[i]))
   const last = read.length > SHOWN ? receipts.at(-1) : undefined
@@ -105,6 +129,33 @@ async function readEnded(deps: Deps, session: Session, after?: Omit<ReceiptCurso
         : null,
     },
   }
+}
+
+async function readWaiting(deps: Deps, { wallet }: Session): Promise<ConnectedAccount> {
+  const approvals = await deps.store.approvals.listWaiting(wallet, { at: deps.now(), limit: SHOWN })
+  const found = await Promise.all(approvals.map((approval) => openStored(deps, approval)))
+  return { waiting: found.filter((each) => typeof each !== 'string') }
+}
+
+/** A page of what the wallet approved, the newest first. A receipt whose key is retired is left out. */
+async function readApproved(
+  deps: Deps,
+  { wallet, method }: Session,
+  after?: Omit<ReceiptCursor, 'withdrawnAt'>,
+): Promise<ConnectedAccount> {
+  if (method === 'vouched') return {}
+  const read = await deps.store.receipts.listReceipts(wallet, { clientId: OF_APPROVALS, limit: SHOWN + 1, after })
+  const receipts = read.slice(0, SHOWN)
+  const last = read.length > SHOWN ? receipts.at(-1) : undefined
+  const rows = receipts.flatMap((receipt) => {
+    const signed = openReceipt(deps.keys, receipt)
+    const action = signed && readApproval(signed.message)
+    return action ? [{ receipt, action }] : []
+  })
+  const more = last
+    ? sealCursor(deps, { wallet, list: 'approved', clientId: last.clientId, issuedAt: last.issuedAt, id: last.id })
+    : null
+  return { approved: { rows, more } }
 }
 
 async function isConnected(deps: Deps, session: Session, clientId: string): Promise<boolean> {
@@ -133,7 +184,7 @@ async function readApps(deps: Deps, session: Session, after?: string): Promise<C
     }),
   )
   const more = last ? sealCursor(deps, { wallet: session.wallet, list: 'apps', clientId: last }) : null
-  return { apps: { rows: apps.toSorted((a, b) => b.lastUsed - a.lastUsed), more } }
+  return { apps: { rows: apps.toSorted((a, b) => b.lastRenewed - a.lastRenewed), more } }
 }
 
 /**
@@ -154,8 +205,7 @@ async function readAllowed(
   ])
   return {
     grants: grants.filter(({ refreshExpiresAt }) => refreshExpiresAt > at),
-    // The receipt of a sign-in to the account page is no consent to an app.
-    receipts: receipts.filter((receipt) => receipt.clientId !== '' && receipt.expiresAt > at),
+    receipts: receipts.filter((receipt) => isConsent(receipt) && receipt.expiresAt > at),
     completeFrom: [lastComplete(grants), lastComplete(receipts)].toSorted().at(-1) ?? '',
   }
 }
@@ -188,7 +238,7 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
     ]),
     since: Math.min(...grants.map(({ createdAt }) => createdAt), ...valid.map(({ issuedAt }) => issuedAt)),
     until: Math.max(...[...grants, ...valid].map(({ expiresAt }) => expiresAt)),
-    lastUsed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...valid.map(({ issuedAt }) => issuedAt)),
+    lastRenewed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...valid.map(({ issuedAt }) => issuedAt)),
     receipts,
     moreReceipts: last ? receiptCursor(deps, last) : null,
   }
@@ -235,14 +285,13 @@ function sealCursor(deps: Deps, cursor: Cursor): string {
   return CURSOR.seal(deps.keys, cursor)
 }
 
-type OwnReceipt = Receipt & SignedMessage & Pick<Grant, 'scopesByResource'>
+export type OwnReceipt = Receipt & SignedMessage & Pick<Grant, 'scopesByResource'>
 
 /** An opened receipt of the session's wallet; null if the receipt does not exist or the session may not see it. */
 export async function readOwnReceipt(deps: Deps, session: Session, id: string): Promise<OwnReceipt | null> {
   if (session.method === 'vouched') return null
   const receipt = await deps.store.receipts.readReceipt(session.wallet, id)
-  // The receipt of a sign-in to the account page is no consent to an app.
-  if (receipt?.clientId === '') return null
+  if (receipt?.clientId === OF_NO_APP) return null
   const signed = receipt && openReceipt(deps.keys, receipt)
   return receipt && signed ? { ...receipt, ...signed, scopesByResource: scopesByResourceOf(deps.keys, receipt) } : null
 }
@@ -280,7 +329,7 @@ export function sessionHandle(hash: string): string {
 /** Begins a login without an app. */
 export function beginLogin(
   deps: Deps,
-  kind: Exclude<LoginPurpose['kind'], 'app' | 'device'>,
+  kind: 'account' | 'end_everything',
   browserKey: string | null,
 ): { to: string; browserKey: string } {
   const key = browserKey ?? newBrowserKey()

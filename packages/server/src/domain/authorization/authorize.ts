@@ -21,7 +21,7 @@ import { findCoveringReceipt, isForAnotherPort } from '../consent/receipt.ts'
 import { findSession, meetsConsentRule, meetsRequest, touchSession } from '../consent/session.ts'
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import { grantLifetime } from '../model/client-lifetimes.ts'
-import type { AdmitCode, Deps } from '../model/deps.ts'
+import { type AdmitCode, ALLOWED_AS_ASKED, type Deps } from '../model/deps.ts'
 import type { DevicePlace } from '../model/device-request.ts'
 import type { Client, Session } from '../model/records.ts'
 import type { Destination } from './authorization-response.ts'
@@ -179,7 +179,7 @@ async function answerBySession(checked: CheckedRequest, basis: SessionBasis): Pr
 /** `until`: when the consent ends. */
 async function issueCode(
   { deps, client, request, prompt, browser }: CheckedRequest,
-  { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt' | 'firstScopes'> & { until: number },
+  { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt' | 'first'> & { until: number },
 ): Promise<AuthorizeOutcome> {
   const verdict = browser.admitCode(basis.session.wallet)
   if (!verdict.allowed) {
@@ -196,7 +196,7 @@ async function issueCode(
   }
   await touchSession(deps, basis.session)
   const grantExpiresAt = Math.min(deps.now() + grantLifetime(deps.settings.lifetimes, client), until)
-  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt, firstScopes: permission?.scopes ?? null })
+  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt, first: permission ?? ALLOWED_AS_ASKED })
   return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
 }
 

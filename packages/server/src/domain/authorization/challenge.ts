@@ -12,8 +12,11 @@ import type { UiLocale } from '../../protocol/oauth/ui-locales.ts'
 import { showUserCode, userCodeOf } from '../../protocol/oauth/user-code.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../protocol/wallet/account-message.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
+import { APPROVAL_TEMPLATE } from '../../protocol/wallet/approval-message.ts'
 import { transliterateName } from '../../protocol/wallet/plain-words.ts'
 import { SHORT_DEVICE_TEMPLATE, SHORT_TEMPLATE, TWO_SCREENS_TEMPLATE } from '../../protocol/wallet/short-consent.ts'
+import { lastUse } from '../approvals/state.ts'
+import type { ApprovalRequest } from '../model/approval-request.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { grantLifetime } from '../model/client-lifetimes.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
@@ -25,10 +28,11 @@ import { requestOfLogin } from './pushed-request.ts'
 const MAX_LENGTH = 4096
 const NONCE_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** What the signature is for: an app's request, the request of a device, the account page, or ending everything without a session. */
+/** What the signature is for: an app's request, the request of a device, one action, the account page, or ending everything without a session. */
 export type LoginPurpose =
   | { kind: 'app'; request: AuthorizationRequest }
   | { kind: 'device'; request: DeviceRequest }
+  | { kind: 'approval'; approval: ApprovalRequest }
   | { kind: 'account' }
   | { kind: 'end_everything' }
 
@@ -36,9 +40,10 @@ export type LoginPurpose =
 export type ConsentPurpose = Extract<LoginPurpose, { kind: 'app' | 'device' }>
 
 /** The templates of new challenges. */
-const TEMPLATES = {
+export const TEMPLATES = {
   app: SHORT_TEMPLATE,
   device: SHORT_DEVICE_TEMPLATE,
+  approval: APPROVAL_TEMPLATE,
   account: ACCOUNT_TEMPLATE,
   end_everything: END_EVERYTHING_TEMPLATE,
 } as const satisfies Record<LoginPurpose['kind'], number>
@@ -49,7 +54,7 @@ export type Challenge = {
   /** 131 random bits: the `Nonce` of the text (ERC-4361), which also identifies the challenge */
   nonce: string
   issuedAt: number
-  /** the end of the grant that the text shows */
+  /** the end that the text shows: of the grant, or of the time in which one action can be done */
   until: number
   /** the name that the text shows; empty without an app */
   clientName: string
@@ -89,7 +94,10 @@ export function sealChallenge(
     template: TEMPLATES[purpose.kind],
     nonce: newNonce(),
     issuedAt: at,
-    until: at + (client ? grantLifetime(lifetimes, client) : lifetimes.grant),
+    until:
+      purpose.kind === 'approval'
+        ? lastUse(purpose.approval)
+        : at + (client ? grantLifetime(lifetimes, client) : lifetimes.grant),
     clientName: client ? transliterateName(client.name) : '',
     browserHash,
     requestedBy: browserHash,
@@ -150,14 +158,16 @@ export async function openChallenge(deps: Deps, text: string): Promise<Challenge
 async function openPurpose(deps: Deps, packed: PackedChallenge): Promise<LoginPurpose | undefined> {
   const purpose = packed[8]
   if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
+  if ('approval' in purpose) return { kind: 'approval', approval: purpose.approval }
   if ('device' in purpose) return { kind: 'device', request: purpose.device }
   const request = await requestOfLogin(deps, purpose.pushed)
   return request ? { kind: 'app', request } : undefined
 }
 
-/** A login for a device ends with the code of the device: later, the device could not get the tokens. */
+/** A login for a device ends with the code of the device: later, the device could not get the tokens. An approval ends likewise. */
 export function challengeExpiresAt({ issuedAt, purpose }: Challenge): number {
   const expiresAt = issuedAt + CHALLENGE_LIFETIME
+  if (purpose.kind === 'approval') return Math.min(expiresAt, purpose.approval.expiresAt)
   return purpose.kind === 'device' ? Math.min(expiresAt, purpose.request.expiresAt) : expiresAt
 }
 
@@ -192,7 +202,7 @@ function hashBrowserKey(browserKey: string): string {
 }
 
 // A packed challenge is an array: member names would make the URL a third longer.
-type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
+export type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
 // Members that few requests have. Each has a name of one letter, and is omitted without a value.
 type PackedExtras = {
   n?: string
@@ -206,7 +216,8 @@ type PackedExtras = {
   a?: 1
 }
 type PackedDevice = { device: DeviceRequest }
-type PackedPurpose = PackedRequest | PackedDevice | 'account' | 'end_everything'
+type PackedApproval = { approval: ApprovalRequest }
+type PackedPurpose = PackedRequest | PackedDevice | PackedApproval | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 /** The network and the program, with a space between. The network contains no space. */
 type PackedPlace = string
@@ -242,10 +253,14 @@ function unpack(packed: PackedChallenge, purpose: LoginPurpose): Challenge {
 
 function packPurpose(purpose: LoginPurpose): PackedPurpose {
   if (purpose.kind === 'device') return { device: purpose.request }
-  if (purpose.kind !== 'app') return purpose.kind
-  const { clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge } = purpose.request
+  if (purpose.kind === 'approval') return { approval: purpose.approval }
+  return purpose.kind === 'app' ? packRequest(purpose.request) : purpose.kind
+}
+
+export function packRequest(request: AuthorizationRequest): PackedRequest {
+  const { clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge } = request
   const usual: PackedRequest = [clientId, redirectUri, scopes.join(' '), resources, state, answersIss ? 1 : 0, codeChallenge]
-  const extras = packExtras(purpose.request)
+  const extras = packExtras(request)
   if (Object.keys(extras).length > 0) usual.push(extras)
   return usual
 }
@@ -276,11 +291,14 @@ function unpackPairs(positions: number[][] | undefined, scopes: string[], resour
   return Object.fromEntries(resources.map((uri, i) => [uri, (positions[i] ?? []).flatMap((at) => scopes[at] ?? [])]))
 }
 
-function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice>): LoginPurpose {
-  if (typeof packed === 'string') return { kind: packed }
+function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice | PackedApproval>): LoginPurpose {
+  return typeof packed === 'string' ? { kind: packed } : { kind: 'app', request: unpackRequest(packed) }
+}
+
+export function unpackRequest(packed: PackedRequest): AuthorizationRequest {
   const [clientId, redirectUri, joined, resources, state, answersIss, codeChallenge, extras = {}] = packed
   const scopes = joined.split(' ')
-  const request = {
+  return {
     clientId,
     redirectUri,
     scopes,
@@ -297,7 +315,6 @@ function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice>): LoginPurpo
     pushedId: extras.p ?? null,
     loginHint: extras.h ?? null,
     onlyHinted: extras.o === 1,
-    responseMode: extras.m ?? ('query' as const),
+    responseMode: extras.m ?? 'query',
   }
-  return { kind: 'app', request }
 }

@@ -10,13 +10,13 @@ export async function isAnswered(deps: Deps, request: DeviceRequest): Promise<bo
 }
 
 /** What the user allowed with a signature. */
-export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt' | 'firstScopes'> & {
+export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt' | 'first'> & {
   scopes: string[]
 }
 
 /** False if the request was answered before. */
 export async function allowDevice(deps: Deps, request: DeviceRequest, permission: DevicePermission): Promise<boolean> {
-  const { session, epoch, receiptId, grantExpiresAt, scopes, firstScopes } = permission
+  const { session, epoch, receiptId, grantExpiresAt, scopes, first } = permission
   const { grantId, clientId, resources, dpopJkt, expiresAt } = request
   const stored = await storeAnswer(deps, request, {
     grantId,
@@ -35,7 +35,8 @@ export async function allowDevice(deps: Deps, request: DeviceRequest, permission
     grantExpiresAt,
     nonce: null,
     dpopJkt,
-    firstScopes,
+    firstScopes: first.scopes,
+    firstClaims: first.claims,
   })
   if (stored) await deps.audit({ event: 'device_allowed', client_id: clientId, grant_id: grantId, wallet: session.wallet })
   return stored

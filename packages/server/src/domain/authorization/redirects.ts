@@ -5,7 +5,7 @@ import { accessDenied, type OAuthError } from '../../protocol/oauth/oauth-error.
 import { redirectUriMatches } from '../../protocol/oauth/redirect-uri.ts'
 import type { AuthorizationRequest, RequestingApp, ResponseTarget } from '../model/authorization-request.ts'
 import { codeLifetime } from '../model/client-lifetimes.ts'
-import type { Deps } from '../model/deps.ts'
+import type { AllowedByHook, Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
 import { portRuleOf } from '../model/redirect-rules.ts'
 import { sealCode } from '../tokens/code.ts'
@@ -51,14 +51,14 @@ export type CodeBasis = {
   receiptId: string | null
   consented: boolean
   grantExpiresAt: number
-  /** see `Code` */
-  firstScopes: string[] | null
+  /** for the first tokens */
+  first: AllowedByHook
 }
 
 /** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued. */
 export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
   if (!(await mayIssueCode(deps, request))) return null
-  const { session, epoch, receiptId, consented, grantExpiresAt, firstScopes } = basis
+  const { session, epoch, receiptId, consented, grantExpiresAt, first } = basis
   const code = sealCode(deps.keys, {
     clientId: request.clientId,
     redirectUri: request.redirectUri,
@@ -79,7 +79,8 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
     chainId: session.chainId,
     nonce: request.nonce,
     dpopJkt: request.dpopJkt,
-    firstScopes,
+    firstScopes: first.scopes,
+    firstClaims: first.claims,
   })
   deps.audit({ event: 'code_issued', client_id: request.clientId })
   return makeResponse(deps, request, [['code', code]])

@@ -50,16 +50,18 @@ export async function findCoveringReceipt(
 ): Promise<Receipt | null> {
   const { redirectUri, scopes, resources } = request
   const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: RECEIPTS_READ })
-  const covering = receipts.filter(
+  const candidates = receipts.filter(
     (receipt) =>
       receipt.expiresAt > deps.now() &&
       // ERC-5573: the user authorized this redirect URI and read the host. A consent does not cover the client's other redirect URIs.
       redirectUriMatches([receipt.redirectUri], redirectUri, portRuleOf(client)) &&
       isSubset(scopes, receipt.scopes) &&
-      isSubset(resources, receipt.resources) &&
-      coversText(deps.keys, receipt, request),
+      isSubset(resources, receipt.resources),
   )
-  return covering.find((receipt) => receipt.redirectUri === redirectUri) ?? covering[0] ?? null
+  const isExact = (receipt: Receipt) => receipt.redirectUri === redirectUri
+  const ordered = [...candidates.filter(isExact), ...candidates.filter((receipt) => !isExact(receipt))]
+  // Opening a receipt takes longer than all other conditions, so the search ends at the first that covers the request.
+  return ordered.find((receipt) => coversText(deps.keys, receipt, request)) ?? null
 }
 
 /**

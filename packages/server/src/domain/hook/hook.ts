@@ -6,7 +6,14 @@ import { randomUUID } from 'node:crypto'
 import { type StandardMessage, signStandardWebhook } from '../../protocol/keys/standard-webhook.ts'
 import { hookUnavailable } from '../../protocol/oauth/oauth-error.ts'
 import { shortenAddress } from '../../protocol/wallet/address.ts'
-import type { Deps, Hook, HookOccasion, HookPermission, HookQuestion } from '../model/deps.ts'
+import {
+  ALLOWED_AS_ASKED,
+  type Deps,
+  type Hook,
+  type HookOccasion,
+  type HookPermission,
+  type HookQuestion,
+} from '../model/deps.ts'
 import { HOOK_FAILURES, type HookAnswer, type HookFailure, type HookResponse, readAnswer } from './answer.ts'
 import { Circuit } from './circuit.ts'
 import { KnownAnswers } from './known-answers.ts'
@@ -42,7 +49,7 @@ export function createHook({ audit, count, exempt, ...call }: HookParts): Hook {
   const find = sharingAnswers(createCaller(call), call)
   return {
     async ask(question) {
-      if (exempt.includes(question.client.id)) return { kind: 'allowed', scopes: null }
+      if (exempt.includes(question.client.id)) return { kind: 'allowed', ...ALLOWED_AS_ASKED }
       const answer = await find(question)
       count(question.occasion, outcomeOf(answer))
       await record(audit, question, answer)
@@ -59,7 +66,7 @@ function outcomeOf(answer: HookAnswer | Failed): HookOutcome {
 
 function permissionOf(answer: HookAnswer | Failed): HookPermission {
   if (answer.kind === 'refused') return { kind: 'refused' }
-  if (answer.kind === 'allowed') return { kind: 'allowed', scopes: answer.scopes }
+  if (answer.kind === 'allowed') return { kind: 'allowed', scopes: answer.scopes, claims: answer.claims }
   const { reason, retryAfter, status } = answer
   return {
     kind: 'failed',
@@ -122,7 +129,7 @@ function createCaller({ issuer, secrets, post, now }: CallParts) {
       const at = now()
       const response = await post(signQuestion({ id: randomUUID(), at, text: questionText(question, issuer, at) }, secrets))
       circuit.note(response.kind === 'unavailable' && LOST.has(response.why) ? 'lost' : 'responded')
-      const answer = readAnswer(response, question.scopes)
+      const answer = readAnswer(response, question)
       if (typeof answer !== 'string') return answer
       return {
         kind: 'failed',

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
 import { loginRequired } from '../../protocol/oauth/oauth-error.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
+import { answerApproval, findParties } from '../approvals/answer.ts'
 import type { Destination } from '../authorization/authorization-response.ts'
 import {
   type Challenge,
@@ -21,8 +22,9 @@ import { askAboutCode, askAboutDevice } from '../authorization/hook-questions.ts
 import { codeRedirect, deniedRedirect, errorRedirect, refusedByHook } from '../authorization/redirects.ts'
 import { endEverything, endSession, nameEnding } from '../consent/end-grants.ts'
 import { hashSessionId } from '../consent/session.ts'
+import type { ApprovalRequest } from '../model/approval-request.ts'
 import { type AuthorizationRequest, type RequestingApp, withScopes } from '../model/authorization-request.ts'
-import type { Deps, Hook } from '../model/deps.ts'
+import { ALLOWED_AS_ASKED, type AllowedByHook, type Deps, type Hook } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Client, Session } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'
@@ -53,6 +55,8 @@ export type CompleteOutcome =
   | { kind: 'device_answered'; sessionId?: string }
   /** the browser that requested the login continues with this proof; this browser gets no session */
   | { kind: 'signed_for_browser'; app: RequestingApp }
+  /** the API can do this one thing now; this browser gets no session */
+  | { kind: 'approval_signed' | 'approval_declined'; app: RequestingApp }
   | { kind: 'everything_ended' }
   /** a job ends the other grants of the wallet */
   | { kind: 'ending_under_way'; name: string }
@@ -68,6 +72,8 @@ export type CompleteOutcome =
         | 'continued_elsewhere'
         | 'ended'
         | 'unknown_client'
+        | 'approval_answered'
+        | 'approval_too_late'
     }
 
 type CompleteRequest = {
@@ -116,6 +122,7 @@ async function useVerifier(
   const isAgain = requested && proof !== 'denied' && isCrossDevice(challenge) && (await isStoredProof(deps, challenge, proof))
   if (isAgain) return { kind: 'signed_for_browser', app: requested.app }
   if (expiresAt <= deps.now()) return { kind: 'expired' }
+  if (challenge.purpose.kind === 'approval') return answerAsked(deps, challenge.purpose.approval, proof)
   if (proof === 'denied') return deny(deps, challenge, requested)
   const use = await readChallengeUse(deps, challenge)
   if (use === 'key_retired') return { kind: 'expired' }
@@ -125,6 +132,22 @@ async function useVerifier(
   if (requested && proof.method === 'vouched' && needsSignature(requested.client, challenge)) return { kind: 'ended' }
   if (requested && isCrossDevice(challenge)) return signForBrowser(deps, challenge, requested, proof)
   return startSession(deps, { challenge, proof, requested, request })
+}
+
+/** The signature starts no session. What it allows is decided when the API uses the approval: the grant may have ended meanwhile. */
+async function answerAsked(deps: Deps, approval: ApprovalRequest, proof: ProvenWallet | 'denied'): Promise<CompleteOutcome> {
+  const parties = await findParties(deps, { clientId: approval.apiId, apps: [approval.appId] })
+  if (!parties) return { kind: 'unknown_client' }
+  const receiptId = proof === 'denied' ? null : proof.receiptId
+  const fault = await answerApproval(deps, approval, receiptId === null ? { receiptId, isLast: false } : { receiptId })
+  if (fault !== null) {
+    // The signature approves nothing, so its receipt must not look as if it did.
+    if (receiptId !== null) await deps.store.receipts.withdrawReceipt(approval.wallet, receiptId, deps.now())
+    return { kind: fault === 'too_late' ? 'approval_too_late' : 'approval_answered' }
+  }
+  const [client] = parties.apps
+  const app = { clientName: client.name, ...clientPlace(client.id, ''), uiLocale: null }
+  return { kind: receiptId === null ? 'approval_declined' : 'approval_signed', app }
 }
 
 async function signForBrowser(
@@ -185,7 +208,7 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
   const session = newSession(deps, sessionId, login)
   const answer = deps.hook === null ? null : await askHook(deps, deps.hook, login)
   if (answer && answer.kind !== 'allowed') return answer
-  const firstScopes = answer?.firstScopes ?? null
+  const first = answer?.first ?? ALLOWED_AS_ASKED
   // This happens before the challenge is used, so that the browser can repeat the request after a failure.
   await endEarlier(deps, request.sessionId, session)
   if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'already_used' }
@@ -206,7 +229,7 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
     ...(requested ? { client_id: requested.client.id } : {}),
   })
   if (!requested) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
-  const started = { session, sessionId, epoch, firstScopes }
+  const started = { session, sessionId, epoch, first }
   const { client, purpose, app } = requested
   return purpose.kind === 'device'
     ? continueOnDevice(deps, login, { request: purpose.request, app }, started)
@@ -221,22 +244,22 @@ async function askHook(
   deps: Deps,
   hook: Hook,
   { challenge, proof, requested }: ProvenLogin,
-): Promise<{ kind: 'allowed'; firstScopes: string[] | null } | Extract<CompleteOutcome, { kind: `${string}refused_by_hook` }>> {
-  if (!requested) return { kind: 'allowed', firstScopes: null }
+): Promise<{ kind: 'allowed'; first: AllowedByHook } | Extract<CompleteOutcome, { kind: `${string}refused_by_hook` }>> {
+  if (!requested) return { kind: 'allowed', first: ALLOWED_AS_ASKED }
   const { client, purpose, app } = requested
   const account = { ...proof, authTime: proof.provedAt }
   if (purpose.kind === 'device') {
     const permission = await askAboutDevice(hook, client, { ...purpose.request, scopes: proof.scopes }, account)
     if (permission.kind === 'failed') throw permission.error
     if (permission.kind === 'refused') return { kind: 'device_refused_by_hook', app }
-    return { kind: 'allowed', firstScopes: permission.scopes }
+    return { kind: 'allowed', first: permission }
   }
   const { request } = purpose
-  if (challenge.elsewhere || isAnotherWallet(request, proof.wallet)) return { kind: 'allowed', firstScopes: null }
+  if (challenge.elsewhere || isAnotherWallet(request, proof.wallet)) return { kind: 'allowed', first: ALLOWED_AS_ASKED }
   const permission = await askAboutCode(hook, client, withScopes(request, proof.scopes), account)
   if (permission.kind === 'failed') throw permission.error
   if (permission.kind === 'refused') return { kind: 'refused_by_hook', to: await refusedByHook(deps, request), app }
-  return { kind: 'allowed', firstScopes: permission.scopes }
+  return { kind: 'allowed', first: permission }
 }
 
 /** OpenID Connect Core §3.1.2.1: the app requested this wallet only. */
@@ -244,17 +267,17 @@ function isAnotherWallet({ onlyHinted, loginHint }: AuthorizationRequest, wallet
   return onlyHinted && wallet !== loginHint
 }
 
-type StartedSession = { session: Session; sessionId: string; epoch: number; firstScopes: string[] | null }
+type StartedSession = { session: Session; sessionId: string; epoch: number; first: AllowedByHook }
 
 /** The answer goes to the device, so it does not matter on which device the user signed. */
 async function continueOnDevice(
   deps: Deps,
   { challenge, proof }: ProvenLogin,
   { request, app }: { request: DeviceRequest; app: RequestingApp },
-  { session, sessionId, epoch, firstScopes }: StartedSession,
+  { session, sessionId, epoch, first }: StartedSession,
 ): Promise<CompleteOutcome> {
   const { scopes, receiptId } = proof
-  const permission = { session, epoch, scopes, receiptId, grantExpiresAt: challenge.until, firstScopes }
+  const permission = { session, epoch, scopes, receiptId, grantExpiresAt: challenge.until, first }
   const stored = await allowDevice(deps, request, permission)
   return stored ? { kind: 'device_allowed', sessionId, app } : { kind: 'device_answered', sessionId }
 }
@@ -263,7 +286,7 @@ async function continueToApp(
   deps: Deps,
   { challenge, proof }: ProvenLogin,
   { client, request, app }: { client: Client; request: AuthorizationRequest; app: RequestingApp },
-  { session, sessionId, epoch, firstScopes }: StartedSession,
+  { session, sessionId, epoch, first }: StartedSession,
 ): Promise<CompleteOutcome> {
   // The app's `state` and `code_verifier` are in the browser that requested the login. A code would be useless in this browser.
   if (challenge.elsewhere) return { kind: 'signed_in_elsewhere', sessionId, app, redirectUri: request.redirectUri }
@@ -274,7 +297,7 @@ async function continueToApp(
     return { kind: 'another_wallet', sessionId, to: await errorRedirect(deps, request, refusal), app }
   }
   const { receiptId } = proof
-  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until, firstScopes }
+  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until, first }
   const to = await codeRedirect(deps, withScopes(request, proof.scopes), basis)
   return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app }
 }

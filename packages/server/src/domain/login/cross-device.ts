@@ -12,9 +12,9 @@ import {
   challengeExpiresAt,
   crossDeviceCodeOf,
   newBrowserKey,
-  openChallenge,
   resumeChallenge,
 } from '../authorization/challenge.ts'
+import { openLinkedChallenge, shortenChallenge } from '../authorization/short-challenge.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { DevicePlace } from '../model/device-request.ts'
@@ -45,9 +45,17 @@ export function offersCrossDevice({ settings }: Deps, { purpose, elsewhere, plac
   return settings.crossDevice && purpose.kind === 'app' && !elsewhere && place !== null
 }
 
-/** The page for the other device. */
-export function crossDeviceUrl({ settings: { authUrl } }: Deps, challenge: string): string {
-  return `${authUrl}/login/cross-device?login_challenge=${challenge}`
+/** The links for another device: `url` leads to the page for signing there, `resumeUrl` to a login that continues there. */
+export type DeviceLinks = { url: string; resumeUrl: string }
+
+/** The links contain the short challenge, or the whole one if the request is long. Writes nothing. */
+export function deviceLinks(deps: Deps, login: { text: string; challenge: Challenge; client: Client }): DeviceLinks {
+  const { authUrl } = deps.settings
+  const short = shortenChallenge(deps, login.challenge, login.client)
+  return {
+    url: short === null ? `${authUrl}/login/cross-device?login_challenge=${login.text}` : `${authUrl}/phone?${short}`,
+    resumeUrl: `${authUrl}/login/resume?login_challenge=${short ?? login.text}`,
+  }
 }
 
 /** Where the browser that requested the login continues after the other device has signed. */
@@ -61,8 +69,9 @@ export function crossDeviceContinueUrl({ settings: { authUrl } }: Deps, challeng
  * app. Writes nothing.
  */
 export async function openCrossDevice(deps: Deps, text: string): Promise<CrossDeviceLogin | CrossDeviceFault> {
-  const challenge = await openChallenge(deps, text)
-  if (challenge?.purpose.kind !== 'app' || challenge.place === null) return 'broken'
+  const challenge = await openLinkedChallenge(deps, text)
+  if (typeof challenge === 'string') return challenge
+  if (challenge.purpose.kind !== 'app' || challenge.place === null) return 'broken'
   if (!deps.settings.crossDevice) return 'off'
   const code = crossDeviceCodeOf(deps.keys, challenge)
   if (challengeExpiresAt(challenge) <= deps.now() || code === undefined) return 'expired'

@@ -6,6 +6,7 @@ import { sealSignedMessage } from '../consent/receipt.ts'
 import { type AuthorizationRequest, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
+import { OF_APPROVALS, OF_NO_APP } from '../model/receipt-kinds.ts'
 import type { Receipt, WalletKind } from '../model/records.ts'
 import { LoginError } from './login-error.ts'
 
@@ -48,21 +49,26 @@ export async function keepReceipt(
 
 function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
   const { address, chainId, message, signature, scopes, walletKind } = signed
-  const request = requestOf(challenge)
   const columns = {
     id: requestIdOf(challenge),
     wallet: address,
     chainId,
-    clientId: request?.clientId ?? '',
-    // Without a redirect URI, the consent for a device covers no authorization request (`findCoveringReceipt`).
-    redirectUri: challenge.purpose.kind === 'app' ? challenge.purpose.request.redirectUri : '',
     scopes,
-    resources: request ? resourcesOf(request, scopes) : [],
+    ...partiesOf(challenge, scopes),
     issuedAt: challenge.issuedAt,
-    expiresAt: challenge.until,
+    // The receipt of an action is kept as long as that of a consent, although the action is over within minutes.
+    expiresAt: challenge.purpose.kind === 'approval' ? challenge.issuedAt + deps.settings.lifetimes.grant : challenge.until,
   }
   const sealed = sealSignedMessage(deps.keys, columns, { message, signature })
   return { ...columns, walletKind, withdrawnAt: null, checkedAt: deps.now(), sealed }
+}
+
+/** Without a redirect URI, the consent for a device covers no authorization request (`findCoveringReceipt`). */
+function partiesOf({ purpose }: Challenge, scopes: string[]): Pick<Receipt, 'clientId' | 'redirectUri' | 'resources'> {
+  if (purpose.kind === 'approval') return { clientId: OF_APPROVALS, redirectUri: '', resources: [purpose.approval.resource] }
+  if (!('request' in purpose)) return { clientId: OF_NO_APP, redirectUri: '', resources: [] }
+  const redirectUri = purpose.kind === 'app' ? purpose.request.redirectUri : ''
+  return { clientId: purpose.request.clientId, redirectUri, resources: resourcesOf(purpose.request, scopes) }
 }
 
 /** Every resource of a device has every scope. */

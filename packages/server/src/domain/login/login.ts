@@ -9,6 +9,9 @@ import { isRequiredScope, NAME_SCOPE } from '../../protocol/oauth/standard-scope
 import type { UiLocale } from '../../protocol/oauth/ui-locales.ts'
 import { showUserCode } from '../../protocol/oauth/user-code.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
+import { apiHostOf } from '../../protocol/wallet/approval-message.ts'
+import { findParties } from '../approvals/answer.ts'
+import { approvalUrl } from '../approvals/state.ts'
 import {
   type Challenge,
   challengeExpiresAt,
@@ -19,11 +22,12 @@ import {
 } from '../authorization/challenge.ts'
 import { isAnswered } from '../authorization/device-answer.ts'
 import { verificationUriOf } from '../authorization/device-authorization.ts'
+import type { ApprovalRequest } from '../model/approval-request.ts'
 import { clientLogoPath } from '../model/client-logo-path.ts'
 import type { Deps } from '../model/deps.ts'
 import { type DescribedScope, describeScopes } from '../resources/describe-scopes.ts'
 import { type ChallengeUse, readChallengeUse } from './challenge-use.ts'
-import { crossDeviceContinueUrl, crossDeviceUrl, offersCrossDevice } from './cross-device.ts'
+import { crossDeviceContinueUrl, type DeviceLinks, deviceLinks, offersCrossDevice } from './cross-device.ts'
 import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
 import { LOGIN_VERIFIER, type LoginVerifier, type ProvenWallet } from './login-verifier.ts'
@@ -78,6 +82,8 @@ export type ChallengeDescription = {
   ui_locale?: UiLocale
   /** the code that the device or the other browser shows; only for the purposes `device` and `cross_device` */
   user_code?: string
+  /** the one action to sign, in the words of the API that asks, and the host of the API; only for the purpose `approval` */
+  approval?: { summary: string; api: string }
   /**
    * for signing with a wallet on another device: the URL for that device, the code to compare, where this browser then continues, and
    * whether the other device has signed; absent if not offered
@@ -91,16 +97,18 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
   const challenge = await openUnexpired(deps, text)
   const { purpose } = challenge
   const app = 'request' in purpose ? { client: await requireClient(deps, purpose), purpose, request: purpose.request } : null
+  const named = app?.client ?? (purpose.kind === 'approval' ? (await requireParties(deps, purpose.approval)).apps[0] : null)
   const use = await readChallengeUse(deps, challenge)
   const isSigned = use === 'signed_on_other_device' && !challenge.elsewhere
   if (!isSigned) await refuseUsed(deps, challenge, use)
   const { authUrl, chainIds } = deps.settings
+  const links = app && deviceLinks(deps, { text, challenge, client: app.client })
   const uiLocale = uiLocaleOf(challenge)
-  const logoPath = app ? clientLogoPath(app.client) : undefined
-  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', loginPlace(purpose, authUrl))
+  const logoPath = named ? clientLogoPath(named) : undefined
+  const { clientHost, clientScheme, clientPublisher } = clientPlace(named?.id ?? '', loginPlace(purpose, authUrl))
   return {
     purpose: isCrossDevice(challenge) ? 'cross_device' : purpose.kind,
-    client_name: app?.client.name ?? '',
+    client_name: named?.name ?? '',
     ...(logoPath === undefined ? {} : { client_logo_uri: `${authUrl}${logoPath}` }),
     client_host: clientHost,
     ...(clientScheme ? { client_scheme: clientScheme } : {}),
@@ -112,11 +120,20 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     ...(deps.contractWallets ? { home_chain_id: deps.contractWallets.homeChainId } : {}),
     expires_at: challengeExpiresAt(challenge),
     until: app ? challenge.until : challengeExpiresAt(challenge),
-    ...(purpose.kind === 'app' && purpose.request.loginHint ? { login_hint: purpose.request.loginHint } : {}),
+    ...hintOf(purpose),
+    ...(purpose.kind === 'approval'
+      ? { approval: { summary: purpose.approval.summary, api: apiHostOf(purpose.approval.resource) } }
+      : {}),
     ...(uiLocale ? { ui_locale: uiLocale } : {}),
-    ...codesOf(deps, text, challenge, isSigned),
-    resume_url: resumeUrlOf(deps, text, challenge),
+    ...codesOf(deps, challenge, { text, links, isSigned }),
+    resume_url: resumeUrlOf(deps, challenge, links),
   }
+}
+
+/** The wallet that must sign, or that the app expects. */
+function hintOf(purpose: Challenge['purpose']): Pick<ChallengeDescription, 'login_hint'> {
+  if (purpose.kind === 'approval') return { login_hint: purpose.approval.wallet }
+  return purpose.kind === 'app' && purpose.request.loginHint ? { login_hint: purpose.request.loginHint } : {}
 }
 
 function withRequired(scope: DescribedScope): ChallengeDescription['scopes'][number] {
@@ -126,33 +143,32 @@ function withRequired(scope: DescribedScope): ChallengeDescription['scopes'][num
 /** The code that the user compares, and the way over another device. */
 function codesOf(
   deps: Deps,
-  text: string,
   challenge: Challenge,
-  isSigned: boolean,
+  { text, links, isSigned }: { text: string; links: DeviceLinks | null; isSigned: boolean },
 ): Pick<ChallengeDescription, 'user_code' | 'cross_device'> {
   const { purpose } = challenge
   if (purpose.kind === 'device') return { user_code: showUserCode(purpose.request.userCode) }
   const code = crossDeviceCodeOf(deps.keys, challenge)
   if (code === undefined) return {}
   if (isCrossDevice(challenge)) return { user_code: code }
-  if (!offersCrossDevice(deps, challenge)) return {}
-  const urls = { url: crossDeviceUrl(deps, text), continue_url: crossDeviceContinueUrl(deps, text) }
-  return { cross_device: { ...urls, code, signed: isSigned } }
+  if (!links || !offersCrossDevice(deps, challenge)) return {}
+  return { cross_device: { url: links.url, continue_url: crossDeviceContinueUrl(deps, text), code, signed: isSigned } }
 }
 
 /** For a device or another browser the URL of the page that shows what the user must compare (RFC 8628 §5.4). */
-function resumeUrlOf(deps: Deps, text: string, challenge: Challenge): string | null {
+function resumeUrlOf(deps: Deps, challenge: Challenge, links: DeviceLinks | null): string | null {
   const { authUrl } = deps.settings
   const { purpose, elsewhere } = challenge
   if (purpose.kind === 'device') return verificationUriOf(authUrl, purpose.request)
-  if (isCrossDevice(challenge)) return crossDeviceUrl(deps, text)
-  return purpose.kind !== 'app' || elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`
+  if (purpose.kind === 'approval') return approvalUrl(deps.settings, purpose.approval)
+  if (!links || (elsewhere && !isCrossDevice(challenge))) return null
+  return elsewhere ? links.url : links.resumeUrl
 }
 
-/** The URI whose place the page shows. A device has none. */
+/** The URI whose place the page shows. A device has none, and neither has the app that an API asks for. */
 function loginPlace(purpose: Challenge['purpose'], authUrl: string): string {
   if (purpose.kind === 'app') return purpose.request.redirectUri
-  return purpose.kind === 'device' ? '' : authUrl
+  return purpose.kind === 'device' || purpose.kind === 'approval' ? '' : authUrl
 }
 
 /** The text that the wallet signs. */
@@ -214,6 +230,7 @@ async function acceptVouched(deps: Deps, challenge: Challenge, claim: WalletClai
   if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
   const { purpose } = challenge
   if (purpose.kind === 'end_everything') throw new LoginError('consent_needs_signature', 'end_everything_needs_signature')
+  if (purpose.kind === 'approval') throw new LoginError('consent_needs_signature', 'approval_needs_signature')
   if ('request' in purpose && needsSignature(await requireClient(deps, purpose), challenge)) {
     throw new LoginError('consent_needs_signature', 'signed_consent_needs_signature')
   }
@@ -237,13 +254,28 @@ async function refuseUsed(deps: Deps, challenge: Challenge, use: ChallengeUse): 
   if (use === 'already_used') throw new LoginError(use, 'challenge_already_used')
   if (use === 'signed_on_other_device') throw new LoginError(use, 'challenge_signed_on_other_device')
   if (use === 'continued_elsewhere') throw new LoginError(use, 'challenge_continued_elsewhere')
+  if (challenge.purpose.kind === 'approval') return refuseAnswered(deps, challenge.purpose.approval)
   // The user may have answered in another browser, which has a challenge of its own.
   if (challenge.purpose.kind === 'device' && (await isAnswered(deps, challenge.purpose.request))) {
     throw new LoginError('already_used', 'challenge_already_used')
   }
 }
 
+/** Two browsers, or two wallets in one, may sign the same approval. The first answer stays. */
+async function refuseAnswered({ store }: Deps, approval: ApprovalRequest): Promise<void> {
+  const row = await store.approvals.readApproval(approval)
+  if (row?.answeredAt !== null) throw new LoginError('already_used', 'challenge_already_used')
+}
+
+/** The API and the apps of an approval. Throws if one of them can ask for nothing any more. */
+async function requireParties(deps: Deps, { apiId, appId }: ApprovalRequest) {
+  const parties = await findParties(deps, { clientId: apiId, apps: [appId] })
+  if (!parties) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
+  return parties
+}
+
 function clientIdOf({ purpose }: Challenge): { client_id?: string } {
+  if (purpose.kind === 'approval') return { client_id: purpose.approval.apiId }
   return 'request' in purpose ? { client_id: purpose.request.clientId } : {}
 }
 

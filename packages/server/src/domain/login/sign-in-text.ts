@@ -8,6 +8,8 @@ import { isRequiredScope } from '../../protocol/oauth/standard-scopes.ts'
 import { showUserCode } from '../../protocol/oauth/user-code.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../../protocol/wallet/account-message.ts'
 import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
+import { composeApproval } from '../../protocol/wallet/approval-message.ts'
+import type { MessageHeader } from '../../protocol/wallet/message-lines.ts'
 import { composeShortConsent } from '../../protocol/wallet/short-consent.ts'
 import {
   type Challenge,
@@ -19,6 +21,7 @@ import {
 } from '../authorization/challenge.ts'
 import { clientOfDevice } from '../authorization/device-authorization.ts'
 import { clientOfRequest } from '../authorization/redirects.ts'
+import type { ApprovalRequest } from '../model/approval-request.ts'
 import { withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
@@ -45,6 +48,7 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
     requestId: requestIdOf(challenge),
   }
   const { purpose } = challenge
+  if (purpose.kind === 'approval') return composeApprovalText(challenge, purpose.approval, header)
   if (!('request' in purpose)) {
     const fields = { ...header, loginUrl: `${loginUrl}/login`, expiresAt: challengeExpiresAt(challenge) }
     const compose = purpose.kind === 'account' ? composeAccountMessage : composeEndEverythingMessage
@@ -60,6 +64,20 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
     message: requireTemplate(composeShortConsent({ ...header, ...app, ...allowedBy(purpose, scopes), ...code })),
     scopes,
   }
+}
+
+/** The action can be signed by one wallet only: that of the grant. */
+function composeApprovalText(
+  { clientName, until }: Challenge,
+  approval: ApprovalRequest,
+  header: Omit<MessageHeader, 'requestId'> & { template: number },
+): SignInText {
+  const { address } = header
+  if (address !== approval.wallet) throw new LoginError('another_wallet', 'approval_of_another_wallet')
+  const { resource, scope, summary, digest } = approval
+  const app = { clientName, clientId: textIdOf(approval.appId) }
+  const message = requireTemplate(composeApproval({ ...header, ...app, resource, scope, summary, digest, until }))
+  return { address, message, scopes: [scope] }
 }
 
 /** What the wallet allows, and to which redirect URI or device. */

@@ -12,6 +12,7 @@ import { type EndingDeps, endAndAnnounce } from '../consent/end-grants.ts'
 import { RECEIPTS_READ } from '../consent/receipt.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
 import { PAGE, pagesOf } from '../model/pages.ts'
+import { OF_APPROVALS } from '../model/receipt-kinds.ts'
 import type { Grant, Receipt, Session } from '../model/records.ts'
 import { LATE_BY_AT_MOST, type RequestStore } from '../model/request-store.ts'
 
@@ -118,15 +119,19 @@ async function* endOldestSessions(ending: EndingDeps, { wallet }: Session, limit
 /** Seconds. The row of a receipt shows that its challenge was used (docs/decisions/0014-upkeep-of-the-store.md). */
 const GUARDS_CHALLENGE_FOR = CHALLENGE_LIFETIME + 3600
 
+/** The approvals of a wallet whose receipts are kept. Each took a signature of the user, and no receipt of another approval replaces its proof. */
+const APPROVALS_KEPT = 1000
+
 /**
- * Deletes the oldest receipts beyond the newest `RECEIPTS_READ`, valid and withdrawn ones each, unless a grant or a session rests on them.
+ * Deletes the oldest receipts beyond the newest `RECEIPTS_READ`, or `APPROVALS_KEPT`, valid and withdrawn ones each, unless a grant or a session rests on them.
  * Receipts that still guard their challenge are kept and not counted. So a receipt that covered a request within the lifetime of a code is
  * not deleted: `RECEIPTS_READ` receipts that are newer and no longer guard their challenge would have come before it.
  */
 async function* deleteOldReceipts({ store, now }: EndingDeps, { wallet, clientId }: Receipt): AsyncGenerator<void> {
+  const kept = clientId === OF_APPROVALS ? APPROVALS_KEPT : RECEIPTS_READ
   for (const state of ['standing', 'withdrawn'] as const) {
     let seen = 0
-    const isBeyond = ({ issuedAt }: Receipt): boolean => issuedAt <= now() - GUARDS_CHALLENGE_FOR && ++seen > RECEIPTS_READ
+    const isBeyond = ({ issuedAt }: Receipt): boolean => issuedAt <= now() - GUARDS_CHALLENGE_FOR && ++seen > kept
     for await (const page of pagesOf<Receipt>((part) => store.receipts.listReceipts(wallet, { clientId, state, ...part }))) {
       const beyond = page.filter(isBeyond)
       if (beyond.length > 0) {

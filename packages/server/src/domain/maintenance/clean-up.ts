@@ -18,6 +18,9 @@ const PUSHED_REQUEST_KEPT_FOR = 720
 /** `keys list` shows a retired key for this long. */
 const RETIRED_KEY_KEPT_FOR = 30 * 86_400
 
+/** The overview of the console shows the last hour. */
+const NODE_KEPT_FOR = 3600
+
 /** Seconds between the end of a sweep and the next one. */
 export const SWEEP_EVERY = 2
 /** Rows of one batch. SQLite runs no other statement for some milliseconds. The rows of `spent` and `endings` are small and many. */
@@ -101,7 +104,10 @@ function retentionTimes(lifetimes: Pick<Lifetimes, 'session'>): Record<SweptKind
     keys: RETIRED_KEY_KEPT_FOR,
     spent: USE_KEPT_FOR,
     pushed_requests: PUSHED_REQUEST_KEPT_FOR,
+    // By then a signed approval can no longer be used, and the API that asked has read the answer or given up.
+    approvals: KEPT_FOR,
     audit_writers: KEPT_FOR,
+    nodes: NODE_KEPT_FOR,
     endings: KEPT_FOR,
   }
 }

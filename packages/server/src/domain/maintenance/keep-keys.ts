@@ -82,7 +82,7 @@ export async function keepKeys(keeping: KeyKeeping): Promise<void> {
     const [youngest, ...older] = livingKeys(records, kind)
     if (!youngest) continue
     const wrongAlgorithm = kind === 'sign' && youngest.algorithm !== keeping.signingAlgorithm
-    if (wrongAlgorithm || youngest.createdAt + keeping.rotateAfter <= keeping.now())
+    if (wrongAlgorithm || nextKeyAt(keeping, youngest) <= keeping.now())
       await storeNext(keeping, records, { kind, announcedFor: ANNOUNCED_FOR })
     for (const key of older) {
       const opens = opensUntil(keeping, records, key)
@@ -163,6 +163,15 @@ export function opensUntil(keeping: KeyKeeping, records: KeyRecord[], key: KeyRe
   const successor = started.findLast((each) => each.number > key.number)
   // Nodes and caches may be late, so one minute is added to the longest lifetime.
   return successor ? successor.startsAt + longestLife(keeping.lifetimes, key.kind) + ANNOUNCED_FOR : null
+}
+
+function nextKeyAt({ rotateAfter }: Pick<KeyKeeping, 'rotateAfter'>, { createdAt }: KeyRecord): number {
+  return createdAt + rotateAfter
+}
+
+/** When the next key of the kind is made. Null if the key is not the youngest of its kind, or is retired. */
+export function rotatesAt(keeping: KeyKeeping, records: KeyRecord[], key: KeyRecord): number | null {
+  return livingKeys(records, key.kind)[0]?.id === key.id ? nextKeyAt(keeping, key) : null
 }
 
 function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {

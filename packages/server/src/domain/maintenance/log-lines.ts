@@ -59,6 +59,8 @@ const EFFECTS: Record<LastingName, Effect> & Partial<Record<AuditEventName, Effe
   // The service makes keys by itself.
   key_made: 'none',
   key_retired: 'act',
+  // In a restored database the job goes on.
+  job_stopped: 'act',
   keys_rewrapped: 'act',
   client_created: 'act',
   client_changed: 'act',

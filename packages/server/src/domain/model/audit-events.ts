@@ -50,6 +50,19 @@ const TABLE = {
   device_allowed: { ...AWAITED, means: 'A user allowed the request of a device.' },
   cross_device_signed: { ...AWAITED, means: 'A wallet on another device signed the login of a browser.' },
 
+  approval_requested: {
+    recorded: true,
+    means:
+      'An API asked the user to sign one action. `approval_uri` is the page for the user, `app` the client that acts, and the clients before it.',
+  },
+  approval_signed: { ...AWAITED, means: 'A wallet signed one action that an API asked for.' },
+  approval_declined: {
+    recorded: true,
+    isRefused: true,
+    means: 'A user, or someone with the link, declined one action that an API asked for.',
+  },
+  approval_used: { recorded: true, means: 'An API used an approval, so that it can act once.' },
+
   hook_allowed: {
     ...AWAITED,
     means: 'The hook of the operator allowed a code, or the request of a device. `scopes` are the allowed ones.',
@@ -122,6 +135,7 @@ const TABLE = {
   operator_removed: { ...ACT, means: 'An operator was removed.' },
   ending_of_grants_started: { ...ACT, means: 'A job began to end the grants of a client or of a wallet.' },
   grants_ended: { ...ACT, means: 'The grants of a client or of a wallet ended. If a job ended them, the job is done.' },
+  job_stopped: { ...ACT, means: 'An operator stopped a job. `grants` is how many grants it had ended.' },
   keys_rewrapped: { ...ACT, means: 'The keys were encrypted with another `GRANTOR_SECRET`.' },
   restoration_begun: { ...ACT, means: 'The preparation of a restored database began.' },
   restoration_confirmed: { ...ACT, means: 'The preparation of a restored database is complete.' },
@@ -148,6 +162,7 @@ const TABLE = {
   authorize_refused: { refusal: true, means: 'An authorization request was refused.' },
   login_refused: { refusal: true, means: 'The way back from a login was refused.' },
   logout_refused: { refusal: true, means: 'A request to sign out was refused.' },
+  approval_refused: { refusal: true, means: 'A page of an approval was refused.' },
   device_refused: { refusal: true, means: 'A user code was refused.' },
   client_registered_itself: { means: 'A client registered itself.' },
   id_token_hint_unknown: { means: 'An `id_token_hint` is forged, or its key was retired. The request goes on without the hint.' },

@@ -1,8 +1,10 @@
 /** The dependencies of the domain: store, keys, settings, clock, audit log and outbound calls. */
 import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import type { ClaimsByResource } from '../../protocol/keys/platform-claims.ts'
 import type { OAuthError } from '../../protocol/oauth/oauth-error.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../protocol/wallet/contract-signature.ts'
+import type { ApprovalKey } from './approval-store.ts'
 import type { Audit } from './audit-events.ts'
 import type { ClientKeyCheck, Clients } from './clients.ts'
 import type { Client, Grant, Job, Receipt, Session } from './records.ts'
@@ -110,14 +112,27 @@ export type HookQuestion = {
   grant?: { id: string; generation: number | null }
 }
 
-/** `scopes`: those that are allowed, in the order of the question; null for all. `failed`: the hook gave no usable answer. */
-export type HookPermission =
-  | { kind: 'allowed'; scopes: string[] | null }
-  | { kind: 'refused' }
-  | { kind: 'failed'; error: OAuthError }
+/** What the hook allows in the next access tokens: scopes in the order of the question, null for all; claims of the platform, null for none. */
+export type AllowedByHook = { scopes: string[] | null; claims: ClaimsByResource | null }
+
+/** Without a hook, and for clients for which the hook is not called. */
+export const ALLOWED_AS_ASKED: AllowedByHook = { scopes: null, claims: null }
+
+/** `failed`: the hook gave no usable answer. */
+export type HookPermission = ({ kind: 'allowed' } & AllowedByHook) | { kind: 'refused' } | { kind: 'failed'; error: OAuthError }
 
 /** The hook of the operator, which decides beside the rules of the service. Does not throw. */
 export type Hook = { ask(question: HookQuestion): Promise<HookPermission> }
+
+/** Requests that wait for the answers of users to approvals (`domain/approvals/waits.ts`). */
+export type ApprovalWaits = {
+  /** Resolves when the approval has an answer, or with `isOver`; at once if too many requests wait. */
+  wait(key: ApprovalKey, isOver: Promise<unknown>): Promise<void>
+  /** Ends the waits for an approval that was answered. */
+  wake(key: ApprovalKey): void
+  /** Ends all waits, and every later one. */
+  close(): void
+}
 
 /** A client that had an unended grant from a session when that session ended. */
 export type RelyingClient = { clientId: string; sessionHash: string }
@@ -140,6 +155,7 @@ export type Deps = {
   now: () => number
   /** Notes a poll of a device (RFC 8628 §3.5). True if this process received its previous poll less than `interval` seconds ago. */
   devicePolls: { isTooSoon(requestId: string, interval: number): boolean }
+  approvalWaits: ApprovalWaits
   /** Registers a new grant, session or receipt for the next check of the bounds on one wallet (`bounds.ts`). */
   bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void; noteReceipt(receipt: Receipt): void }
   /** Counts sign-ins and active wallets (`domain/activity`). */

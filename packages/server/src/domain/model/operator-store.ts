@@ -8,6 +8,7 @@ import type { ActivityStore } from './activity-store.ts'
 import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
 import type { DraftStore } from './draft-store.ts'
+import type { Incident, NodeStore } from './node-store.ts'
 import type { AllSessionsPage, GrantFilter, GrantOwner } from './pages.ts'
 import type { Client, Grant, Job, Operator, Resource, Session } from './records.ts'
 import type { WebhookStore } from './webhook-store.ts'
@@ -88,14 +89,24 @@ export interface KeyStore {
  * The kinds of rows that are deleted some time after their end. Rows of wallets and clients are kept. `endings`: what SQLite stores for
  * `EndingStore`; PostgreSQL has no such rows.
  */
-export type SweptKind = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests' | 'audit_writers' | 'endings'
+export type SweptKind =
+  | 'grants'
+  | 'sessions'
+  | 'receipts'
+  | 'keys'
+  | 'spent'
+  | 'pushed_requests'
+  | 'approvals'
+  | 'audit_writers'
+  | 'nodes'
+  | 'endings'
 
 export interface CleaningStore {
   /**
    * Deletes rows whose end was at least `overFor` seconds ago, the oldest first: at most `limit` rows, or all rows whose end was in the
-   * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use or an
+   * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use, an approval or an
    * unspent pushed request is the expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is the
-   * retirement. The end of a writer of the audit trail is its last append. Of the endings, only the oldest `limit` rows are examined, and the
+   * retirement. The end of a writer of the audit trail is its last append, that of a process its last report. Of the endings, only the oldest `limit` rows are examined, and the
    * newest one is kept. Returns the number of deleted rows.
    */
   sweep(kind: SweptKind, of: { overFor: number; limit: number; at: number }): Promise<number>
@@ -128,7 +139,7 @@ export interface RestorationStore {
 }
 
 /** Lists of few items that rarely change. Each is one record of the store. */
-export type SmallLists = { operators: Operator; jobs: Job; endings: Job }
+export type SmallLists = { operators: Operator; jobs: Job; endings: Job; incidents: Incident }
 
 export interface ListStore {
   readList<Name extends keyof SmallLists>(name: Name): Promise<SmallLists[Name][]>
@@ -155,6 +166,7 @@ export interface OperatorStore {
   readonly webhooks: WebhookStore
   readonly drafts: DraftStore
   readonly activity: ActivityStore
+  readonly nodes: NodeStore
   /** What changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
 }

@@ -144,8 +144,10 @@ export type Job = {
   confirmedAt?: number | undefined
   /** the grants that were ended so far */
   grantsEnded: number
-  /** when the work was done; null before */
+  /** when the work was done or stopped; null before */
   doneAt: number | null
+  /** who stopped the job; absent unless an operator did */
+  stoppedBy?: string | undefined
 }
 
 /** From each resource to its scopes. */

@@ -4,6 +4,7 @@
  * must never treat that error as an outcome.
  */
 import type { Address } from '../../protocol/wallet/address.ts'
+import type { ApprovalStore } from './approval-store.ts'
 import type { EndingStore } from './ending-store.ts'
 import type { RestorationStore } from './operator-store.ts'
 import type { ReceiptPage, SessionPage, UnendedPage } from './pages.ts'
@@ -253,6 +254,7 @@ export interface RequestStore {
   readonly spent: SpentStore
   readonly pushedRequests: PushedRequestStore
   readonly endings: EndingStore
+  readonly approvals: ApprovalStore
   readonly restorations: Pick<RestorationStore, 'readRestoration'>
   /** Increases with every change of a client, a key or a resource, so that each node notices the change within a second. */
   readRevision(): Promise<number>

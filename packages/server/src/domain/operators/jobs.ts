@@ -92,6 +92,31 @@ export async function readJob(store: Pick<Store, 'lists'>, id: string): Promise<
   return (await readJobs(store)).find((job) => job.id === id) ?? null
 }
 
+export type StopOutcome =
+  | { kind: 'stopped'; job: Job }
+  | { kind: 'done_before'; job: Job }
+  | { kind: 'unknown' }
+  | { kind: 'of_wallet' }
+
+/**
+ * Stops a job: within a second, its worker ends no further grant. The endings that users start cannot be stopped, because their page says that the
+ * grants end.
+ */
+export async function stopJob(
+  { lists }: Pick<Store, 'lists'>,
+  id: string,
+  by: { operator: string; at: number },
+): Promise<StopOutcome> {
+  let before: Job | undefined
+  const jobs = await lists.changeList('jobs', (present) => {
+    before = present.find((job) => job.id === id)
+    return present.map((job) => (job.id === id && job.doneAt === null ? { ...job, doneAt: by.at, stoppedBy: by.operator } : job))
+  })
+  const job = jobs.find((each) => each.id === id)
+  if (job) return { kind: before?.doneAt === null ? 'stopped' : 'done_before', job }
+  return { kind: (await lists.readList('endings')).some((each) => each.id === id) ? 'of_wallet' : 'unknown' }
+}
+
 /** The endings of wallets, for the requests of users. */
 export function endingsOf(store: Pick<Store, 'lists'>): Deps['endings'] {
   return {
@@ -134,17 +159,23 @@ export function createJobWorker(list: ListName, work: Work): (stopping?: AbortSi
 
   const keepLease = async (): Promise<boolean> => now() - leasedAt < LEASE.renewedEvery || takeLease()
 
+  const isUnderWay = async ({ id }: Job): Promise<boolean> =>
+    (await store.lists.readList(list)).some((job) => job.id === id && job.doneAt === null)
+
   /** False if the work must stop: the process ends, or the lease is lost. */
   async function carryOut(job: Job, stopping: AbortSignal | undefined): Promise<boolean> {
     let noted = { grants: 0, at: now() }
     let ended = 0
     let goesOn = true
+    // Stopped while the worker carried out another job.
+    if (!(await isUnderWay(job))) return true
     for await (const number of stepsOf(work, job)) {
       ended += number
       // The progress is stored about once a second.
       if (now() !== noted.at) {
-        await noteProgress(work, list, { job, grants: ended - noted.grants })
+        const present = await noteProgress(work, list, { job, grants: ended - noted.grants })
         noted = { grants: ended, at: now() }
+        if (present?.doneAt !== null) break
       }
       goesOn = !stopping?.aborted && (await keepLease())
       if (!goesOn) break

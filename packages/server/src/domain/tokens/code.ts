@@ -3,6 +3,7 @@
  * challenge in it (RFC 7636 §4.4, §7.2). A code expires after a short time (OpenID Connect Core §16.9).
  */
 import type { KeyRing } from '../../protocol/keys/key-ring.ts'
+import type { ClaimsByResource } from '../../protocol/keys/platform-claims.ts'
 import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
 import { newGrantId } from '../model/grant-id.ts'
@@ -41,6 +42,8 @@ export type Code = {
   dpopJkt: string | null
   /** the scopes of the first tokens, if the operator's hook allows fewer than the wallet did; otherwise null */
   firstScopes: string[] | null
+  /** the claims of the first tokens, from the operator's hook; absent in what an earlier version stored */
+  firstClaims?: ClaimsByResource | null
 }
 
 export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
@@ -76,6 +79,7 @@ type PackedCode = [
   (string | null)?,
   (ScopesByResource | null)?,
   (string | null)?,
+  (ClaimsByResource | null)?,
 ]
 
 const PACKED_CODE = sealedFormat<PackedCode>('authorizationCode')
@@ -104,6 +108,7 @@ function pack(code: Code): PackedCode {
       code.sessionReceiptId,
       code.scopesByResource,
       code.firstScopes?.join(' ') ?? null,
+      code.firstClaims ?? null,
     ]),
   ]
 }
@@ -111,7 +116,8 @@ function pack(code: Code): PackedCode {
 function unpack(packed: PackedCode): Code {
   const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
   const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime, chainId, ...rare] = rest
-  const [nonce = null, dpopJkt = null, sessionReceiptId = null, scopesByResource = null, firstScopes = null] = rare
+  const [nonce = null, dpopJkt = null, sessionReceiptId = null, scopesByResource = null, firstScopes = null, firstClaims = null] =
+    rare
   return {
     grantId,
     clientId,
@@ -134,6 +140,7 @@ function unpack(packed: PackedCode): Code {
     dpopJkt,
     sessionReceiptId,
     firstScopes: firstScopes?.split(' ') ?? null,
+    firstClaims,
   }
 }
 

@@ -52,7 +52,8 @@ export async function grantToDevice(deps: Deps, client: Client, request: DeviceT
   // 4. Redeem the answer, and issue the tokens.
   const redemption = { code, grant: newGrantOf(deps, client, { code, proof, at }), proof, attemptId: randomUUID(), at }
   const grant = await redeem(deps, client, redemption)
-  return mintTokens(deps, client, grant, { scopes, resource, binding: bindingOf(proof), nonce: null, idTokenKey })
+  const { firstClaims: claims = null } = code
+  return mintTokens(deps, client, grant, { scopes, resource, claims, binding: bindingOf(proof), nonce: null, idTokenKey })
 }
 
 function openDeviceCode(deps: Deps, client: Client, { deviceCode, proof }: DeviceTokenRequest, at: number): DeviceRequest {

@@ -63,7 +63,8 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   const grant = await redeem(deps, client, redemption)
 
   // 4. Issue the tokens.
-  return mintTokens(deps, client, grant, { scopes, resource, binding: bindingOf(proof), nonce: code.nonce, idTokenKey })
+  const { nonce, firstClaims: claims = null } = code
+  return mintTokens(deps, client, grant, { scopes, resource, claims, binding: bindingOf(proof), nonce, idTokenKey })
 }
 
 function openIssuedCode(deps: Deps, client: Client, request: CodeExchange, at: number): Code {

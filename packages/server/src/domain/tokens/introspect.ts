@@ -7,6 +7,7 @@
 
 import { openLiveAccessToken } from '../../protocol/keys/access-token.ts'
 import type { AccessTokenClaims, ActorClaim } from '../../protocol/keys/access-token-claims.ts'
+import { type PlatformClaims, platformClaimsOf } from '../../protocol/keys/platform-claims.ts'
 import { hasTokensWithoutUser } from '../../protocol/oauth/grant-types.ts'
 import type { Deps } from '../model/deps.ts'
 import { hashOfUse } from '../model/hash-of-use.ts'
@@ -15,7 +16,8 @@ import { findFaultOfToken } from './grant-of-token.ts'
 
 /**
  * RFC 7662 §2.2: exactly these members. `aud` is present only if the caller is a resource server, `cnf` only if the token is bound to a key, and
- * `act` only if the token was issued in exchange for another one (RFC 8693 §4.1).
+ * `act` only if the token was issued in exchange for another one (RFC 8693 §4.1). The claims of the operator's hook are only for the resource server
+ * of the token's audience.
  */
 export type ActiveToken = {
   active: true
@@ -30,7 +32,7 @@ export type ActiveToken = {
   aud?: string
   cnf?: { jkt: string }
   act?: ActorClaim
-}
+} & PlatformClaims
 
 export type Introspection = ActiveToken | { active: false }
 
@@ -56,6 +58,7 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
     // Libraries of resource servers compare the audience (decision 0024). Other clients get the nine members of the specification.
     ...(caller.resourceServer !== null && { aud: claims.aud }),
     ...(claims.act && { act: claims.act }),
+    ...(claims.aud === caller.resourceServer && platformClaimsOf(claims)),
   }
 }
 

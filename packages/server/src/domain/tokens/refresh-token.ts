@@ -7,6 +7,7 @@
 
 import type { KeyRing } from '../../protocol/keys/key-ring.ts'
 import { macMatches, macOf } from '../../protocol/keys/mac.ts'
+import { bytesOfUuid, uuidOfBytes } from '../model/uuid.ts'
 
 export type RefreshToken = { grantId: string; generation: number }
 
@@ -22,7 +23,7 @@ export function makeRefreshToken(ring: KeyRing, token: RefreshToken, keyId: stri
   const key = ring.opener('mac', keyId)
   if (!key) return undefined
   const body = Buffer.alloc(BODY_LENGTH)
-  body.write(token.grantId.replaceAll('-', ''), 'hex')
+  body.set(bytesOfUuid(token.grantId))
   body.writeUInt32BE(token.generation, 16)
   return `grr.${keyId}.${Buffer.concat([body, macOf(key, 'refresh token', body)]).toString('base64url')}`
 }
@@ -38,10 +39,5 @@ export function openRefreshToken(ring: KeyRing, text: string): RefreshToken | un
   if (bytes.toString('base64url') !== encoded) return undefined
   const body = bytes.subarray(0, BODY_LENGTH)
   if (!macMatches(key, 'refresh token', body, bytes.subarray(BODY_LENGTH))) return undefined
-  return { grantId: uuidOf(body.subarray(0, 16)), generation: body.readUInt32BE(16) }
-}
-
-function uuidOf(bytes: Buffer): string {
-  const hex = bytes.toString('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  return { grantId: uuidOfBytes(body.subarray(0, 16)), generation: body.readUInt32BE(16) }
 }

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { parseScope } from '@grantor/protocol/scope'
+import type { ClaimsByResource } from '../../protocol/keys/platform-claims.ts'
 import {
   invalidDpopProof,
   invalidGrant,
@@ -64,6 +65,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
   return mintTokens(deps, client, grant, {
     scopes: permitted?.scopes ?? scopes ?? grant.scopes,
     resource: permitted?.resource ?? resources[0] ?? null,
+    claims: permitted?.claims ?? null,
     binding: bindingOf(proof),
     nonce: null,
     idTokenKey,
@@ -143,7 +145,7 @@ async function askHook(
   deps: Deps,
   hook: Hook,
   { client, rotation, scopes: named }: AskedRefresh,
-): Promise<{ resource: string; scopes: string[] }> {
+): Promise<{ resource: string; scopes: string[]; claims: ClaimsByResource | null }> {
   // The receipts of a contract wallet are checked at the rotation.
   const outcome = await deps.store.grants.rotateRefreshToken({ ...rotation, walletChecked: true, onlyChecks: true })
   if (outcome.kind === 'rotated' || outcome.kind === 'repeated' || outcome.kind === 'wallet_unchecked')
@@ -163,7 +165,7 @@ async function askHook(
   if (permission.kind === 'failed') throw permission.error
   // One wording for every refused refresh token: the client starts again, and the hook then decides about a code.
   if (permission.kind === 'refused') throw invalidGrant('hook_refused')
-  return { resource, scopes: permission.scopes ?? scopes }
+  return { resource, scopes: permission.scopes ?? scopes, claims: permission.claims }
 }
 
 /** Rotates the refresh token and returns the grant, or throws the refusal. */

@@ -1,6 +1,7 @@
 /** The response of the token endpoint (RFC 6749 §5.1, OpenID Connect Core §3.1.3.3). */
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../../protocol/keys/access-token.ts'
+import type { ClaimsByResource } from '../../protocol/keys/platform-claims.ts'
 import type { SigningKey } from '../../protocol/keys/signing-key.ts'
 import { invalidGrant, invalidScope } from '../../protocol/oauth/oauth-error.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
@@ -28,6 +29,8 @@ export type TokenResponse = {
 export type TokenContents = {
   scopes: string[]
   resource: string | null
+  /** from the operator's hook; an access token has those of the token's resource */
+  claims: ClaimsByResource | null
   /** the key that the access token is bound to (RFC 9449 §6) */
   binding: { jkt: string } | null
   /** the `nonce` of the authorization request, for the ID token */
@@ -60,6 +63,7 @@ export async function mintTokens(deps: Deps, client: Client, grant: Grant, conte
   const { resource, scopes } = requireScopeLeft(deps, client, grant, contents)
   const scope = scopes.join(' ')
   const accessToken = signAccessToken(deps.keys, {
+    ...contents.claims?.[resource],
     iss: deps.settings.authUrl,
     sub: grant.wallet,
     aud: resource,

@@ -5,8 +5,9 @@
  */
 import { openLiveAccessToken } from '../../protocol/keys/access-token.ts'
 import { insufficientScope, invalidToken } from '../../protocol/oauth/oauth-error.ts'
+import { SIGNED_TEXT_SCOPE } from '../../protocol/oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
-import { readAccountClaims } from './account-claims.ts'
+import { readAccountClaims, readSignedTextClaims } from './account-claims.ts'
 import { type PresentedAccessToken, readProofOfToken, spendProof } from './dpop.ts'
 import { readGrantOfToken } from './grant-of-token.ts'
 
@@ -22,5 +23,6 @@ export async function readUserinfo(deps: Deps, request: PresentedAccessToken): P
   const grant = await readGrantOfToken(deps, claims, claims.grant_id)
   if (typeof grant === 'string') throw invalidToken(grant)
   if (proof) await spendProof(deps, proof, claims.client_id)
-  return { sub: claims.sub, ...(await readAccountClaims(deps, grant, scopes)) }
+  const signed = scopes.includes(SIGNED_TEXT_SCOPE) ? await readSignedTextClaims(deps, grant, claims.client_id) : null
+  return { sub: claims.sub, ...(await readAccountClaims(deps, grant, scopes)), ...signed }
 }

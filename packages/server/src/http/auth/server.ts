@@ -8,6 +8,8 @@ import { createHttpServer, type Refuse } from '../server.ts'
 import { noteMalformed, replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
 import { accountRoutes } from './routes/account.ts'
+import { approvalRoutes } from './routes/approvals.ts'
+import { approveRoutes } from './routes/approve.ts'
 import { authorizeRoutes } from './routes/authorize.ts'
 import { crossDeviceRoutes } from './routes/cross-device.ts'
 import { deviceRoutes } from './routes/device.ts'
@@ -82,6 +84,8 @@ export function createAuthServer(service: HttpService): FastifyInstance {
   deviceRoutes(server, service)
   tokenRoute(server, service)
   introspectRoute(server, service)
+  approvalRoutes(server, service)
+  approveRoutes(server, service)
   revokeRoute(server, service)
   endingsRoutes(server, service)
   userinfoRoute(server, service)

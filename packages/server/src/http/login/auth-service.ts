@@ -180,8 +180,16 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
     loginHint,
     uiLocale: isUiLocale(answer.ui_locale) ? answer.ui_locale : undefined,
     userCode,
+    approval: asApproval(answer.approval),
     crossDevice: asCrossDevice(answer.cross_device),
   }
+}
+
+/** Absent for every other purpose. */
+function asApproval(approval: unknown): LoginRequest['approval'] {
+  if (!isRecord(approval)) return undefined
+  const { summary, api } = approval
+  return typeof summary === 'string' && typeof api === 'string' ? { summary, api } : undefined
 }
 
 /** Absent if the auth service does not offer cross-device logins. */
@@ -229,6 +237,7 @@ function isPurpose(purpose: unknown): purpose is LoginPurpose {
     purpose === 'app' ||
     purpose === 'device' ||
     purpose === 'cross_device' ||
+    purpose === 'approval' ||
     purpose === 'account' ||
     purpose === 'end_everything'
   )

@@ -5,7 +5,7 @@ export type RefusedSender = { network: string; client: string; reason: string }
 
 export type RefusedSenders = {
   count(sender: RefusedSender): void
-  /** The most frequent first. `others` are the refusals that found no place. */
+  /** The most frequent first. `others` are the refusals of all other senders. */
   read(): { senders: (RefusedSender & { count: number })[]; others: number }
 }
 
@@ -13,7 +13,10 @@ export type RefusedSenders = {
 const SLOT = 300
 const SLOTS = 12
 /** Senders of one slot, about 200 bytes each. */
-export const SENDERS_AT_MOST = 100
+const SENDERS_AT_MOST = 100
+
+/** Senders of a reading, which is stored once a minute. */
+export const READ_AT_MOST = 50
 
 /** `rank` decides which sender makes room: its own count, and the rank of the sender that made room for it. */
 type CountedSender = RefusedSender & { key: string; count: number; rank: number }
@@ -52,10 +55,10 @@ export function createRefusedSenders(now: () => number): RefusedSenders {
         for (const { key, rank: _, ...sender } of senders.values())
           sums.set(key, { ...sender, count: sender.count + (sums.get(key)?.count ?? 0) })
       }
-      return {
-        senders: [...sums.values()].sort((a, b) => b.count - a.count),
-        others: slots.reduce((sum, { others }) => sum + others, 0),
-      }
+      const senders = [...sums.values()].sort((a, b) => b.count - a.count)
+      const rest = senders.slice(READ_AT_MOST).reduce((sum, { count }) => sum + count, 0)
+      const others = slots.reduce((sum, slot) => sum + slot.others, rest)
+      return { senders: senders.slice(0, READ_AT_MOST), others }
     },
   }
 }

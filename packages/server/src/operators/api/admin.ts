@@ -1,8 +1,6 @@
 /** What the admin server needs. */
 import type { ServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
-import type { EndingFeed } from '../../domain/endings/feed.ts'
-import type { FeedReaders } from '../../domain/endings/feed-readers.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
@@ -33,17 +31,15 @@ export type Admin = {
   look?: Look | undefined
   metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute' | 'countRefusal'> | undefined
   tracing?: Tracing | undefined
-  /** the feed of endings of this process */
-  endings: { feed: Pick<EndingFeed, 'facts'>; readers: Pick<FeedReaders, 'count'> }
   /** resolves an ENS name; null if names are off */
   findName: Service['findName'] | null
   /** sends a test to a webhook */
   testWebhook: Service['testWebhook']
   isCallable: Service['isCallable']
-  /** the host and port of each machine of the database that does not respond at the moment */
-  machinesAway(): readonly string[]
-  /** what the console's overview shows of the auth service of this process */
-  live: LiveState
+  /** what this process reports */
+  ownReport: Service['ownReport']
+  /** of the auth service in the same process */
+  live: Pick<LiveState, 'startedAt' | 'refusedSignIns'>
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
   /** for the probe of `grantor doctor` */

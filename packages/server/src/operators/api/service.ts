@@ -15,6 +15,7 @@ export function serviceOf({
   testWebhook,
   isCallable,
   live,
+  ownReport,
   findName,
 }: Admin): ServerService {
   return {
@@ -23,13 +24,14 @@ export function serviceOf({
     adminResource: adminResourceOf(adminUrl),
     isDevelopment,
     settings,
+    ownReport,
     keys: () => ({ ring: deps.keys, keeping: keyKeeping }),
     record: async ({ id }, act) => deps.audit({ ...act, operator: id }),
     startJob: async (job) => addJob(store, job, deps.now()),
     endGrantsOfWallet: async (of) => endAllowed(deps, of, 'operator'),
     textFacts: async () => deps,
     nameOfClient: async (clientId) => (await deps.clients.find(clientId))?.name ?? '',
-    refusedSignIns: (wallet) => ({ refusals: live.refusedSignIns.read(wallet), since: live.read().startedAt }),
+    refusedSignIns: (wallet) => ({ refusals: live.refusedSignIns.read(wallet), since: live.startedAt }),
     findName: findName ?? (async () => ({ kind: 'off' })),
     testWebhook,
     isCallable,

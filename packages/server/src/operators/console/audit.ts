@@ -8,81 +8,62 @@ import { readOperators } from '../../domain/operators/operators.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type AuditLineRecord, searchAudit } from '../operations/audit.ts'
 import { Refusal } from '../operations/refusal.ts'
+import { formatCount } from '../operations/words.ts'
+import { chips, type ListMember, type ListView, toolbar, viewOfList } from './list-view.ts'
 import { exact, type Fact, facts, link, moment, nextLink, pathTo, titleRow } from './parts.ts'
 import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
 
-const FIELDS = [
-  ['wallet', 'Wallet', '0x…'],
-  ['client_id', 'Client', 'client id'],
-  ['grant_id', 'Grant', 'grant id'],
-] as const
-/** A text with proposals: a trail also has lines of operators who were removed. */
-const PROPOSED = [
-  ['operator', 'Operator', '0x…, id or cli:NAME'],
-  ['reason', 'Reason', 'code_replayed'],
-] as const
-const CHOSEN = [
-  ['event', 'Event', 'every event', recordedEvents.toSorted()],
-  ['result', 'Result', 'done and refused', ['done', 'refused']],
-] as const
-/** The reasons that most lines have. */
-const REASONS = Object.keys(endReasons).sort()
-const TIMES = [
-  ['since', 'Since, UTC'],
-  ['until', 'Before, UTC'],
-] as const
-
-type EnteredFilter = Readonly<Record<string, string>>
-type FoundLines = { lines: AuditLineRecord[]; next: string | null } | { fault: string }
+/** The fields of the form. A text with proposals also takes others: a trail has lines of operators who were removed. */
+const FIELDS: Readonly<Record<string, Partial<ListMember>>> = {
+  wallet: { label: 'Wallet', hint: '0x…', longest: 100 },
+  event: { label: 'Event', shape: { kind: 'text', choices: recordedEvents.toSorted() } },
+  result: { label: 'Result' },
+  client_id: { label: 'Client', hint: 'client id', given: 'rarely' },
+  grant_id: { label: 'Grant', hint: 'grant id', given: 'rarely' },
+  operator: { label: 'Operator', hint: '0x…, id or cli:NAME', given: 'rarely' },
+  reason: { label: 'Reason', hint: 'code_replayed', given: 'rarely', proposals: Object.keys(endReasons).sort() },
+  since: { label: 'Since, UTC', given: 'rarely' },
+  until: { label: 'Before, UTC', given: 'rarely' },
+}
 
 export function auditPages(console: Console): void {
   addPage(console, '/console/audit', async (visit) => {
-    const names = [...FIELDS, ...CHOSEN, ...PROPOSED, ...TIMES].map(([name]) => name)
-    const entered: EnteredFilter = Object.fromEntries(names.map((name) => [name, visit.query.text(name).slice(0, 500)]))
-    const filter = { ...entered, since: secondsOf(entered.since), until: secondsOf(entered.until) }
-    const found = await searchTrail(console, visit, filter)
-    const next = 'fault' in found || found.next === null ? null : `/console/audit${queryOf({ ...entered, after: found.next })}`
+    const operators = (await readOperators(console.admin.store)).map(({ id }) => id)
+    const input = searchAudit.input.map(
+      (member): ListMember => ({
+        ...member,
+        ...FIELDS[member.name],
+        ...(member.name === 'operator' && { proposals: operators }),
+      }),
+    )
+    const view = viewOfList(visit, { input: input.toSorted((a, b) => placeOf(a) - placeOf(b)) }, '/console/audit')
+    const found = await searchTrail(console, visit, view)
+    // A script that follows the form leaves the lines as they are, for example while an address is incomplete.
+    if ('fault' in found) visit.reply.code(422)
+    const filter = view.given.input as Record<string, string | number>
     return {
       title: 'Audit',
       content: html`${titleRow('Audit trail')}
-<form method="get" action="/console/audit" class="filter" role="search" aria-label="Search the audit trail">
-${FIELDS.map(([name, label, example]) => html`<div><label for="${name}">${label}</label><input type="text" id="${name}" name="${name}" value="${entered[name]}" placeholder="${example}" maxlength="500" autocomplete="off" spellcheck="false"></div>`)}
-${CHOSEN.map(choiceField(entered))}
-${PROPOSED.map(proposedField(entered, { operator: (await readOperators(console.admin.store)).map(({ id }) => id), reason: REASONS }))}
-${TIMES.map(([name, label]) => html`<div><label for="${name}">${label}</label><input type="datetime-local" id="${name}" name="${name}" value="${entered[name]}" step="1"></div>\n`)}<p class="page-actions"><button class="button small" id="search">Search</button> ${link('/console/audit', 'Clear')}</p>
-${'fault' in found && html`<p class="field-problem" role="alert">${found.fault}</p>`}
-</form>
+${toolbar(view, 'fault' in found ? found.fault : undefined)}
+<p class="visually-hidden" id="count" role="status">${'lines' in found && `${formatCount(found.lines.length, 'line')} on this page`}</p>
+<div id="results">
+${chips(view)}
 ${'lines' in found && trail(found.lines)}
-${nextLink(next, 'Older lines')}
-<p class="fine">Export everything with its hashes: <code>grantor audit export</code>. This search in the API: <code>GET /v1/audit${queryOf(filter)}</code></p>`,
+${'lines' in found && nextLink(found.next === null ? null : `/console/audit${queryOf({ ...view.entered, after: found.next })}`, 'Older lines')}
+<p class="fine">Export everything with its hashes: <code>grantor audit export</code>. This search in the API: <code>GET /v1/audit${queryOf(filter)}</code></p>
+</div>`,
     }
   })
 }
 
-/** A value that is in no list is shown too: the address of the page may have it. */
-function choiceField(entered: EnteredFilter): (field: (typeof CHOSEN)[number]) => Html {
-  return ([name, label, any, values]) => {
-    const chosen = entered[name] ?? ''
-    const offered = chosen === '' || (values as readonly string[]).includes(chosen) ? values : [...values, chosen]
-    return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}"><option value="">${any}</option>${offered.map((value) => html`<option${value === chosen && html` selected`}>${value}</option>`)}</select></div>`
-  }
-}
+const placeOf = ({ name }: ListMember): number => Object.keys(FIELDS).indexOf(name)
 
-type Proposals = Record<(typeof PROPOSED)[number][0], readonly string[]>
-
-function proposedField(entered: EnteredFilter, proposals: Proposals): (field: (typeof PROPOSED)[number]) => Html {
-  return ([name, label, example]) =>
-    html`<div><label for="${name}">${label}</label><input type="text" id="${name}" name="${name}" value="${entered[name]}" placeholder="${example}" maxlength="500" autocomplete="off" spellcheck="false" list="${name}-list"><datalist id="${name}-list">${proposals[name].map((value) => html`<option value="${value}">`)}</datalist></div>`
-}
-
-type FilterValues = Record<string, string | number | undefined>
+type FoundLines = { lines: AuditLineRecord[]; next: string | null } | { fault: string }
 
 /** A faulty search is repeated in the form, so that the operator can correct it. */
-async function searchTrail(console: Console, visit: Visit, filter: FilterValues): Promise<FoundLines> {
-  const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== '')
+async function searchTrail(console: Console, visit: Visit, { given }: ListView): Promise<FoundLines> {
   try {
-    const after = visit.query.text('after')
-    const { items, next } = await readList(console, visit, searchAudit, { input: Object.fromEntries(given), after })
+    const { items, next } = await readList(console, visit, searchAudit, given)
     return { lines: items, next }
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'invalid_request') throw error
@@ -93,12 +74,6 @@ async function searchTrail(console: Console, visit: Visit, filter: FilterValues)
 /** The fault of a field as an operator reads it, without the pattern of the API. */
 function inWords({ member, words }: Fault): string {
   return member === 'wallet' ? 'Wallet is not an address: 0x and 40 hexadecimal digits with the right checksum (EIP-55).' : words
-}
-
-/** The value of a `datetime-local` field, as a time in UTC. */
-function secondsOf(text: string | undefined): number | undefined {
-  const at = text ? Date.parse(`${text}Z`) : Number.NaN
-  return Number.isNaN(at) || at < 0 ? undefined : Math.floor(at / 1000)
 }
 
 function trail(lines: AuditLineRecord[]): Html {

@@ -10,6 +10,7 @@ import { subjectOf } from '../operations/all.ts'
 import { etagOf, labelOfId, nameOf, type Operation, type Result } from '../operations/operation.ts'
 import { invalid, Refusal } from '../operations/refusal.ts'
 import { requireScope } from '../operations/service.ts'
+import { conflictPage } from './conflict.ts'
 import { begunBefore, dropDrafts, keepAfterSession, keepDraft, type OpenDraft, openDraft, operatorOf } from './drafts.ts'
 import { type FormFields, ofAnother, requireForm } from './form.ts'
 import type { Crumb } from './layout.ts'
@@ -93,7 +94,20 @@ async function showDraft(console: Console, change: ChangePages, visit: Visit, dr
     const path = pathOf(request)
     const again = change.form ? `${path}${queryOf({ draft: draft.id, edit: 'yes' })}` : path
     reply.code(statusOf(refused))
-    return visit.send(problemPage(refused, request.id, again))
+    const present = refused.code === 'changed_meanwhile' && change.form ? await presentOf(visit, change) : null
+    if (!present) return visit.send(problemPage(refused, request.id, again))
+    const members = formMembers(change.operation)
+    return visit.send(
+      await conflictPage(visit, {
+        subject: subjectOf(change.operation.subject),
+        id: visit.params.id ?? '',
+        members,
+        present: present.members,
+        entered: enteredMembers(members, fields),
+        again,
+        home: change.home(visit, null),
+      }),
+    )
   }
   try {
     return await showQuestion(change, visit, fields, draft.id)

@@ -9,7 +9,7 @@ import { listSessions, type SessionRecord } from '../operations/sessions.ts'
 import { grantsText } from '../operations/totals.ts'
 import { formatCount } from '../operations/words.ts'
 import { addChange } from './change.ts'
-import { countWordsOf, type ListView, listPage, viewOfList } from './list-view.ts'
+import { countWordsOf, type ListView, listPage, timeSortOf, viewOfList } from './list-view.ts'
 import { buttonLink, type Column, link, nameOr, pathTo, table, tag } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
@@ -18,13 +18,7 @@ import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts
 const FIELDS: Readonly<Record<string, Partial<Member>>> = {
   wallet: { label: 'Wallet', hint: '0x…', longest: 100 },
   client_id: { label: 'Client', hint: 'client id' },
-  active: { label: 'State', usual: 'every state', choices: { true: 'neither ended nor expired' } },
-  order: {
-    label: 'Order',
-    usual: 'newest first',
-    shape: { kind: 'text', choices: ['oldest'] },
-    choices: { oldest: 'oldest first' },
-  },
+  active: { label: 'State', choices: { true: 'active' } },
 }
 
 function fieldsOf(members: readonly Member[]): Member[] {
@@ -41,7 +35,7 @@ export function grantPages(console: Console): void {
       actions: endAction(visit, view),
       lead: 'What wallets allowed to apps.',
       count: await countWords(console, view),
-      table: await grantsTable(console, visit, items),
+      table: await grantsTable(console, visit, items, isByClient(view) ? {} : { sort: timeSortOf(view) }),
       next,
       previous,
     })
@@ -53,7 +47,7 @@ export function grantPages(console: Console): void {
       title: 'Sessions',
       lead: 'The browsers in which wallets are signed in.',
       count: total ? countWordsOf(total, 'session') : '',
-      table: sessionsTable(items, visit, 'all'),
+      table: sessionsTable(items, visit, view),
       next,
       previous,
     })
@@ -91,22 +85,29 @@ function endAction({ may }: Visit, { entered }: ListView): Html | false {
 
 type ListedGrant = GrantRecord & { clientName: string }
 
-async function grantsTable({ service }: Console, { now }: Visit, grants: GrantRecord[]): Promise<Html> {
+/** The active grants of a wallet have one order. */
+const isByClient = ({ entered: { wallet, active } }: ListView): boolean => wallet !== undefined && active === 'true'
+
+/** `at`: the grants are those of one client, which is not named again. */
+export async function grantsTable(
+  { service }: Console,
+  { now }: Visit,
+  grants: GrantRecord[],
+  { sort, at }: { sort?: Column<never>['sort']; at?: 'client' } = {},
+): Promise<Html> {
   const rows = await Promise.all(
     grants.map(async (grant) => ({ ...grant, clientName: await service.nameOfClient(grant.client_id) })),
   )
-  const columns: Column<ListedGrant>[] = [
-    {
-      name: 'Grant',
-      cell: ({ grant_id: id, clientName, client_id: to }) => link(pathTo('grants', id), nameOr(clientName, to)),
-      kind: 'main',
-    },
-    { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet) },
+  const grantLink = ({ grant_id: id, clientName, client_id: to, wallet }: ListedGrant): Html =>
+    link(pathTo('grants', id), at === 'client' ? walletWords(wallet) : nameOr(clientName, to))
+  const columns: (Column<ListedGrant> | false)[] = [
+    { name: at === 'client' ? 'Wallet' : 'App', cell: grantLink, kind: 'main' },
+    at === undefined && { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet) },
     { name: 'Scopes', cell: ({ scopes }) => html`<code>${scopes.join(' ')}</code>` },
-    { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
+    { name: 'Since', cell: ({ created_at: since }) => fromNow(since, now), sort },
     { name: 'State', cell: grantState },
   ]
-  return table('Grants', columns, rows, 'No grant matches.')
+  return table('Grants', columns, rows, at === 'client' ? 'No wallet has allowed anything to this client.' : 'No grant matches.')
 }
 
 export function grantState({ state, end_reason: endReason }: GrantRecord): Html {
@@ -114,26 +115,35 @@ export function grantState({ state, end_reason: endReason }: GrantRecord): Html 
   return html`${tag(state, state === 'ended' ? 'plain' : 'warn')}${endReason !== null && html` <code>${endReason}</code>`}`
 }
 
-/** `of`: the sessions of one wallet, or of all. */
-export function sessionsTable(sessions: SessionRecord[], { may, now }: Visit, of: 'wallet' | 'all'): Html {
+/** Without a list: the sessions of one wallet. */
+export function sessionsTable(sessions: SessionRecord[], { may, now }: Visit, list?: ListView): Html {
   const endLink = ({ session_id: id, wallet }: SessionRecord): Html =>
     buttonLink(`${pathTo('sessions', id, 'end')}${queryOf({ wallet })}`, 'End', 'danger')
   const signedIn: Column<SessionRecord> = { name: 'Signed in', cell: ({ signed_in_at: at }) => fromNow(at, now) }
   return table(
     'Sessions',
     [
-      of === 'all' && { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet), kind: 'main' },
-      of === 'all' ? signedIn : { ...signedIn, kind: 'main' },
+      list !== undefined && { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet), kind: 'main' },
+      list ? signedIn : { ...signedIn, kind: 'main' },
       { name: 'Proof', cell: ({ method }) => (method === 'signature' ? 'signature' : 'the login server vouched') },
       { name: 'Last seen', cell: ({ last_seen_at: at }) => fromNow(at, now) },
-      { name: 'Ends', cell: ({ expires_at: at }) => fromNow(at, now) },
+      {
+        name: 'Ends',
+        cell: ({ expires_at: at }) => fromNow(at, now),
+        // The sessions of one wallet have one order.
+        sort: list && list.entered.wallet === undefined ? timeSortOf(list) : undefined,
+      },
       may('admin.grants') && { name: 'End', cell: endLink },
     ],
     sessions,
-    of === 'all' ? 'No wallet is signed in.' : 'This wallet is signed in nowhere.',
+    list ? 'No wallet is signed in.' : 'This wallet is signed in nowhere.',
   )
 }
 
 function walletLink(wallet: string): Html {
-  return link(`/console/wallet${queryOf({ wallet })}`, html`<code class="short">${shortAddress(wallet)}</code>`)
+  return link(`/console/wallet${queryOf({ wallet })}`, walletWords(wallet))
+}
+
+function walletWords(wallet: string): Html {
+  return html`<code class="short">${shortAddress(wallet)}</code>`
 }

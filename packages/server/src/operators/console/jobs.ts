@@ -3,8 +3,9 @@
 import { type Html, html } from '../../pages/html.ts'
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import { countMatchingGrants, walletOf } from '../operations/grants.ts'
-import { getJob, type JobRecord, listJobs } from '../operations/jobs.ts'
+import { getJob, type JobRecord, listJobs, stopJob } from '../operations/jobs.ts'
 import { formatCount, number } from '../operations/words.ts'
+import { addChange } from './change.ts'
 import { buttonLink, exact, facts, link, moment, nameOr, pathTo, table, tag, titleRow } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, type Visit } from './visit.ts'
@@ -22,6 +23,14 @@ const TITLES = {
 const ROWS_READ = 2000
 
 export function jobPages(console: Console): void {
+  addChange(console, {
+    operation: stopJob,
+    path: '/console/jobs/:id/stop',
+    form: null,
+    hasRecord: false,
+    crumbs: () => [['/console/jobs', 'Jobs']],
+    home: homeOf,
+  })
   addPage(console, '/console/jobs', async (visit) => ({
     title: 'Jobs',
     content: html`${titleRow('Jobs')}
@@ -32,13 +41,15 @@ ${jobsTable(await readJobViews(console, visit), visit.now, 'No job was started y
   addPage(console, '/console/jobs/:id', async (visit) => {
     const job = await jobView(console, (await visit.run(getJob, { id: visit.params.id ?? '' })).output)
     const isDone = job.done_at !== null
+    const state = job.stopped_by === null ? 'is done' : 'was stopped'
+    const mayStop = !isDone && job.kind !== 'end_grants_of_wallet' && visit.may(stopJob.scope)
     const left = isDone ? null : await countLeft(console, job)
     return {
-      title: `${isDone ? 'Done: ' : ''}${TITLES[job.kind]}`,
+      title: `${isDone ? (job.stopped_by === null ? 'Done: ' : 'Stopped: ') : ''}${TITLES[job.kind]}`,
       refresh: isDone ? undefined : 2,
       crumbs: [['/console/jobs', 'Jobs']],
       content: html`<div class="narrow"><article class="card">
-<h1>${TITLES[job.kind]} ${isDone ? 'is done' : '…'}</h1>
+<h1>${TITLES[job.kind]} ${isDone ? state : '…'}</h1>
 <p class="effect" id="progress" role="status">${formatCount(job.grants_ended, 'grant')} ended${left !== null && left > 0 && `, ${formatCount(left, 'grant', COUNTED_AT_MOST)} left`}.</p>
 ${progress(job.grants_ended, left)}
 ${facts([
@@ -47,14 +58,17 @@ ${facts([
   job.scope !== null && ['Scope', exact(job.scope)],
   job.created_before !== null && ['Created before', moment(job.created_before)],
   ['Started', html`${fromNow(job.created_at, visit.now)} by ${exact(job.started_by)}`],
+  job.stopped_by !== null && ['Stopped', html`by ${exact(job.stopped_by)}`],
   ['Done', job.done_at === null ? 'not yet' : moment(job.done_at)],
 ])}
 ${!isDone && html`<p class="fine">The page refreshes itself. The work goes on if you leave, also if this process ends.</p>`}
-<p class="actions">${nextPageOf(job)} ${buttonLink('/console/jobs', 'All jobs')}</p>
+<p class="actions">${nextPageOf(job)} ${buttonLink('/console/jobs', 'All jobs')} ${mayStop && buttonLink(pathTo('jobs', job.job_id, 'stop'), 'Stop', 'danger')}</p>
 </article></div>`,
     }
   })
 }
+
+const homeOf = ({ params }: Visit): string => pathTo('jobs', params.id ?? '')
 
 export async function readJobViews(console: Console, visit: Visit): Promise<JobView[]> {
   const { items } = (await visit.run(listJobs)).output
@@ -102,6 +116,11 @@ function progress(ended: number, left: number | null): Html {
   return html`<progress max="${ended + left || 1}" value="${ended}" aria-label="Progress">${number(ended)}</progress>`
 }
 
+function stateTag({ done_at: doneAt, stopped_by: stoppedBy }: JobView): Html {
+  if (doneAt === null) return tag('under way', 'warn')
+  return stoppedBy === null ? tag('done', 'good') : tag('stopped')
+}
+
 export function jobsTable(jobs: JobView[], now: number, empty: string): Html {
   return table(
     'Jobs',
@@ -110,7 +129,7 @@ export function jobsTable(jobs: JobView[], now: number, empty: string): Html {
       { name: 'Client', cell: ({ clientName, client_id: clientId }) => (clientId === '' ? 'all' : nameOr(clientName, clientId)) },
       { name: 'Grants ended', cell: ({ grants_ended: grantsEnded }) => number(grantsEnded), kind: 'number' },
       { name: 'Started', cell: ({ created_at: createdAt }) => fromNow(createdAt, now) },
-      { name: 'State', cell: ({ done_at: doneAt }) => (doneAt === null ? tag('under way', 'warn') : tag('done', 'good')) },
+      { name: 'State', cell: stateTag },
     ],
     jobs,
     empty,

@@ -73,7 +73,10 @@ function bar(frame: Frame | undefined): Html {
 <p class="brand"><img src="${ICON}" alt="" width="24" height="24"><span>Grantor console</span></p>
 ${
   frame &&
-  html`<nav aria-label="Console"><ul>${PLACES.filter(([path]) => path !== '/console/audit' || frame.mayReadAudit).map(
+  html`<button class="button quiet small opens" popovertarget="menu">Menu</button>
+<div id="menu" popover><nav aria-label="Console"><ul>${PLACES.filter(
+    ([path]) => path !== '/console/audit' || frame.mayReadAudit,
+  ).map(
     ([path, name]) =>
       html`<li><a href="${path}"${isHere(path, frame.path) && html` aria-current="${path === frame.path ? 'page' : 'true'}"`}>${name}</a></li>`,
   )}</ul></nav>
@@ -81,7 +84,7 @@ ${
 <input type="hidden" name="form_token" value="${frame.signOutToken}">
 <span><code>${shortAddress(frame.operator.id)}</code> <span class="role">${frame.operator.role}</span></span>
 <button class="button quiet small" id="sign-out">Sign out</button>
-</form>`
+</form></div>`
 }
 </header>`
 }
@@ -90,7 +93,7 @@ ${
 function crumbTrail({ path }: Frame, title: string, crumbs: readonly Crumb[] = []): Html | false {
   const place = PLACES.find(([each]) => isHere(each, path))
   if (crumbs.length === 0 && (!place || place[0] === path)) return false
-  const above: readonly Crumb[] = [place ?? PLACES[0], ...crumbs]
+  const above: readonly Crumb[] = [...(place?.[0] === path ? [] : [place ?? PLACES[0]]), ...crumbs]
   return html`<nav class="crumbs" aria-label="Breadcrumbs"><ol>${above.map(([to, name]) => html`<li><a href="${to}"><bdi>${name}</bdi></a></li>`)}<li aria-current="page"><bdi>${title}</bdi></li></ol></nav>`
 }
 

@@ -4,17 +4,19 @@ import { type Html, html } from '../../pages/html.ts'
 import type { Members } from '../members/member.ts'
 import { getSetupOfClient } from '../operations/clients.ts'
 import { deliveries, listDeliveries } from '../operations/deliveries.ts'
+import { listGrants } from '../operations/grants.ts'
 import { environmentText, type Setup } from '../operations/setup.ts'
 import type { SubjectName } from '../operations/subject-name.ts'
+import { grantsTable } from './grants.ts'
 import { type Column, link, section, shownCell, table, withCopyButton } from './parts.ts'
-import { queryOf, type Visit } from './visit.ts'
+import { type Console, queryOf, readList, type Visit } from './visit.ts'
 
-export const ownSections: Partial<Record<SubjectName, (visit: Visit, id: string) => Promise<Html>>> = {
+export const ownSections: Partial<Record<SubjectName, (console: Console, visit: Visit, id: string) => Promise<Html>>> = {
   clients: clientSections,
   webhooks: deliverySection,
 }
 
-async function deliverySection(visit: Visit, id: string): Promise<Html> {
+async function deliverySection(_console: Console, visit: Visit, id: string): Promise<Html> {
   const { items } = (await visit.run(listDeliveries, { input: { webhook_id: id } })).output
   const columns = deliveries.displays.map(
     ({ label, shown }): Column<Members> => ({ name: label, cell: (record) => shownCell(shown(record), visit.now) }),
@@ -22,10 +24,14 @@ async function deliverySection(visit: Visit, id: string): Promise<Html> {
   return section('Last deliveries', table('Last deliveries', columns, items, deliveries.empty))
 }
 
-async function clientSections(visit: Visit, clientId: string): Promise<Html> {
+const GRANTS_SHOWN = 5
+
+async function clientSections(console: Console, visit: Visit, clientId: string): Promise<Html> {
   const { output } = await visit.run(getSetupOfClient, { id: clientId })
-  const grants = `/console/grants${queryOf({ client_id: clientId, active: true })}`
-  return html`${section('Grants', html`<p>${link(grants, 'The grants of this client')}</p>`)}
+  const latest = await readList(console, visit, listGrants, { input: { client_id: clientId }, limit: GRANTS_SHOWN })
+  const all = `/console/grants${queryOf({ client_id: clientId, active: true })}`
+  const grants = html`${await grantsTable(console, visit, latest.items, { at: 'client' })}<p class="fine">${link(all, 'The grants of this client')}</p>`
+  return html`${section('Latest grants', grants)}
 ${section('Connect the app', setupContent(output), 'setup')}`
 }
 

@@ -115,6 +115,14 @@ export function section(title: string, content: Html, id?: string): Html {
   return html`<section class="block"${id !== undefined && html` id="${id}"`}><h2>${title}</h2>${content}</section>`
 }
 
+/** What ends or stops something, apart from everything else and in words. */
+export function dangerSection(acts: readonly { path: string; label: string; words: string }[]): Html | false {
+  if (acts.length === 0) return false
+  const act = ({ path, label, words }: (typeof acts)[number]): Html =>
+    html`<li><div><h3>${label}</h3><p class="lead">${words}</p></div>${buttonLink(path, label, 'danger')}</li>`
+  return html`<section class="block danger" id="danger"><h2>Danger zone</h2><ul class="acts">${acts.map(act)}</ul></section>`
+}
+
 /** A path below `/console`, with each part encoded. */
 export function pathTo(...parts: string[]): string {
   return `/console/${parts.map(encodeURIComponent).join('/')}`

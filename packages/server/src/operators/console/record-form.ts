@@ -108,13 +108,14 @@ export function withoutEmpty(members: readonly Member[], entered: Members): Memb
   return Object.fromEntries(given.map(({ name }) => [name, entered[name]]))
 }
 
-function enteredValue({ name, shape, nullable }: Member, fields: FormFields): unknown {
+function enteredValue(member: Member, fields: FormFields): unknown {
+  const { name, shape, nullable } = member
   const text = fields.text(name)
   switch (shape.kind) {
     case 'flag':
       return text === 'yes' || text === 'true'
     case 'texts': {
-      const values = shape.choices ? fields.all(name) : inputLines(text)
+      const values = choicesOf(member).length > 0 ? fields.all(name).filter((value) => value !== '') : inputLines(text)
       return values.length === 0 && nullable ? null : values
     }
     case 'time': {

@@ -14,6 +14,7 @@ import {
   recordIn,
   type Subject,
 } from '../operations/operation.ts'
+import { Refusal } from '../operations/refusal.ts'
 import { capitalise } from '../operations/words.ts'
 import { addChange } from './change.ts'
 import { countWordsOf, type ListView, listPage, sortOf, viewOfList } from './list-view.ts'
@@ -21,6 +22,7 @@ import { ownSections } from './own-sections.ts'
 import {
   buttonLink,
   type Column,
+  dangerSection,
   doneMessage,
   exact,
   type Fact,
@@ -28,6 +30,7 @@ import {
   link,
   nameOr,
   pathTo,
+  readableText,
   section,
   shownCell,
   shownFact,
@@ -60,7 +63,7 @@ function addListPage(console: Console, subject: Subject): void {
   const place = pathTo(name)
   addPage(console, place, async (visit) => {
     const view = viewOfList(visit, list, place)
-    const { items, next, previous, total } = await readList(console, visit, list as Operation<never, Listed>, view.given)
+    const { items, next, previous, total } = await readSorted(console, visit, list as Operation<never, Listed>, view)
     const add = addActionOf(visit, subject)
     const none = view.isFiltered ? `No ${noun} matches.` : empty
     const rows = await Promise.all(items.map((record) => recordRow(console, visit, subject, record)))
@@ -77,8 +80,18 @@ function addListPage(console: Console, subject: Subject): void {
   })
 }
 
+/** Too many records to sort them are shown in the order of the store. */
+async function readSorted(console: Console, visit: Visit, list: Operation<never, Listed>, { entered, given }: ListView) {
+  try {
+    return await readList(console, visit, list, given)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'conflict' || Object.keys(entered).length > 0) throw error
+    return readList(console, visit, list, { ...given, input: {} })
+  }
+}
+
 /** A link to an operation. */
-type RecordAction = { path: string; label: string; isDangerous?: boolean }
+type RecordAction = { path: string; label: string; words: string; isDangerous: boolean }
 
 /** A record of a list. `aside`: what else is known of its id. */
 type RecordRow = { id: string; record: Members; aside: Html | false; actions: RecordAction[] }
@@ -105,10 +118,16 @@ function columnsOf(
   { view, now }: { view: ListView; now: number },
 ): (Column<RecordRow> | false)[] {
   const shown = subject.displays.filter(({ column }) => column !== undefined)
-  const [main, ...others] = [...shown.filter(({ isTitle }) => isTitle), ...shown.filter(({ isTitle }) => !isTitle)]
+  const title = shown.find(({ isTitle }) => isTitle)
+  const main = title ?? shown.find(({ name }) => name === subject.idName)
+  const warnings = shown.filter(({ isWarning }) => isWarning)
+  const others = shown.filter(
+    ({ name, isWarning }) => !isWarning && (name === undefined || (name !== subject.idName && name !== main?.name)),
+  )
   const mainCell = ({ id, record, aside }: RecordRow): Html => {
-    const words = main?.isTitle ? nameOr(nameOf(subject, record), 'without a name') : exact(id)
-    return html`${aside}${operationOf(subject, 'get') ? link(pathTo(subject.name, id), words) : words}`
+    const words = title ? nameOr(nameOf(subject, record), 'without a name') : exact(id)
+    const idBelow = title !== undefined && html`<br><code class="id">${id}</code>`
+    return html`${aside}${operationOf(subject, 'get') ? link(pathTo(subject.name, id), words) : words}${idBelow}${warnings.map((display) => warningOf(display.shown(record)))}`
   }
   return [
     { name: main?.label ?? '', cell: mainCell, kind: 'main', sort: sortOf(view, main?.name) },
@@ -124,6 +143,15 @@ function columnsOf(
   ]
 }
 
+/** The sentences of a warning. */
+function warningOf(shown: Shown): Html | false {
+  const sentences = typeof shown === 'object' && shown !== null && 'lines' in shown ? shown.lines : []
+  return (
+    sentences.length > 0 &&
+    html`<ul class="plain warning">${sentences.map((sentence) => html`<li>${readableText(sentence)}</li>`)}</ul>`
+  )
+}
+
 function addRecordPage(console: Console, subject: Subject): void {
   const { name, noun, idName, displays } = subject
   addPage(console, `${pathTo(name)}/:id`, async (visit) => {
@@ -131,32 +159,39 @@ function addRecordPage(console: Console, subject: Subject): void {
     const { members: record } = await readRecord(visit, subject, id)
     const title = nameOf(subject, record)
     const actions = actionsOf(visit, subject, record)
-    const change = actions.find(({ path }) => path === pathTo(name, id, 'change'))
-    const others = actions.filter((action) => action !== change)
-    const values = displays
-      .filter(({ print, isTitle }) => print !== undefined && !isTitle)
-      .map(({ label, shown }) => ({ label, value: shown(record) }))
-    const fact = (label: string, value: Shown): Fact => [
+    const shown = displays.flatMap((display) => {
+      const value = display.print === undefined || display.isTitle || display.isWarning ? null : display.shown(record)
+      return value === null ? [] : [{ ...display, value }]
+    })
+    const parts = Map.groupBy(shown, ({ part = 'Properties' }) => part)
+    const fact = ({ label, value }: { label: string; value: Shown }): Fact => [
       label,
       isId(value, id) ? withCopyButton(html`${shownFact(value)}`, `the ${noun} id`) : shownFact(value),
     ]
-    const list = values.filter(({ value }) => value !== null).map(({ label, value }) => fact(label, value))
     const hasAudit = visit.frame.mayReadAudit && searchAudit.input.some((member) => member.name === idName)
-    const more = await ownSections[name]?.(visit, id)
+    const auditLink =
+      hasAudit && html`<p class="fine">${link(`/console/audit${queryOf({ [idName]: id })}`, `What happened to this ${noun}`)}</p>`
+    const hasAll = displays.some((display) => display.print !== undefined && !display.isTitle && display.shown(record) === null)
     return {
       title,
-      content: html`${titleRow(nameOr(title, id), change !== undefined && buttonLink(change.path, change.label, 'main'))}
+      content: html`${titleRow(nameOr(title, id), mainActions(actions))}
 ${doneMessage(doneOf(visit, subject.operations))}
-${section(
-  'Properties',
-  html`${facts(list)}
-${others.length > 0 && html`<p class="page-actions">${others.map(actionLink)}</p>`}
-${hasAudit && html`<p class="fine">${link(`/console/audit${queryOf({ [idName]: id })}`, `What happened to this ${noun}`)}</p>`}`,
-)}
-${list.length < values.length && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}
-${more}`,
+${displays.filter(({ isWarning }) => isWarning).map((display) => warningOf(display.shown(record)))}
+<div class="parts">
+${[...parts].map(([part, values], index) => section(part, html`${facts(values.map(fact))}${index === 0 && auditLink}`))}
+</div>
+${await ownSections[name]?.(console, visit, id)}
+${hasAll && html`<details class="block"><summary>All settings, as in the API</summary><pre class="paper" tabindex="0" role="group" aria-label="All settings">${JSON.stringify(recordIn(subject, record), null, 2)}</pre></details>`}
+${dangerSection(actions.filter(({ isDangerous }) => isDangerous))}`,
     }
   })
+}
+
+/** The change stands out. */
+function mainActions(actions: RecordAction[]): Html {
+  const others = actions.filter(({ isDangerous }) => !isDangerous)
+  const isChange = ({ path }: RecordAction): boolean => path.endsWith('/change')
+  return html`${others.filter((each) => !isChange(each)).map(actionLink)}${others.filter(isChange).map(({ path, label }) => buttonLink(path, label, 'main'))}`
 }
 
 function isId(value: Shown, id: string): boolean {
@@ -167,7 +202,7 @@ function actionLink({ path, label, isDangerous }: RecordAction): Html {
   return html`${buttonLink(path, label, isDangerous ? 'danger' : 'quiet')} `
 }
 
-function addActionOf(visit: Visit, subject: Subject): RecordAction | undefined {
+function addActionOf(visit: Visit, subject: Subject): Pick<RecordAction, 'path' | 'label'> | undefined {
   const operation = operationOf(subject, 'create') ?? operationOf(subject, 'set')
   const label = operation?.kind === 'set' ? addLabel(subject) : operation?.page?.link
   return operation && label !== undefined && visit.may(operation.scope) ? { path: pathTo(subject.name, 'new'), label } : undefined
@@ -179,7 +214,8 @@ function actionsOf(visit: Visit, subject: Subject, record: Members): RecordActio
   return subject.operations.flatMap((operation) => {
     const { kind, page, scope } = operation
     if (!page || kind === 'create' || !visit.may(scope) || page.isOffered?.(record) === false) return []
-    return [{ path: pathTo(subject.name, id, recordPage(operation)), label: page.link, isDangerous: isDangerous(operation) }]
+    const path = pathTo(subject.name, id, recordPage(operation))
+    return [{ path, label: page.link, words: operation.summary, isDangerous: isDangerous(operation) }]
   })
 }
 

@@ -4,7 +4,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { ENGLISH } from '../../pages/languages.ts'
 import { type Scope, scopeWords } from '../../pages/parts.ts'
 import { shortAddress } from '../../pages/words.ts'
-import { parseAddress } from '../../protocol/wallet/address.ts'
+import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import {
   endGrant,
@@ -21,9 +21,10 @@ import { type FoundWallet, findWallets, getWallet, type WalletDetails } from '..
 import { formatCount, number } from '../operations/words.ts'
 import { addChange } from './change.ts'
 import { grantState, sessionsTable } from './grants.ts'
-import type { Crumb } from './layout.ts'
+import type { ConsolePage, Crumb } from './layout.ts'
 import {
   buttonLink,
+  dangerSection,
   doneMessage,
   exact,
   facts,
@@ -35,11 +36,13 @@ import {
   section,
   table,
   titleRow,
+  withCopyButton,
 } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, doneOf, queryOf, readList, type Visit } from './visit.ts'
 
 const ROWS = 20
+const ENDING_WORDS = 'Each app loses its access, and what the wallet signed is withdrawn. Sessions stay.'
 
 type GrantView = GrantRecord & { clientName: string; scopeWords: Scope[] }
 
@@ -47,9 +50,9 @@ export function walletPages(console: Console): void {
   addPage(console, '/console/wallet', async (visit) => {
     const entered = visit.query.text('wallet').trim()
     const address = parseAddress(entered)
-    const found = entered === '' || address.kind === 'address' ? null : await search(console, visit, entered)
+    if (address.kind === 'address') return walletPage(console, visit, address.address)
+    const found = entered === '' ? null : await search(console, visit, entered)
     const fault = found?.fault ?? false
-    const content = address.kind === 'address' ? await walletContent(console, visit, address.address) : found?.list
     const lead = html`<p class="lead">What a wallet allowed, where it is signed in, and why it was refused lately.</p>`
     return {
       title: 'Wallets',
@@ -61,7 +64,7 @@ ${doneMessage(endedOf(visit))}
 <button class="button quiet small">Find</button>
 ${fault && html`<p class="field-problem" id="wallet-fault" role="alert">${fault}</p>`}
 </form>
-${content ?? (!fault && lead)}`,
+${found?.list ?? (!fault && lead)}`,
     }
   })
 
@@ -71,13 +74,14 @@ ${content ?? (!fault && lead)}`,
     return {
       title: 'Grant',
       crumbs: [walletCrumb(grant.wallet)],
-      content: html`${grantTitle(grant, visit)}
+      content: html`${titleRow(html`Grant to ${nameOr(grant.clientName, grant.client_id)}`)}
 ${doneMessage(endedOf(visit))}
 <div class="columns">
 ${section('What the wallet allowed', html`${allowedFacts(grant)}`)}
 ${section('State', stateFacts(grant, visit))}
 </div>
-${section('The text that the wallet signed', receiptContent(await receiptDetails(visit)))}`,
+${section('The text that the wallet signed', receiptContent(await receiptDetails(visit)))}
+${visit.may('admin.grants') && dangerSection(endingsOf(grant))}`,
     }
   })
   addEndings(console)
@@ -139,7 +143,7 @@ function endedOf(visit: Visit): string | undefined {
   return doneOf(visit, [endGrant, endSession])
 }
 
-async function walletContent(console: Console, visit: Visit, wallet: `0x${string}`): Promise<Html> {
+async function walletPage(console: Console, visit: Visit, wallet: Address): Promise<ConsolePage> {
   const { query, frame, now } = visit
   const given = (after: string, before = '') => ({
     input: { wallet },
@@ -157,11 +161,21 @@ async function walletContent(console: Console, visit: Visit, wallet: `0x${string
   const mayEnd = visit.may('admin.grants')
   const more = (list: string, next: string | null): string | null =>
     next === null ? null : `/console/wallet${queryOf({ wallet, [list]: next })}`
-  return html`<p class="wallet-line"><code id="address">${wallet}</code>${frame.mayReadAudit && html`<br>${link(`/console/audit?wallet=${wallet}`, 'What happened to this wallet')}`}</p>
+  const count = `${formatCount(unended, 'grant', COUNTED_AT_MOST)} of this wallet ${unended === 1 ? 'has' : 'have'} not ended.`
+  const ending = {
+    path: pathTo('wallet', wallet, 'end'),
+    label: 'End all grants of this wallet',
+    words: ENDING_WORDS,
+  }
+  return {
+    title: shortAddress(wallet),
+    crumbs: [['/console/wallet', 'Wallets']],
+    content: html`${titleRow('Wallet', frame.mayReadAudit && buttonLink(`/console/audit?wallet=${wallet}`, 'What happened to this wallet'))}
+${doneMessage(endedOf(visit))}
+${withCopyButton(html`<code id="address">${wallet}</code>`, 'the address')}
 ${section(
   'Grants',
-  html`${views.length > 0 && html`<p>${formatCount(unended, 'grant', COUNTED_AT_MOST)} of this wallet ${unended === 1 ? 'has' : 'have'} not ended.</p>`}
-${mayEnd && unended > 0 && html`<p class="page-actions">${buttonLink(pathTo('wallet', wallet, 'end'), 'End all grants of this wallet', 'danger')}</p>`}
+  html`${views.length > 0 && html`<p class="fine">${count}</p>`}
 ${grantsTable(views, mayEnd, now)}
 ${nextLink(more('newer', grants.previous), 'Newer grants')}
 ${nextLink(more('grants', grants.next), 'Older grants')}`,
@@ -169,11 +183,13 @@ ${nextLink(more('grants', grants.next), 'Older grants')}`,
 )}
 ${section(
   'Sessions',
-  html`${sessionsTable(sessions.items, visit, 'wallet')}
+  html`${sessionsTable(sessions.items, visit)}
 ${nextLink(more('sessions', sessions.next), 'Older sessions')}`,
   'sessions',
 )}
-${refusalsSection(details.output, now)}`
+${refusalsSection(details.output, now)}
+${mayEnd && unended > 0 && dangerSection([ending])}`,
+  }
 }
 
 function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
@@ -189,6 +205,8 @@ function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
       },
       { name: 'It may', cell: ({ scopeWords: scopes }) => scopesList(scopes) },
       { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
+      { name: 'Last used', cell: ({ refreshed_at: at }) => fromNow(at, now) },
+      { name: 'Until', cell: ({ state, expires_at: at }) => (state === 'ended' ? '–' : fromNow(at, now)) },
       { name: 'State', cell: grantState },
       mayEnd && { name: 'End', cell: endLink },
     ],
@@ -201,13 +219,16 @@ function scopesList(scopes: Scope[]): Html {
   return html`<ul class="plain">${scopes.map((scope) => html`<li>${scopeWords(scope, ENGLISH)}</li>`)}</ul>`
 }
 
-function grantTitle({ grant_id: id, wallet, client_id: clientId, clientName, state }: GrantView, { may }: Visit): Html {
-  const atClient = `${pathTo('wallet', wallet, 'end')}?client_id=${encodeURIComponent(clientId)}`
-  return titleRow(
-    html`Grant to ${nameOr(clientName, clientId)}`,
-    may('admin.grants') &&
-      html`${state !== 'ended' && buttonLink(pathTo('grants', id, 'end'), 'End this grant', 'danger')} ${buttonLink(atClient, 'End all of this app for the wallet', 'danger')}`,
-  )
+function endingsOf({ grant_id: id, wallet, client_id: clientId, state }: GrantView) {
+  const ofApp = {
+    path: `${pathTo('wallet', wallet, 'end')}${queryOf({ client_id: clientId })}`,
+    label: 'End all of this app for the wallet',
+    words: 'Ends every grant of the wallet at this app, and withdraws what the wallet signed for it.',
+  }
+  return [
+    ...(state === 'ended' ? [] : [{ path: pathTo('grants', id, 'end'), label: 'End this grant', words: endGrant.summary }]),
+    ofApp,
+  ]
 }
 
 function allowedFacts({ wallet, client_id: clientId, scopeWords: scopes, resources }: GrantView): Html {

@@ -13,6 +13,11 @@ const ifSet =
   (value: unknown): Shown =>
     value === true ? shown : null
 
+/** The sections of the page of a client, after the first one. */
+const ACCESS = 'Access'
+const SECURITY = 'Security'
+const TOKENS = 'Tokens and limits'
+
 const YEAR = 31_536_000
 
 /** A lifetime that the client has in place of the service's. `setting` has the service's lifetime. */
@@ -23,6 +28,7 @@ function lifetime(
 ): RecordMember {
   return integer(name, label, {
     ...range,
+    part: TOKENS,
     nullable: true,
     hint: `In seconds. ${setting} unless given.`,
     given: 'rarely',
@@ -36,6 +42,7 @@ function limit(name: string, label: string, words: string): RecordMember {
   return integer(name, label, {
     minimum: 1,
     maximum: 1_000_000,
+    part: TOKENS,
     nullable: true,
     hint: 'Each minute. No limit unless given.',
     given: 'rarely',
@@ -83,15 +90,18 @@ export const clientMembers = {
     },
   }),
   scopes: texts('scopes', 'Scopes', {
+    part: ACCESS,
     hint: 'One on each line. “enhancement” unless given.',
     option: { value: 'SCOPE', words: 'A scope that the client may request; enhancement unless given.' },
   }),
   defaultScopes: texts('default_scopes', 'Default scopes', {
+    part: ACCESS,
     hint: 'Granted if a request names no scope. One on each line.',
     given: 'rarely',
     option: { value: 'SCOPE', words: 'Granted if a request names no scope; enhancement, or all scopes, unless given.' },
   }),
   resources: texts('resources', 'Resources', {
+    part: ACCESS,
     preset: [],
     hint: 'One URI on each line, besides the default resource.',
     print: 'resource',
@@ -103,6 +113,7 @@ export const clientMembers = {
     },
   }),
   resourceServer: text('resource_server', 'Resource server', {
+    part: ACCESS,
     nullable: true,
     hint: 'The URI of the resource whose tokens this client may introspect.',
     given: 'rarely',
@@ -113,6 +124,7 @@ export const clientMembers = {
     },
   }),
   exchangeResources: texts('exchange_resources', 'Exchange resources', {
+    part: ACCESS,
     preset: [],
     hint: 'One URI on each line.',
     given: 'rarely',
@@ -125,6 +137,7 @@ export const clientMembers = {
     },
   }),
   consent: text('consent', 'Consent', {
+    part: ACCESS,
     values: ['session', 'signed'],
     choices: { session: 'session: a valid session counts as consent', signed: 'signed: the wallet signs each consent' },
     usual: 'session, or signed for a native client',
@@ -137,6 +150,7 @@ export const clientMembers = {
     },
   }),
   requirePkce: flag('require_pkce', 'PKCE', {
+    part: SECURITY,
     hint: 'Refuses authorization requests without it.',
     given: 'rarely',
     print: 'PKCE',
@@ -144,6 +158,7 @@ export const clientMembers = {
     option: { words: 'Refuses authorization requests without PKCE. Public and native clients always need it.' },
   }),
   authMethod: text('token_endpoint_auth_method', 'Authentication', {
+    part: SECURITY,
     values: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     usual: 'client_secret_basic, private_key_jwt for FAPI 2.0, or none for a client without a secret',
     given: 'rarely',
@@ -155,6 +170,7 @@ export const clientMembers = {
     },
   }),
   grantTypes: texts('grant_types', 'Grant types', {
+    part: ACCESS,
     values: GRANT_TYPES,
     usual: 'authorization_code and refresh_token with a redirect URI, and token-exchange with an exchange resource',
     given: 'rarely',
@@ -164,6 +180,7 @@ export const clientMembers = {
     },
   }),
   profile: text('profile', 'Profile', {
+    part: SECURITY,
     values: ['default', 'fapi2'],
     preset: CLIENT_DEFAULTS.profile,
     choices: { default: 'OAuth 2.0 without a profile', fapi2: 'FAPI 2.0 Security Profile' },
@@ -179,6 +196,7 @@ export const clientMembers = {
     shape: { kind: 'key_set' },
     nullable: true,
     label: 'Public keys',
+    part: SECURITY,
     hint: 'A JWK Set as JSON.',
     given: 'rarely',
     shown: (value) => {
@@ -193,6 +211,7 @@ export const clientMembers = {
     },
   },
   jwksUri: text('jwks_uri', 'URI of the public keys', {
+    part: SECURITY,
     nullable: true,
     given: 'rarely',
     print: 'public keys at',
@@ -203,6 +222,7 @@ export const clientMembers = {
     },
   }),
   assertionAudience: text('client_assertion_audience', 'Audience of assertions', {
+    part: SECURITY,
     values: ['issuer', 'endpoint'],
     preset: 'issuer',
     choices: {
@@ -219,24 +239,28 @@ export const clientMembers = {
     },
   }),
   requirePushedRequests: flag('require_pushed_authorization_requests', 'Pushed authorization requests are required', {
+    part: SECURITY,
     given: 'rarely',
     print: 'requests',
     shown: ifSet('pushed only'),
     option: { words: 'Refuses authorization requests that were not pushed (RFC 9126).' },
   }),
   requestObjectSigned: flag('require_signed_request_object', 'Signed request objects are required', {
+    part: SECURITY,
     given: 'rarely',
     print: 'requests',
     shown: ifSet('signed only'),
     option: { words: 'Refuses authorization requests that are not signed request objects (RFC 9101).' },
   }),
   dpopBound: flag('dpop_bound_access_tokens', 'All tokens are bound to a DPoP key', {
+    part: SECURITY,
     given: 'rarely',
     print: 'access tokens',
     shown: ifSet('bound by DPoP only'),
     option: { words: 'Issues only tokens that are bound to a key (DPoP, RFC 9449).' },
   }),
   idTokenAlgorithm: text('id_token_signed_response_alg', 'Algorithm of ID tokens', {
+    part: TOKENS,
     values: SIGNING_ALGORITHMS,
     preset: CLIENT_DEFAULTS.idTokenAlgorithm,
     given: 'rarely',
@@ -244,6 +268,7 @@ export const clientMembers = {
     option: { value: 'ALG', words: 'The algorithm that signs the ID tokens of the client; ES256 unless given.' },
   }),
   introspectionSigned: text('introspection_signed_response_alg', 'Algorithm of signed introspection', {
+    part: TOKENS,
     values: SIGNING_ALGORITHMS,
     nullable: true,
     usual: 'ES256',
@@ -256,6 +281,7 @@ export const clientMembers = {
     },
   }),
   authorizationAlgorithm: text('authorization_signed_response_alg', 'Algorithm of signed authorization responses', {
+    part: TOKENS,
     values: SIGNING_ALGORITHMS,
     preset: CLIENT_DEFAULTS.authorizationAlgorithm,
     given: 'rarely',
@@ -267,6 +293,7 @@ export const clientMembers = {
     },
   }),
   responseModes: texts('response_modes', 'Response modes', {
+    part: ACCESS,
     values: RESPONSE_MODES,
     nullable: true,
     usual: 'all',

@@ -92,6 +92,8 @@ export type RecordMember = Member & {
   isTitle?: true
   /** the heading of its column in lists; without one, lists do not have the member */
   column?: string
+  /** the section of its value on the page of the record; the first one unless given */
+  part?: string
   /** its name in `show` on the command line; the label unless given */
   print?: string
   /** the value as people read it, if its shape does not say so; null for nothing */

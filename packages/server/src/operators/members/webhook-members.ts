@@ -1,4 +1,6 @@
 /** The members of a webhook. */
+
+import { recordedEvents } from '../../domain/model/audit-events.ts'
 import type { Webhook } from '../../domain/model/webhook-store.ts'
 import { type RecordMembers, text, texts } from './member.ts'
 
@@ -11,8 +13,10 @@ export const webhookMembers = {
     option: { value: 'URL', isOperand: true, words: 'The https address of the receiver.' },
   }),
   events: texts('events', 'Events', {
+    // The shape accepts every text: the fault of an unknown event names the event that was meant.
+    choices: Object.fromEntries(recordedEvents.toSorted().map((event) => [event, event])),
     preset: [],
-    hint: 'One on each line, such as grant_ended. Every event unless given.',
+    usual: 'every event',
     shown: (value) => ({ words: value as string[], none: 'every event' }),
     option: {
       value: 'EVENT',

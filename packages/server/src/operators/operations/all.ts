@@ -10,6 +10,7 @@ import { operators } from './operators.ts'
 import { resources } from './resources.ts'
 import { sessions } from './sessions.ts'
 import { settings } from './settings.ts'
+import { status } from './status.ts'
 import type { SubjectName } from './subject-name.ts'
 import { totals } from './totals.ts'
 import { wallets } from './wallets.ts'
@@ -29,6 +30,7 @@ export const subjects: readonly Subject[] = [
   deliveries,
   settings,
   totals,
+  status,
 ]
 
 export const operations: readonly Operation[] = subjects.flatMap((subject) => subject.operations)

@@ -48,7 +48,7 @@ import {
 } from './operation.ts'
 import { conflict, invalid, notFound, Refusal } from './refusal.ts'
 import { fieldsOf, nameSchema, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
-import { type Service, warningsOf } from './service.ts'
+import { nameWarningsOf, type Service, warningsOf } from './service.ts'
 import { type Setup, setupOf } from './setup.ts'
 import { operationsOn } from './standard.ts'
 import { capitalise, formatCount, number, utc } from './words.ts'
@@ -71,7 +71,10 @@ const fields = fieldsOf<Client>()({
   created_at: [time, ({ createdAt }) => createdAt],
   disabled_at: [timeOrNull, ({ disabledAt }) => disabledAt],
 })
-const warnings = Type.Array(Type.String(), { description: 'What may not work for some users, one sentence each. Not in lists.' })
+const warnings = Type.Array(Type.String(), {
+  description:
+    'What may not work for some users, or deceive them, one sentence each. Lists have those about names only, if there are any.',
+})
 
 const clientKind: RecordKind = {
   name: 'clients',
@@ -89,10 +92,16 @@ const clientKind: RecordKind = {
       shown: ({ unended_grants: count }) =>
         typeof count === 'number' ? `${formatCount(count, 'grant', COUNTED_AT_MOST)} not ended` : null,
     },
-    { label: 'Secrets', print: 'secrets', shown: ({ secrets }) => secretsShown(secrets) },
-    { label: 'Warnings', print: 'warning', shown: ({ warnings = [] }) => linesOf(warnings as string[]) },
+    { label: 'Secrets', print: 'secrets', part: 'Security', shown: ({ secrets }) => secretsShown(secrets) },
     timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED' }),
     { label: 'State', print: 'state', column: 'STATE', shown: stateOf },
+    {
+      label: 'Warnings',
+      print: 'warning',
+      column: 'WARNINGS',
+      isWarning: true,
+      shown: ({ warnings = [] }) => linesOf(warnings as string[]),
+    },
   ],
   empty: 'No client is registered yet.',
   lead: 'The apps that sign users in, and the APIs that check tokens.',
@@ -153,25 +162,40 @@ async function listedClients(service: Service, filter: ClientFilter, page: PageR
     if (!isById || search === undefined) throw tooManyClients()
     return searchedClients(service, search, page)
   }
-  const wanted = table.filter(
+  const wanted = [...table.values()].filter(
     (row) =>
       (type === undefined || row.type === type) && (state === undefined || (row.disabledAt === null) === (state === 'enabled')),
   )
   const found = pageOfArranged(arrangeItems(wanted, filter, SORTED), page, filter, SORTED)
   const read = await Promise.all(found.items.map(({ id }) => store.clients.readClient(id)))
   // A client can be deleted after the table was read.
-  return { ...found, items: read.filter((client) => client !== null).map(clientRecord) }
+  return {
+    ...found,
+    items: await listedRecords(
+      service,
+      read.filter((client) => client !== null),
+    ),
+  }
+}
+
+async function listedRecords(service: Service, listed: readonly Client[]): Promise<Members[]> {
+  const warnings = await nameWarningsOf(service, listed)
+  return listed.map((client, index) => {
+    const ofName = warnings[index] ?? []
+    return { ...clientRecord(client), ...(ofName.length > 0 && { warnings: ofName }) }
+  })
 }
 
 /** In the order of the store, which needs no table. */
-async function clientsById({ store: { clients } }: Service, page: PageRequest): Promise<Listed> {
+async function clientsById(service: Service, page: PageRequest): Promise<Listed> {
+  const { clients } = service.store
   const placeOf = ({ id }: Client): SortPlace => ({ key: id, id })
   const read = (limit: number, after: SortPlace | undefined) => clients.readClients({ after: after?.id ?? '', limit })
   const [{ items, next }, total] = await Promise.all([readPage(page, read, placeOf), clients.countClients()])
   const [first] = items
   const canGoBack = page.after !== undefined && first !== undefined && total <= CLIENTS_IN_TABLE
   return {
-    items: items.map(clientRecord),
+    items: await listedRecords(service, items),
     next,
     previous: canGoBack ? placeOf(first) : null,
     total: { number: total, kind: 'exact' },
@@ -179,14 +203,14 @@ async function clientsById({ store: { clients } }: Service, page: PageRequest): 
 }
 
 /** Among more clients than a table has, a search reads one page after another. */
-async function searchedClients({ store }: Service, search: string, page: PageRequest): Promise<Listed> {
+async function searchedClients(service: Service, search: string, page: PageRequest): Promise<Listed> {
   const read = async (limit: number, after: SortPlace | undefined): Promise<Client[]> => {
-    const found = await searchClients(store, search, { after: after?.id ?? '', limit })
+    const found = await searchClients(service.store, search, { after: after?.id ?? '', limit })
     if (found === 'too_many') throw tooManyClients()
     return found
   }
   const { items, next } = await readPage(page, read, ({ id }) => ({ key: id, id }))
-  return { items: items.map(clientRecord), next }
+  return { items: await listedRecords(service, items), next }
 }
 
 function tooManyClients(): Refusal {
@@ -310,13 +334,12 @@ const disableClient = act({
     examples: [EXAMPLE],
     done: () => DISABLED,
   },
-  page: { link: 'Disable', done: DISABLED, isOffered: ({ disabled }) => disabled === false },
+  page: { link: 'Disable', isDangerous: true, done: DISABLED, isOffered: ({ disabled }) => disabled === false },
   async question({ service, id }) {
     const { client, grants } = await readWithGrants(service, id)
     return {
       title: `Disable ${client.name}?`,
       effect: `It stops ${grants} until the client is enabled again: users cannot sign in, refreshes are refused, and tokens are inactive at introspection. It ends 0 grants.`,
-      isDangerous: true,
     }
   },
   run: async (call) => changeClient({ ...call, input: { disabled: true } }),

@@ -5,6 +5,7 @@ import {
   opensUntil,
   retireKey as retire,
   rotateKey as rotate,
+  rotatesAt,
 } from '../../domain/maintenance/keep-keys.ts'
 import type { KeyKind, KeyRecord as StoredKey } from '../../protocol/keys/key-ring.ts'
 import type { Members } from '../members/member.ts'
@@ -38,6 +39,12 @@ const fields = fieldsOf<KeyInUse>()({
   state: [Type.Enum(['announced', 'makes', 'opens', 'retired']), ({ key, keeping, all }) => keyState(keeping, all, key)],
   created_at: [time, ({ key }) => key.createdAt],
   starts_at: [time, ({ key }) => key.startsAt],
+  rotates_at: [
+    Type.Union([time, Type.Null()], {
+      description: 'When the next key of the kind is made. Null for a key that is not the youngest of its kind.',
+    }),
+    ({ key, keeping, all }) => rotatesAt(keeping, all, key),
+  ],
   opens_until: [timeOrNull, ({ key, keeping, all }) => opensUntil(keeping, all, key)],
   retired_at: [timeOrNull, ({ key }) => key.retiredAt],
 })
@@ -53,6 +60,11 @@ const keyKind: RecordKind = {
   displays: [
     ...columns('key_id', 'kind', 'algorithm', 'state'),
     column('CREATED', 'created_at', 'time'),
+    {
+      label: 'Next rotation',
+      column: 'NEXT ROTATION',
+      shown: ({ rotates_at: at }) => (at === null ? '' : { time: at as number }),
+    },
     {
       label: 'Opens until',
       column: 'OPENS UNTIL',

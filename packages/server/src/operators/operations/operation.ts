@@ -100,6 +100,8 @@ export type PageWords = {
   button?: string
   /** the message after the change */
   done?: string
+  /** true for an operation that stops something, if neither the kind nor the command says so */
+  isDangerous?: true
   /** false if the record does not allow the operation now */
   isOffered?: (record: Members) => boolean
 }
@@ -169,8 +171,8 @@ export function defineServerOperation<Input = Members, Output = unknown>(
 }
 
 /** True if the links to the operation and its button stand out. */
-export function isDangerous({ kind, command }: Pick<Operation, 'kind' | 'command'>): boolean {
-  return kind === 'delete' || command?.isConfirmed === true
+export function isDangerous({ kind, command, page }: Pick<Operation, 'kind' | 'command' | 'page'>): boolean {
+  return kind === 'delete' || command?.isConfirmed === true || page?.isDangerous === true
 }
 
 export function needsNoServer(operation: Operation): operation is CommandOperation {
@@ -189,6 +191,10 @@ export type Display = {
   name?: string
   /** true for the name of the record */
   isTitle?: true
+  /** the section of the record's page; the first one unless given */
+  part?: string
+  /** true for what an operator should notice. Pages show these apart */
+  isWarning?: true
   shown(record: Members): Shown
 }
 

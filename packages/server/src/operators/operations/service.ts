@@ -1,7 +1,10 @@
 /** What an operation works with. A server and a command each make one, so an operation never opens a store. */
+import { readClientTable } from '../../domain/clients/client-table.ts'
+import { nameWarnings } from '../../domain/clients/deceptive-names.ts'
 import type { WalletEnding } from '../../domain/consent/end-grants.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import type { ActName, AwaitedEvent } from '../../domain/model/audit-events.ts'
+import type { NodeReport } from '../../domain/model/node-store.ts'
 import type { Client, Job, OperatorRole, Session } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Attempt, StoredWebhook } from '../../domain/model/webhook-store.ts'
@@ -55,6 +58,8 @@ export type Service = {
   isDevelopment: boolean
   /** the settings in force of this process */
   settings: readonly ServiceSetting[]
+  /** What this process reports; null on the command line. */
+  ownReport(): NodeReport | null
   /** Throws on the command line unless the command reads the secret (`settings: 'keys'`). */
   keys(): { ring: KeyRing; keeping: KeyKeeping }
   /** Writes the act to the log and the trail. Resolves when the line of the trail is committed. */
@@ -84,9 +89,18 @@ export type ServerService = Service & {
 }
 
 /** What an operator should know about a client that can be registered. */
-export async function warningsOf({ textFacts }: Pick<Service, 'textFacts'>, client: Client): Promise<string[]> {
-  const facts = await textFacts()
-  return facts === null ? [] : clientWarnings(facts, client)
+export async function warningsOf(service: WarningFacts, client: Client): Promise<string[]> {
+  const [facts, [ofName = []]] = await Promise.all([service.textFacts(), nameWarningsOf(service, [client])])
+  return [...ofName, ...(facts === null ? [] : clientWarnings(facts, client))]
+}
+
+type WarningFacts = Pick<Service, 'textFacts' | 'store' | 'settings'>
+
+/** For each client: whether its name could deceive users. Among more clients than a table has, names of clients are not compared. */
+export async function nameWarningsOf({ store, settings }: WarningFacts, clients: readonly Client[]): Promise<string[][]> {
+  const table = await readClientTable(store)
+  const platform = settings.find(({ name }) => name === 'GRANTOR_PLATFORM_NAME')?.value ?? 'Grantor'
+  return clients.map((client) => nameWarnings(client, platform, table?.values() ?? []))
 }
 
 export function mayUse({ role, scopes }: Actor, scope: AdminScope): boolean {

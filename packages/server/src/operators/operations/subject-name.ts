@@ -13,4 +13,5 @@ export type SubjectName =
   | 'deliveries'
   | 'settings'
   | 'totals'
+  | 'status'
   | 'receipts'

@@ -1,12 +1,14 @@
 import type { ClientPlace } from '../../protocol/oauth/redirect-uri.ts'
+import { openUntil, quotation } from '../approval/approval-page.ts'
 import { browserTitle } from '../browser-title.ts'
 import { type Html, html } from '../html.ts'
+import { styleElement } from '../inline.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
 import { accountLabel, appName, permissions, type Scope, type ShownAccount } from '../parts.ts'
-import { symbol } from '../symbols.ts'
 import { day, fromNow } from '../times.ts'
 import { appTitle, countOf, fill, fillPlain } from '../words.ts'
+import { approvalRows, fold, foldedRows, type ReceiptLink, receiptRows, type ShownApproval } from './signed-rows.ts'
 
 /**
  * The account page: which apps may do what for this wallet, and where the wallet is signed in, each with a button that
@@ -17,20 +19,30 @@ import { appTitle, countOf, fill, fillPlain } from '../words.ts'
 export type AccountView = ShownAccount & {
   /** `vouched`: the wallet signed nothing for this session, so the page shows no receipts. */
   signedIn: 'signature' | 'vouched'
+  /** What APIs ask now, the newest first. */
+  waiting?: ShownWaiting[] | undefined
+  /** What the wallet approved, the newest first. An approval is shown with its app if the app is on the page. */
+  approved?: ShownList<ShownApproval> | undefined
   /** Absent on a later page of the other list. */
   apps?: ShownList<ShownApp> | undefined
   /** The receipts of apps that have no access any more. */
   ended?: ShownList<ShownReceipt> | undefined
   sessions?: ShownList<OpenSession> | undefined
-  /** The action that was just done, reported at the top of the page. */
+  /** The action that was just done. The list reports the action in place of the row `at`. */
   done?: 'app_ended' | 'session_ended' | 'others_ended' | undefined
+  at?: number
+  /** The cursor of this page, to which an action returns; absent on the first page. */
+  page?: string | undefined
   now: number
 }
 
 /** One page of a list. `more` is the cursor of the next page; null on the last page. */
 type ShownList<Row> = { rows: Row[]; more: string | null }
 
-export type ShownReceipt = ReceiptLink & ClientPlace & { name: string }
+export type ShownReceipt = ReceiptLink & ClientPlace & { clientId: string; name: string }
+
+/** `href`: the page on which the user answers. `summary`: the words of the API, whose host is `api`. */
+export type ShownWaiting = ClientPlace & { clientName: string; href: string; summary: string; api: string; until: number }
 
 export type ShownApp = ClientPlace & {
   clientId: string
@@ -40,13 +52,11 @@ export type ShownApp = ClientPlace & {
   scopes: Scope[]
   since: number
   until: number
-  lastUsed: number
+  /** The last sign-in, exchange or refresh. The use of an access token is not stored. */
+  lastRenewed: number
   receipts: ReceiptLink[]
   moreReceipts: string | null
 }
-
-/** `id` is part of the receipt's address, `/account/receipts/{id}`. */
-export type ReceiptLink = { id: string; issuedAt: number; until: number; withdrawn: boolean }
 
 export type OpenSession = {
   /** Names the session in a form; it is not the session's id. */
@@ -67,17 +77,19 @@ export function accountPage(view: AccountView, reader: Reader): string {
     reader,
     hasChooser: true,
     title: words.title,
-    slip: html`<div class="stack">
+    extras: styleElement('account'),
+    slip: html`<div class="stack account-lists">
 ${slip({
   head: html`<h1>${words.title}</h1>
 <p class="lead">${words.intro}</p>`,
-  body: html`${view.done && html`<p class="message" role="status">${words.done[view.done]}</p>`}
-<div class="row">${accountLabel(view)}
+  body: html`<div class="row">${accountLabel(view)}
 ${button({ action: '/account/sign-out', id: 'sign-out', label: words.signOut })}</div>`,
 })}
+${view.waiting && waitingSection(view.waiting, now, reader)}
 ${apps && appsSection(apps, view, reader)}
+${view.approved && approvedSection(view.approved, apps, reader)}
 ${view.signedIn === 'signature' && ended && endedSection(ended, now, reader)}
-${sessions && sessionsSection(sessions, now, reader)}
+${sessions && sessionsSection(sessions, view, reader)}
 ${(!apps || !sessions) && html`<p class="after"><a href="/account" id="back">${words.back}</a></p>`}
 <section class="card" aria-labelledby="end-title">
 <h2 id="end-title">${words.endEverything.offer}</h2>
@@ -88,87 +100,151 @@ ${(!apps || !sessions) && html`<p class="after"><a href="/account" id="back">${w
   })
 }
 
+/** The redirect leads to `#done`, so that the browser scrolls to the message and a screen reader begins there. */
+function doneMessage({ done }: AccountView, { texts }: Reader): Html | false {
+  return !!done && html`<p class="message" role="status" id="done" tabindex="-1">${texts.account.done[done]}</p>`
+}
+
+function waitingSection(rows: ShownWaiting[], now: number, reader: Reader): Html | false {
+  const words = reader.texts.account
+  if (rows.length === 0) return false
+  const row = (asked: ShownWaiting) => html`<li class="row action">
+<p>${fill(words.waitingText, { api: asked.api, app: appTitle(asked, reader.texts) })}</p>
+${quotation(asked.summary)}
+${openUntil(asked.until, now, reader)}
+<p class="actions"><a class="button" href="${asked.href}">${words.answer}</a></p>
+</li>`
+  return html`<section class="stack" aria-labelledby="waiting-title">
+<h2 id="waiting-title">${words.waiting}</h2>
+<div class="card"><ul class="rows">
+${rows.map(row)}
+</ul></div>
+</section>`
+}
+
+/** What was approved for apps that are not on the page, because they have no access any more, or are on another page. */
+function approvedSection({ rows, more }: ShownList<ShownApproval>, apps: AccountView['apps'], reader: Reader): Html | false {
+  const words = reader.texts.account
+  const others = rows.filter(({ clientId }) => !apps?.rows.some((app) => app.clientId === clientId))
+  if (others.length === 0 && more === null) return false
+  const state = apps ? 'closed' : 'open'
+  return html`<section class="stack" aria-labelledby="approved-title">
+<h2 id="approved-title">${words.approved}</h2>
+<div class="card">
+${foldedRows({ rows: approvalRows(others, 'named', reader), state, more: false }, reader)}
+${moreLink({ id: 'more-approved', page: more, label: words.moreReceipts })}
+</div>
+</section>`
+}
+
 function appsSection({ rows, more }: ShownList<ShownApp>, view: AccountView, reader: Reader): Html {
   const words = reader.texts.account
+  const done = view.done === 'app_ended' && doneMessage(view, reader)
   return html`<section class="stack" aria-labelledby="apps-title">
 <h2 id="apps-title">${words.apps}</h2>
 ${view.signedIn === 'vouched' && html`<p class="message">${words.vouched}</p>`}
+${rows.length === 0 && done}
 ${rows.length === 0 && more === null && html`<p class="lead" id="no-apps">${words.noApps}</p>`}
-${rows.map((app) => appSlip(app, view, reader))}
+${
+  rows.length > 0 &&
+  html`<div class="card"><table class="apps">
+<thead><tr><td></td>${[words.may, words.since, words.lastRenewed, words.until].map((head) => html`<th scope="col">${head}</th>`)}<td></td></tr></thead>
+${rowsAndMessage({
+  rows: rows.map((_, at) => appRows(at, view, reader)),
+  at: view.at,
+  message: done && html`<tbody><tr><td colspan="6">${done}</td></tr></tbody>`,
+})}
+</table></div>`
+}
 ${moreLink({ id: 'more-apps', page: more, label: words.moreApps })}
 </section>`
 }
 
-function appSlip(app: ShownApp, { signedIn, now, apps, sessions }: AccountView, reader: Reader): Html {
+/** The message takes the place of the row that was ended. */
+function rowsAndMessage({ rows, at = 0, message }: { rows: Html[]; at: number | undefined; message: Html | false }): Html {
+  return html`${rows.slice(0, at)}${message}${rows.slice(at)}`
+}
+
+/** One app: a row with the facts, and a row with what the wallet signed for the app. */
+function appRows(at: number, view: AccountView, reader: Reader): Html {
   const words = reader.texts.account
-  // A page of older receipts has one app, and the user opened it for the receipts.
-  const isOpen = !sessions && apps?.rows.length === 1
+  const app = view.apps?.rows[at] as ShownApp
   const name = appTitle({ ...app, clientName: app.name }, reader.texts)
-  return slip({
-    head: html`${appName({ heading: html`<h3><bdi>${name}</bdi></h3>`, app: name, place: app, logo: app.logo }, reader)}
-${permissions({ scopes: app.scopes, app: name, some: words.may, none: words.mayNothing, level: 4 }, reader)}`,
-    body: html`<dl class="facts">
-${fact(words.since, day(app.since, reader))}
-${fact(words.until, html`${day(app.until, reader)} <span class="aside">${fromNow(app.until, now, reader)}</span>`)}
-${fact(words.lastUsed, fromNow(app.lastUsed, now, reader))}
-</dl>
-${signedIn === 'signature' && receiptsFold(app, { state: isOpen ? 'open' : 'closed', now }, reader)}
-${button({ action: '/account/apps/end', field: ['client_id', app.clientId], label: fill(words.end, { app: name }) })}`,
-  })
+  const cell = (label: string, value: Html): Html => html`<td><span class="cell-label">${label}</span> <span>${value}</span></td>`
+  return html`<tbody>
+<tr>
+<th scope="row" id="app-${at}">${appName({ heading: html`<h3><bdi>${name}</bdi></h3>`, app: name, place: app, logo: app.logo }, reader)}</th>
+<td>${permissions({ scopes: app.scopes, app: name, some: words.may, none: words.mayNothing, level: 4 }, reader)}</td>
+${cell(words.since, day(app.since, reader))}
+${cell(words.lastRenewed, fromNow(app.lastRenewed, view.now, reader))}
+${cell(words.until, html`${day(app.until, reader)} <span class="aside">${fromNow(app.until, view.now, reader)}</span>`)}
+<td><details class="ending">
+<summary class="button quiet" aria-describedby="app-${at}">${words.endOffer}</summary>
+<div class="card">
+<p>${words.endText}</p>
+${button({ action: '/account/apps/end', fields: { client_id: app.clientId, ...placeOf(at, view) }, label: fill(words.end, { app: name }), style: 'warning' })}
+</div>
+</details></td>
+</tr>
+${view.signedIn === 'signature' && html`<tr><td colspan="6"><div class="signed">${signedForApp(app, view, reader)}</div></td></tr>`}
+</tbody>`
 }
 
-function receiptsFold(
-  { receipts, moreReceipts }: ShownApp,
-  { state, now }: { state: 'open' | 'closed'; now: number },
-  reader: Reader,
-): Html {
+function placeOf(at: number, { page }: AccountView): Record<string, string> {
+  return { at: String(at), ...(page !== undefined && { cursor: page }) }
+}
+
+function signedForApp(app: ShownApp, { apps, approved, sessions, now }: AccountView, reader: Reader): Html {
   const words = reader.texts.account
-  if (receipts.length === 0) return html`<p class="fine">${words.noReceipt}</p>`
-  const summary = moreReceipts === null ? words.receipts : words.newestReceipts
-  return html`<details class="fold"${state === 'open' && html` open`}>
-<summary>${countOf(summary, receipts.length, reader)}</summary>
-<ul class="rows">
-${receipts.map((receipt) => receiptRow(receipt, now, reader))}
-</ul>
-${moreLink({ page: moreReceipts, label: words.moreReceipts })}
-</details>`
+  const { receipts, moreReceipts } = app
+  // A page of older receipts has one app, and the user opened it for the receipts.
+  const state = !sessions && apps?.rows.length === 1 ? 'open' : 'closed'
+  const more = moreLink({ page: moreReceipts, label: words.moreReceipts })
+  const approvals = approved?.rows.filter(({ clientId }) => clientId === app.clientId) ?? []
+  return html`${
+    receipts.length === 0
+      ? html`<p class="fine">${words.noReceipt}</p>`
+      : fold({
+          summary: countOf(moreReceipts === null ? words.receipts : words.newestReceipts, receipts.length, reader),
+          state,
+          body: foldedRows({ rows: receiptRows(receipts, now, reader), state, more }, reader),
+        })
+  }
+${approvals.length > 0 && fold({ summary: words.approved, body: foldedRows({ rows: approvalRows(approvals, 'known', reader), more: false }, reader) })}`
 }
 
-/** `app`: the name of the app, if the list is of several apps. */
-function receiptRow(receipt: ReceiptLink & { app?: string }, now: number, reader: Reader): Html {
-  const { id, issuedAt, until, withdrawn, app } = receipt
-  const words = reader.texts.account
-  const state = withdrawn ? words.withdrawn : until <= now && words.over
-  const path = `/account/receipts/${encodeURIComponent(id)}`
-  return html`<li class="row">
-<span>${app && html`<strong><bdi>${app}</bdi></strong><br>`}${fill(words.signed, { when: day(issuedAt, reader) })}${reader.texts.comma}${fill(words.runsUntil, { day: day(until, reader) })}${state && html` <span class="tag">${state}</span>`}</span>
-<span class="links"><a href="${path}">${words.view}</a> <a href="${path}.json" download>${words.download}</a></span>
-</li>`
-}
-
-/** The user can still read and download what was signed. */
+/** The receipts by app. The user can still read and download what was signed. */
 function endedSection({ rows, more }: ShownList<ShownReceipt>, now: number, reader: Reader): Html | false {
   const words = reader.texts.account
   if (rows.length === 0 && more === null) return false
+  const byApp = Map.groupBy(rows, ({ clientId }) => clientId)
   return html`<section class="stack" aria-labelledby="ended-title">
 <h2 id="ended-title">${words.ended}</h2>
 <div class="card">
-<ul class="rows">
-${rows.map((row) => receiptRow({ ...row, app: appTitle({ ...row, clientName: row.name }, reader.texts) }, now, reader))}
-</ul>
+${[...byApp.values()].map((own) => own[0] && endedApp(own[0], receiptRows(own, now, reader), reader))}
 ${moreLink({ id: 'more-ended', page: more, label: words.moreReceipts })}
 </div>
 </section>`
 }
 
-function sessionsSection({ rows, more }: ShownList<OpenSession>, now: number, reader: Reader): Html {
+function endedApp(app: ShownReceipt, rows: Html[], reader: Reader): Html {
+  return html`<h3><bdi>${appTitle({ ...app, clientName: app.name }, reader.texts)}</bdi></h3>
+${foldedRows({ rows, more: false }, reader)}`
+}
+
+function sessionsSection({ rows, more }: ShownList<OpenSession>, view: AccountView, reader: Reader): Html {
   const words = reader.texts.account
   const others = rows.some(({ current }) => !current)
+  const done = view.done !== 'app_ended' && doneMessage(view, reader)
   return html`<section class="stack" aria-labelledby="sessions-title">
 <h2 id="sessions-title">${words.sessions}</h2>
 <div class="card">
 <ul class="rows">
-${rows.map((session) => sessionRow(session, now, reader))}
+${rowsAndMessage({
+  rows: rows.map((_, at) => sessionRow(at, view, reader)),
+  at: view.at,
+  message: done && html`<li>${done}</li>`,
+})}
 </ul>
 ${moreLink({ id: 'more-sessions', page: more, label: words.moreSessions })}
 ${others && button({ action: '/account/sessions/end-others', id: 'end-others', label: words.endOthers })}
@@ -176,22 +252,24 @@ ${others && button({ action: '/account/sessions/end-others', id: 'end-others', l
 </section>`
 }
 
-function sessionRow(session: OpenSession, now: number, reader: Reader): Html {
+function sessionRow(at: number, view: AccountView, reader: Reader): Html {
+  const session = view.sessions?.rows[at] as OpenSession
   const { handle, current, browser, since, lastSeen, until, chainId } = session
   const { account: words, comma, stop } = reader.texts
-  const title = browserTitle(browser, reader)
   const chain = chainId === 1 ? words.ethereum : fillPlain(words.chain, { id: String(chainId) })
+  const seen = fill(words.seen, { when: fromNow(lastSeen, view.now, reader) })
+  const signedIn = fill(words.signedIn, { when: fromNow(since, view.now, reader) })
+  const title =
+    current && browser === ''
+      ? words.here
+      : html`${browserTitle(browser, reader)}${current && html` <span class="tag here">${words.here}</span>`}`
   return html`<li class="row">
 <div>
-<h3>${current ? html`${words.here} ${symbol('tick')}` : title}</h3>
-<p class="fine">${current && browser && html`${title}${stop}`}${fill(words.seen, { when: fromNow(lastSeen, now, reader) })}${stop}${fill(words.signedIn, { when: fromNow(since, now, reader) })}${comma}${chain}${comma}${fill(words.endsBy, { day: day(until, reader) })}${stop.trim()}</p>
+<h3>${title}</h3>
+<p class="fine">${seen}${stop}${signedIn}${comma}${chain}${comma}${fill(words.endsBy, { day: day(until, reader) })}${stop.trim()}</p>
 </div>
-${!current && button({ action: '/account/sessions/end', field: ['session', handle], label: words.endSession })}
+${!current && button({ action: '/account/sessions/end', fields: { session: handle, ...placeOf(at, view) }, label: words.endSession })}
 </li>`
-}
-
-function fact(name: string, value: Html): Html {
-  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 }
 
 /** A link to the next page of a list, if there is one. */
@@ -200,11 +278,19 @@ function moreLink({ id, page, label }: { id?: string; page: string | null; label
   return html`<p class="after"><a href="/account?page=${encodeURIComponent(page)}"${id && html` id="${id}"`} rel="next">${label}</a></p>`
 }
 
+type Form = {
+  action: string
+  fields?: Record<string, string>
+  id?: string
+  label: string | Html
+  /** `warning`: the last question before access ends. */
+  style?: 'quiet' | 'warning'
+}
+
 /** A form with one button. A link would be unsafe, because programs that prefetch would follow it. */
-function button(form: { action: string; field?: [name: string, value: string]; id?: string; label: string | Html }): Html {
-  const { action, field, id, label } = form
+function button({ action, fields = {}, id, label, style = 'quiet' }: Form): Html {
   return html`<form method="post" action="${action}">
-${field && html`<input type="hidden" name="${field[0]}" value="${field[1]}">`}
-<button class="button quiet"${id && html` id="${id}"`}>${label}</button>
+${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<button class="button ${style}"${id && html` id="${id}"`}>${label}</button>
 </form>`
 }

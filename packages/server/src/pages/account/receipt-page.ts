@@ -1,8 +1,9 @@
 import type { ClientPlace } from '../../protocol/oauth/redirect-uri.ts'
+import { type ApprovalWords, actionInWords } from '../approval/approval-page.ts'
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
-import { appHeading, permissions, type Scope } from '../parts.ts'
+import { appHeading, permissions, type Scope, scopeWords } from '../parts.ts'
 import { translationOf } from '../signed-text.ts'
 import { symbol } from '../symbols.ts'
 import { day } from '../times.ts'
@@ -33,7 +34,6 @@ export type ReceiptView = ClientPlace & {
 export function receiptPage(receipt: ReceiptView, reader: Reader): string {
   const words = reader.texts.account.receipt
   const app = appTitle(receipt, reader.texts)
-  const file = `grantor-receipt-${receipt.id}.json`
   return layout({
     reader,
     hasChooser: true,
@@ -49,7 +49,52 @@ ${fact(words.signed, day(receipt.issuedAt, reader))}
 ${fact(words.until, day(receipt.until, reader))}
 ${fact(words.state, state(receipt, reader))}
 </dl>`,
-      body: html`<h2>${words.text}</h2>
+      body: proofOf(receipt, reader),
+    }),
+  })
+}
+
+/** One action that the wallet approved, for its owner. */
+export type ApprovalReceiptView = Proof &
+  Pick<ApprovalWords, 'summary' | 'api'> & {
+    /** As the text names it. */
+    clientName: string
+    scope: Scope
+    /** Epoch seconds. */
+    issuedAt: number
+    chainId: number
+    walletShort: string
+  }
+
+export function approvalReceiptPage(receipt: ApprovalReceiptView, reader: Reader): string {
+  const words = reader.texts.account.receipt
+  const app = receipt.clientName || reader.texts.anApp
+  return layout({
+    reader,
+    hasChooser: true,
+    title: fillPlain(words.approvedTitle, { app }),
+    slip: slip({
+      head: html`<h1>${fill(words.approvedTitle, { app })}</h1>
+<p class="lead">${words.intro}</p>
+${actionInWords(receipt, reader)}
+<dl class="facts">
+${fact(reader.texts.approve.permission, scopeWords(receipt.scope, reader))}
+${fact(words.wallet, html`<code class="account">${receipt.walletShort}</code>${reader.texts.comma}${chainName(receipt.chainId, reader)}`)}
+${fact(words.signed, day(receipt.issuedAt, reader))}
+</dl>`,
+      body: proofOf(receipt, reader),
+    }),
+  })
+}
+
+/** `id`: as in the page's address. `message`: exactly as it was signed. */
+type Proof = { id: string; message: string; signature: string }
+
+/** The text byte for byte, and how to check it without this service. */
+function proofOf(receipt: Proof, reader: Reader): Html {
+  const words = reader.texts.account.receipt
+  const file = `grantor-receipt-${receipt.id}.json`
+  return html`<h2>${words.text}</h2>
 <p>${words.textHint}</p>
 <pre class="paper" id="message" role="group" aria-label="${words.text}" lang="en" tabindex="0">
 ${receipt.message}</pre>
@@ -65,9 +110,7 @@ ${translationOf(receipt.message, reader)}
 <li>${fill(words.checkPage, { page: html`<code>docs/verify-receipt.html</code>` })}</li>
 </ol>
 </details>
-<p class="after"><a href="/account" id="back">${words.back}</a></p>`,
-    }),
-  })
+<p class="after"><a href="/account" id="back">${words.back}</a></p>`
 }
 
 function state({ withdrawn, until, now }: ReceiptView, reader: Reader): Html {

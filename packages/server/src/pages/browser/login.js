@@ -15,6 +15,9 @@ const loginChallenge = login.dataset.challenge
 /** The switches of the scopes. @type {HTMLInputElement[]} */
 const switches = Array.from(document.querySelectorAll('#scopes input'))
 
+/** The name on the button that requests the signature; empty if the button sends a signature that exists. */
+let signWith = ''
+
 /** @type {View} */
 const view = {
   report: (word, names) => speak(sayWith(word, names), []),
@@ -31,7 +34,6 @@ const view = {
     // textContent: the text is shown byte for byte, and never as markup
     at('message').textContent = message
     translate(translation)
-    at('sign').replaceChildren(...sayWith('sign', { wallet: wallet.name }))
     const several = accounts.length > 1
     at('account').replaceChildren(
       ...accounts.map((account) => new Option(shortAddress(account), account, false, account === address)),
@@ -40,6 +42,8 @@ const view = {
     at('account-name').textContent = several ? '' : shortAddress(address)
     const moved = at('review').hidden
     show('review')
+    signWith = wallet.name
+    nameSign()
     speak([], [])
     // The top of the page shows what the app may do, and the buttons
     if (moved) at('review-title').focus({ preventScroll: true })
@@ -48,7 +52,10 @@ const view = {
 
   lock: (on) => switches.forEach((input) => (input.disabled = on || input.required)),
 
-  keep: () => (at('sign').textContent = say('again')),
+  keep() {
+    signWith = ''
+    at('sign').textContent = say('again')
+  },
 
   end(kind) {
     signIn.stop()
@@ -59,20 +66,26 @@ const view = {
   leave: (to) => location.assign(to),
 }
 
-const signIn = new SignIn({ view, loginChallenge, chainIds: login.dataset.chainIds.split(' ').map(Number), chosenScope })
+const { chainIds, signer } = login.dataset
+const signIn = new SignIn({ view, loginChallenge, chainIds: chainIds.split(' ').map(Number), signer, chosenScope })
 
+const phone = at('phone')
 const showWallets = createWalletList(at('wallets'), (wallet) => signIn.connect(wallet))
 watchWallets({
   legacyName: say('legacyWallet'),
   show(wallets) {
-    at('looking').hidden = true
-    at('no-wallet').hidden = wallets.length > 0
-    // A phone without a wallet in its browser: show the wallet apps
-    if (!wallets.length && at('phone') && matchMedia('(hover: none)').matches) at('phone').open = true
+    const { classList } = document.documentElement
+    const hasWallet = wallets.some(({ key }) => !key.startsWith('service:'))
+    // A late wallet comes above the code, and the code stays: the user may be scanning it
+    if (phone && hasWallet && !classList.contains('has-wallet')) at('use-phone').ariaExpanded = 'true'
+    classList.toggle('has-wallet', hasWallet)
+    // What the operator offers besides wallets of the browser comes after the code
+    const after = phone && !hasWallet ? at('no-wallet') : at('choose-title').nextElementSibling
+    if (after !== at('wallets') && after.previousElementSibling !== at('wallets')) after.before(at('wallets'))
     showWallets(wallets)
   },
 })
-watchPhone(at('phone'), loginChallenge, { ended: view.end, leave: view.leave })
+watchPhone(phone, at('use-phone'), loginChallenge, { ended: view.end, leave: view.leave })
 
 at('sign').addEventListener('click', () => signIn.sign())
 at('account').addEventListener('change', () => signIn.again(at('account').value))
@@ -80,6 +93,7 @@ at('back').addEventListener('click', () => {
   signIn.stop()
   view.choose()
 })
+addEventListener('resize', nameSign)
 for (const input of switches) {
   input.addEventListener('change', () => {
     if (chosenScope()) return signIn.again('', 'rechosen')
@@ -105,6 +119,16 @@ function chosenScope() {
   return switches.length > 0 ? on.join(' ') : undefined
 }
 
+/** The name of the wallet, unless the button would have three lines. */
+function nameSign() {
+  if (!signWith) return
+  at('sign').replaceChildren(...sayWith('sign', { wallet: signWith }))
+  const words = document.createRange()
+  words.selectNodeContents(at('sign'))
+  const lines = words.getBoundingClientRect().height / parseFloat(getComputedStyle(at('sign')).lineHeight)
+  if (lines > 2.5) at('sign').textContent = say('signShort')
+}
+
 /** @param {(string | Node)[]} progress @param {(string | Node)[]} problem */
 function speak(progress, problem) {
   at('progress').replaceChildren(...progress)
@@ -123,7 +147,7 @@ function translate(paragraphs) {
 function show(section) {
   at('choose').hidden = section !== 'choose'
   at('other-ways').hidden = section !== 'choose'
-  at('review').hidden = at('sign-actions').hidden = section !== 'review'
+  at('review').hidden = at('sign-actions').hidden = at('after-text').hidden = section !== 'review'
 }
 
 /** Uses the seconds left when the page was made, because the device's clock may be wrong. */

@@ -6,13 +6,13 @@ import { say } from './words.js'
 const EVERY_MS = 3_000
 
 /**
- * While the phone panel is open, polls whether another device signed or continued the sign-in. Also enables the buttons that
- * copy a link.
+ * While the phone panel is visible, polls whether another device signed or continued the sign-in. Also enables the button that shows the
+ * panel, and those that copy a link.
  *
- * @param {any} panel @param {string} loginChallenge
+ * @param {any} panel @param {any} toggle @param {string} loginChallenge
  * @param {{ ended: (kind: Ending) => void, leave: (to: string) => void }} outcomes
  */
-export function watchPhone(panel, loginChallenge, { ended, leave }) {
+export function watchPhone(panel, toggle, loginChallenge, { ended, leave }) {
   if (!panel) return
   const shown = panel.querySelector('#phone-status')
 
@@ -22,7 +22,7 @@ export function watchPhone(panel, loginChallenge, { ended, leave }) {
     if (shown.textContent !== words) shown.textContent = words
   }
   const poll = async () => {
-    if (!panel.open || !panel.offsetParent || document.hidden) return
+    if (!panel.offsetParent || document.hidden) return
     const answer = await ask(`/login/status?login_challenge=${encodeURIComponent(loginChallenge)}`)
     if (!panel.isConnected) return
     if (answer.kind !== 'answered') return report('waitingOffline')
@@ -37,13 +37,14 @@ export function watchPhone(panel, loginChallenge, { ended, leave }) {
     if (panel.isConnected) setTimeout(repeat, EVERY_MS)
   }
   void repeat()
-  panel.addEventListener('toggle', poll)
   // The user comes back from the wallet app, or to the network
   document.addEventListener('visibilitychange', poll)
   addEventListener('online', poll)
-  // The letters and the QR code in one view
-  panel.querySelector('summary').addEventListener('click', () => {
-    requestAnimationFrame(() => panel.scrollIntoView({ block: 'nearest' }))
+  toggle.addEventListener('click', () => {
+    toggle.ariaExpanded = String(toggle.ariaExpanded !== 'true')
+    // The letters and the QR code in one view
+    panel.scrollIntoView({ block: 'nearest' })
+    void poll()
   })
 
   for (const copy of panel.querySelectorAll('[data-copies]')) {

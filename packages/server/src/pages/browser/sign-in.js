@@ -36,7 +36,9 @@ export class SignIn {
     const accounts = readAccounts(result.value)
     if (accounts.length === 0) return this.view.warn('locked', { wallet: wallet.name })
     this.listen(wallet)
-    await this.prepare(wallet, accounts, accounts[0])
+    // Only one account can sign an action
+    const signer = accounts.find((each) => shortAddress(each.toLowerCase()) === this.options.signer)
+    await this.prepare(wallet, accounts, signer ?? accounts[0])
   }
 
   /** Another account, or another choice of scopes, needs another text. */
@@ -164,6 +166,7 @@ export class SignIn {
 /** By the server's error code, otherwise by its status. @type {Record<string | number, string>} */
 const REFUSALS = {
   not_proven: 'wrongAccount',
+  another_wallet: 'anotherWallet',
   address_not_allowed: 'addressNotAllowed',
   chain_not_allowed: 'chainNotAllowed',
   403: 'defect',

@@ -51,6 +51,8 @@ export type SignInOptions = {
   view: View
   loginChallenge: string
   chainIds: number[]
+  /** The only account that can sign, as `0xf39f…2266` in lower case; undefined if any can. */
+  signer: string | undefined
   /** Names with a space between them; undefined if the user cannot choose. */
   chosenScope(): string | undefined
 }

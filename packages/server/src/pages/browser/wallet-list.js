@@ -19,7 +19,6 @@ export function createWalletList(list, choose) {
       list.append(item)
       shown.set(wallet.key, item)
     }
-    list.hidden = wallets.length === 0
   }
 }
 

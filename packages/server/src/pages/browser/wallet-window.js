@@ -109,7 +109,7 @@ function fromHex(hex) {
   return Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 }
 
-const detail = { info: { uuid: 'wallet-window', name: site.host }, provider: { request } }
+const detail = { info: { uuid: 'service:window', name: site.host }, provider: { request } }
 const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
 addEventListener('eip6963:requestProvider', announce)
 announce()

@@ -70,7 +70,7 @@ const provider = {
   on: (/** @type {string} */ event, /** @type {any} */ listener) => wallet?.on?.(event, listener),
   removeListener: (/** @type {string} */ event, /** @type {any} */ listener) => wallet?.removeListener?.(event, listener),
 }
-const detail = { info: { uuid: 'walletconnect', name: 'WalletConnect' }, provider }
+const detail = { info: { uuid: 'service:walletconnect', name: 'WalletConnect' }, provider }
 const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
 addEventListener('eip6963:requestProvider', announce)
 announce()

@@ -8,12 +8,13 @@ import { loginHead } from './login-head.ts'
 /** The development login: plain forms whose ids never change, so that a tool can rely on them. */
 export type DevelopmentAccount = { address: string; label: string }
 
-export type RefusedDevelopment = { address: string; problem: 'wrong_address' | 'needs_signature' }
+export type RefusedDevelopment = { address: string; problem: 'wrong_address' | 'needs_signature' | 'another_wallet' }
 
 /** In English in every language: the page is for developers. */
 const words = {
-  title: 'Development accounts',
-  explain: 'For trying things out on this machine. Their keys are public: never send anything of value to them.',
+  title: 'Development',
+  explain:
+    'Development accounts, for trying things out on this machine. Their keys are public: never send anything of value to them.',
   address: 'Account',
   addressHint: 'One of the test accounts, or any other address; left empty, the first test account.',
   signIn: 'Sign in',
@@ -21,15 +22,16 @@ const words = {
   wrongAddress: 'We cannot read this as a wallet address: 0x and 40 digits from 0 to f.',
   needsSignature:
     '{app} asks for a signature, and only the test accounts can give one here. Use one of them, or sign with your own wallet.',
+  anotherWallet: 'Only {signer} can sign this.',
   approveTitle: 'Sign in as {account}?',
   approveExplain:
     'Development only. A test account signs the same text that a wallet would; any other address is accepted without proof.',
   approve: 'Approve',
   deny: 'Deny',
 }
-const PROBLEMS = { wrong_address: words.wrongAddress, needs_signature: words.needsSignature }
+const PROBLEMS = { wrong_address: words.wrongAddress, needs_signature: words.needsSignature, another_wallet: words.anotherWallet }
 
-/** The first step, part of the login page: `#address` and `#sign-in`. */
+/** The first step, part of the login page: `#address` and `#sign-in`, in `#development`, which is closed. */
 export function developmentForm(
   form: {
     request: LoginRequest
@@ -40,23 +42,23 @@ export function developmentForm(
   reader: Reader,
 ): Html {
   const { request, accounts, refused } = form
-  const app = requestPlace(request, reader.texts)
-  return html`<section class="development" lang="en" dir="ltr" aria-labelledby="development-title">
-<h2 id="development-title">${words.title}</h2>
+  const names = { app: requestPlace(request, reader.texts), signer: shortAddress(request.loginHint ?? '') }
+  return html`<details class="fold" id="development" lang="en" dir="ltr"${refused && html` open`}>
+<summary>${words.title}</summary>
 <p>${words.explain}</p>
 <form method="post" action="/login/development">
 <input type="hidden" name="login_challenge" value="${form.loginChallenge}">
 <label for="address">${words.address}</label>
 <p class="hint" id="address-hint">${words.addressHint}</p>
-${refused && html`<p class="field-problem" id="address-problem">${fill(PROBLEMS[refused.problem], { app })}</p>`}
+${refused && html`<p class="field-problem" id="address-problem">${fill(PROBLEMS[refused.problem], names)}</p>`}
 <input class="code" id="address" name="address" list="development-accounts" value="${refused?.address}" placeholder="${accounts[0] && shortAddress(accounts[0].address)}" maxlength="64" autocapitalize="off" spellcheck="false" aria-describedby="address-hint${refused && ' address-problem'}"${refused && html` aria-invalid="true"`}>
 <datalist id="development-accounts">
 ${accounts.map(({ address, label }) => html`<option value="${address}">${shortAddress(address)} · ${label}</option>`)}
 </datalist>
 ${hasChoice(request) && html`<noscript><p class="fine">${words.noScript}</p></noscript>`}
-<button class="button" id="sign-in">${words.signIn}</button>
+<button class="button quiet" id="sign-in">${words.signIn}</button>
 </form>
-</section>`
+</details>`
 }
 
 /** The second step, a page of its own: `#approve` and `#deny`. */

@@ -1,3 +1,4 @@
+import { actionInWords } from '../approval/approval-page.ts'
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { hasChoice, type LoginRequest, requestPlace } from '../login-request.ts'
@@ -6,6 +7,7 @@ import { appHeading, groupScopes, permissions, placeWords, type Scope, scopeWord
 import { symbol } from '../symbols.ts'
 import { day } from '../times.ts'
 import { fill, shortAddress } from '../words.ts'
+import { onlySigner } from './by-hand.ts'
 
 /** The id of the form for browsers without script; the switches belong to it. */
 export const NO_SCRIPT_FORM = 'no-script-form'
@@ -24,7 +26,7 @@ export type LoginHead = {
 export function loginHead(head: LoginHead, reader: Reader): Html {
   const { texts } = reader
   const { request, now } = head
-  const forApp = request.purpose === 'app' || request.userCode !== undefined
+  const forApp = request.purpose === 'app' || request.userCode !== undefined || request.approval !== undefined
   const words = texts.purpose[request.purpose]
   const app = forApp ? requestPlace(request, texts) : (reader.look ?? GRANTOR_LOOK).name
   const closes = new Date(request.expiresAt * 1000).toISOString()
@@ -36,8 +38,9 @@ ${
   html`<p class="user-code"><code>${request.userCode}</code></p>
 <p class="fine">${texts.device.warning}</p>`
 }
-${request.loginHint && html`<p class="fine">${fill(texts.login.hint, { app, account: html`<code class="account">${shortAddress(request.loginHint)}</code>` })}</p>`}
-${forApp && requestedScopes(head, app, reader)}
+${request.approval && actionInWords(request.approval, reader)}
+${request.approval ? html`<p id="signer">${onlySigner(request, reader)}</p>` : request.loginHint && html`<p class="fine">${fill(texts.login.hint, { app, account: html`<code class="account">${shortAddress(request.loginHint)}</code>` })}</p>`}
+${forApp && !request.approval && requestedScopes(head, app, reader)}
 ${request.expiresAt > now && html`<p class="fine with-symbol open-until">${symbol('clock')}<span>${fill(texts.login.openUntil, { time })}</span></p>`}`
 }
 

@@ -1,64 +1,80 @@
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import type { LoginRequest } from '../login-request.ts'
+import { findWallet } from './find-wallet.ts'
 import { qrCode } from './qr-code.ts'
 import { walletLinks } from './wallet-links.ts'
 
 /**
  * The login with a wallet on another device: a QR code, and on a phone the wallet apps that can open the link (the stylesheet shows the apps
  * if there is no mouse). The other device signs, and this browser continues. Continuing on the other device is the second choice, or the
- * only one if the operator switched cross-device logins off. While the panel is open, the page's script polls for the signature.
+ * only one if the operator switched cross-device logins off. While the panel is visible, the page's script polls for the signature.
+ *
+ * A browser without a wallet shows the panel at once. In a browser with a wallet, a button shows it.
  */
 export function phonePanel({ purpose, resumeUrl, crossDevice }: LoginRequest, reader: Reader): Html | null {
   if (resumeUrl === null) return null
-  const { title, signThere, signed, goOnThere, signElsewhere } = reader.texts.phone
-  const status = html`<p id="phone-status" class="fine" role="status"></p>`
-  const ways = crossDevice
-    ? html`${wayToDevice(crossDevice.url, { words: signThere, prefix: 'phone', code: crossDevice.code, status }, reader)}
-<noscript><p class="actions"><a class="button quiet" id="signed-there" href="${crossDevice.continueUrl}">${signed}</a></p></noscript>
-<details class="fold" id="go-on-there">
-<summary>${goOnThere.title}</summary>
-${wayToDevice(resumeUrl, { words: goOnThere, prefix: 'go-on-there', apps: [] }, reader)}
-</details>`
-    : wayToDevice(resumeUrl, { words: purpose === 'app' ? goOnThere : signElsewhere, prefix: 'phone', status }, reader)
-  return html`<details class="fold" id="phone">
-<summary>${title}</summary>
-${ways}
-</details>`
-}
-
-type Way = {
-  words: { explain: string; openIn: string }
-  prefix: string
-  code?: string
-  status?: Html
-  /** The links of all wallets are a tenth of the page, so the second choice has none. */
-  apps?: ReturnType<typeof walletLinks>
-}
-
-/** `code`: the letters that both devices show. */
-function wayToDevice(url: string, { words, prefix, code, status, apps = walletLinks(url) }: Way, { texts }: Reader): Html {
-  const { codeLabel, noCode, link, copy, otherWallet, compare } = texts.phone
-  const picture = qrCode(url, codeLabel)
-  return html`<p class="off-phone">${picture ? words.explain : noCode}</p>
-<p class="on-phone">${words.openIn}</p>
-${
-  code &&
-  html`<p class="user-code"><code id="cross-device-code">${code}</code></p>
+  const { title, scan, signThere, goOnThere, signElsewhere, compare, link } = reader.texts.phone
+  const url = crossDevice?.url ?? resumeUrl
+  const words = purpose === 'app' ? goOnThere : signElsewhere
+  const said = crossDevice
+    ? html`<p class="user-code"><code id="cross-device-code">${crossDevice.code}</code></p>
 <p class="fine">${compare}</p>`
+    : html`<p class="fine off-phone">${words.explain}</p>`
+  return html`<section id="phone" aria-label="${title}">
+<h2 class="off-phone">${scan}</h2>
+<p class="on-phone">${crossDevice ? signThere.openIn : words.openIn}</p>
+${besideCode(url, html`${said}${afterSigning(crossDevice, reader)}`, reader)}
+${walletApps(url, reader)}
+${findWallet(reader)}
+<details class="fold">
+<summary>${link}</summary>
+${linkField(url, 'phone-link', reader)}
+</details>
+${crossDevice && continueThere(resumeUrl, reader)}
+</section>`
 }
+
+/** The code, with its words at the side if there is room. */
+function besideCode(url: string, words: Html, { texts }: Reader): Html {
+  const picture = qrCode(url, texts.phone.codeLabel) ?? html`<p>${texts.phone.noCode}</p>`
+  return html`<div class="scan">
 <div class="off-phone">${picture}</div>
-${
-  apps.length > 0 &&
-  html`<ul class="on-phone wallets">
+<div class="beside">${words}</div>
+</div>`
+}
+
+/** The places for the messages of the script, and a button for browsers without a script. Each place has words from the start, so that nothing moves. */
+function afterSigning(crossDevice: LoginRequest['crossDevice'], { texts }: Reader): Html {
+  const { signed, copy } = texts.phone
+  return html`<p id="phone-status" class="fine needs-script" role="status">${texts.script.waiting}</p>
+${crossDevice && html`<noscript><a class="button quiet" id="signed-there" href="${crossDevice.continueUrl}">${signed}</a></noscript>`}
+<button type="button" class="quiet-link needs-script" data-copies="phone-link">${copy}</button>`
+}
+
+function walletApps(url: string, { texts }: Reader): Html | false {
+  const apps = walletLinks(url)
+  return (
+    apps.length > 0 &&
+    html`<ul class="on-phone wallets">
 ${apps.map(({ name, href }) => html`<li><a class="wallet-app" href="${href}" rel="noopener noreferrer">${name}</a></li>`)}
 </ul>
-<p class="on-phone fine">${otherWallet}</p>`
+<p class="on-phone fine">${texts.phone.otherWallet}</p>`
+  )
 }
-${status}
-<label for="${prefix}-link">${link}</label>
-<div class="copying">
-<input class="code" id="${prefix}-link" value="${url}" readonly>
-<button type="button" class="button quiet" data-copies="${prefix}-link" hidden>${copy}</button>
-</div>`
+
+function continueThere(url: string, reader: Reader): Html {
+  const { title, explain, openIn } = reader.texts.phone.goOnThere
+  const words = html`<p class="fine">${explain}</p>
+<button type="button" class="quiet-link needs-script" data-copies="go-on-there-link">${reader.texts.phone.copy}</button>`
+  return html`<details class="fold" id="go-on-there">
+<summary>${title}</summary>
+<p class="on-phone">${openIn}</p>
+${besideCode(url, words, reader)}
+${linkField(url, 'go-on-there-link', reader)}
+</details>`
+}
+
+function linkField(url: string, id: string, { texts }: Reader): Html {
+  return html`<input class="code" id="${id}" aria-label="${texts.phone.link}" value="${url}" readonly>`
 }

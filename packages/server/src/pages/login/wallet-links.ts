@@ -6,26 +6,43 @@
  * anyone else who reads it. The list has widely used wallets whose makers document such a link for any https page.
  * Users of other wallets can copy the link.
  */
-const WALLETS: readonly [name: string, link: (url: string) => string][] = [
+export const WALLETS: readonly { name: string; site: string; link: (url: string) => string }[] = [
   // docs.metamask.io, "Use deeplinks": the address without its scheme, not encoded (MetaMask adds https)
-  ['MetaMask', (url) => `https://link.metamask.io/dapp/${url.slice('https://'.length)}`],
+  {
+    name: 'MetaMask',
+    site: 'https://metamask.io/',
+    link: (url) => `https://link.metamask.io/dapp/${url.slice('https://'.length)}`,
+  },
   // docs.cdp.coinbase.com, "Mobile dapp integration"
-  ['Base (Coinbase Wallet)', (url) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(url)}`],
+  {
+    name: 'Base (Coinbase Wallet)',
+    site: 'https://wallet.coinbase.com/',
+    link: (url) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(url)}`,
+  },
   // developer.trustwallet.com, "Deep linking"; 60 is Ethereum in SLIP-44
-  ['Trust Wallet', (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(url)}`],
+  {
+    name: 'Trust Wallet',
+    site: 'https://trustwallet.com/',
+    link: (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(url)}`,
+  },
   // docs.phantom.com, "Browse"
-  ['Phantom', (url) => `https://phantom.app/ul/browse/${encodeURIComponent(url)}?ref=${encodeURIComponent(new URL(url).origin)}`],
+  {
+    name: 'Phantom',
+    site: 'https://phantom.com/',
+    link: (url) => `https://phantom.app/ul/browse/${encodeURIComponent(url)}?ref=${encodeURIComponent(new URL(url).origin)}`,
+  },
   // web3.okx.com, "App universal link"
-  [
-    'OKX Wallet',
-    (url) =>
+  {
+    name: 'OKX Wallet',
+    site: 'https://web3.okx.com/',
+    link: (url) =>
       `https://web3.okx.com/download?deeplink=${encodeURIComponent(`okx://wallet/dapp/url?dappUrl=${encodeURIComponent(url)}`)}`,
-  ],
+  },
 ]
 
 /** Over plain http, which only development uses, without the wallet whose links always lead to https. */
 export function walletLinks(url: string): { name: string; href: string }[] {
   if (!/^https?:\/\//.test(url)) return []
-  const wallets = url.startsWith('https://') ? WALLETS : WALLETS.filter(([name]) => name !== 'MetaMask')
-  return wallets.map(([name, link]) => ({ name, href: link(url) }))
+  const wallets = url.startsWith('https://') ? WALLETS : WALLETS.filter(({ name }) => name !== 'MetaMask')
+  return wallets.map(({ name, link }) => ({ name, href: link(url) }))
 }

@@ -1,3 +1,5 @@
+import type { PlatformClaims } from './platform-claims.ts'
+
 /** The client that acts for the user; `act` is the client that acted before it (RFC 8693 §4.1). */
 export type ActorClaim = { sub: string; act?: ActorClaim }
 
@@ -25,4 +27,4 @@ export type AccessTokenClaims = {
   act?: ActorClaim
   /** for an exchanged token: the `jti` of each token that it was exchanged from, the oldest first */
   exchanged_from?: string[]
-}
+} & PlatformClaims

@@ -18,6 +18,7 @@ export const PREFIXES = {
   authorizationCode: 'grc',
   clientRegistration: 'grd',
   confirmation: 'grf',
+  crossDeviceLink: 'grj',
   crossDeviceProof: 'grz',
   consoleDraft: 'grt',
   consoleForm: 'grb',

@@ -37,6 +37,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     token_endpoint: `${issuer}/oauth/token`,
     introspection_endpoint: `${issuer}/oauth/introspect`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
+    // docs/guides/approvals.md
+    approvals_endpoint: `${issuer}/oauth/approvals`,
     // docs/reference/feed.md
     endings_endpoint: `${issuer}/oauth/endings`,
     jwks_uri: `${issuer}/oauth/jwks`,

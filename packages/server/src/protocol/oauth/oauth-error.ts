@@ -16,6 +16,8 @@ type OAuthRefusal = {
     retryAfter?: number
     /** for the log: what the reason alone does not show, such as which host did not respond */
     detail?: string
+    /** further members of the JSON body */
+    members?: Readonly<Record<string, string>>
   }
 }[OAuthErrorCode]
 
@@ -43,8 +45,17 @@ export class OAuthError extends Error {
    */
   tokenScheme: TokenScheme | undefined
   readonly #limit: 429 | undefined
+  readonly #members: Readonly<Record<string, string>>
 
-  constructor({ error, reason, description = oauthErrors[error].description, status, retryAfter, detail }: OAuthRefusal) {
+  constructor({
+    error,
+    reason,
+    description = oauthErrors[error].description,
+    status,
+    retryAfter,
+    detail,
+    members = {},
+  }: OAuthRefusal) {
     // Any caller can cause refusals, `reason` names the place, and to record the stack is a tenth of the processor time of a refusal (decision 0012).
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
@@ -56,6 +67,7 @@ export class OAuthError extends Error {
     this.retryAfter = retryAfter
     this.detail = detail
     this.#limit = status
+    this.#members = members
   }
 
   /** The HTTP status of this error at an endpoint that responds in JSON. */
@@ -66,7 +78,7 @@ export class OAuthError extends Error {
 
   /** The JSON body (RFC 6749 §5.2). */
   toBody(): { error: string; error_description: string } {
-    return { error: this.error, error_description: this.description }
+    return { error: this.error, error_description: this.description, ...this.#members }
   }
 }
 
@@ -168,6 +180,25 @@ export const wantsDpopNonce = (): OAuthError => new OAuthError({ error: 'use_dpo
 /** One wording for every fault of an access token (RFC 6750 §3.1). */
 export const invalidToken = (reason: ReasonOf<'invalid_token'>): OAuthError => new OAuthError({ error: 'invalid_token', reason })
 
+/** An API asked about a token that is not for it. The response does not show whether there is such a token. */
+export const notYours = (): OAuthError => new OAuthError({ error: 'not_yours', reason: 'token_of_another_audience' })
+
+/** One wording for every fault of the token that an API received. */
+export const tokenInactive = (reason: ReasonOf<'token_inactive'>): OAuthError =>
+  new OAuthError({ error: 'token_inactive', reason })
+
+export const keyUsed = (): OAuthError => new OAuthError({ error: 'key_used', reason: 'approval_values_differ' })
+
+export const approvalsDeclined = (): OAuthError =>
+  new OAuthError({ error: 'approvals_declined', reason: 'approvals_declined_for_good' })
+
+export const unknownApproval = (): OAuthError => new OAuthError({ error: 'unknown_approval', reason: 'approval_unknown' })
+
+export const alreadyUsed = (): OAuthError => new OAuthError({ error: 'already_used', reason: 'approval_used_before' })
+
+export const notApproved = (state: 'waiting' | 'declined' | 'expired' | 'ended'): OAuthError =>
+  new OAuthError({ error: 'not_approved', reason: `approval_${state}`, members: { state } })
+
 export const insufficientScope = (reason: ReasonOf<'insufficient_scope'>): OAuthError =>
   new OAuthError({ error: 'insufficient_scope', reason })
 
@@ -218,6 +249,12 @@ export const tooManyOfClient = (retryAfter: number): OAuthError =>
 
 export const tooManyRevocations = (retryAfter: number): OAuthError =>
   overLimit('revoked_too_often', 'Too many tokens were revoked. Wait and try again.', retryAfter)
+
+/** Bounds of the questions of one grant, or of those that wait for one wallet. */
+export const tooManyApprovals = (
+  bound: 'waiting' | 'hourly' | 'declined_twice' | 'wallet_waiting',
+  retryAfter: number,
+): OAuthError => new OAuthError({ error: 'too_many_approvals', reason: `approvals_${bound}`, retryAfter })
 
 export const tooManyReaders = (retryAfter: number): OAuthError =>
   overLimit('feed_reads', 'Too many readers of the feed. Wait and try again.', retryAfter)

@@ -17,6 +17,8 @@ export type Endpoint =
   | 'device'
   | 'token'
   | 'introspect'
+  | 'approvals'
+  | 'approve'
   | 'endings'
   | 'revoke'
   | 'userinfo'
@@ -48,6 +50,9 @@ export type ParameterName =
   | 'actor_token'
   | 'actor_token_type'
   | 'address'
+  | 'approval_id'
+  | 'at'
+  | 'attempt'
   | 'audience'
   | 'client_assertion'
   | 'client_assertion_type'
@@ -61,9 +66,11 @@ export type ParameterName =
   | 'cursor'
   | 'decision'
   | 'device_code'
+  | 'digest'
   | 'dpop_jkt'
   | 'grant_type'
   | 'id_token_hint'
+  | 'key'
   | 'login_challenge'
   | 'login_hint'
   | 'ui_locales'
@@ -88,6 +95,7 @@ export type ParameterName =
   | 'state'
   | 'subject_token'
   | 'subject_token_type'
+  | 'summary'
   | 'token'
   | 'token_type_hint'
   | 'user_code'
@@ -170,7 +178,16 @@ export const oauthErrors = {
       client_id_mismatch: ['clients', '`client_id` in the body is not the client of the `Authorization` header.'],
       cursor_malformed: ['endings', '`cursor` is not a cursor of the feed.'],
       nonce_malformed: ['endings', '`nonce` is not 16 bytes in base64url.'],
-      wait_malformed: ['endings', '`wait` is not a number of seconds from 0 to 30.'],
+      wait_malformed: [['endings', 'approvals'], '`wait` is not a number of seconds from 0 to 30.'],
+      approval_scope_malformed: ['approvals', '`scope` is not one scope.'],
+      key_malformed: ['approvals', '`key` is not 1 to 64 letters, digits, dots, dashes or underscores.'],
+      summary_malformed: [
+        'approvals',
+        '`summary` is not 1 to 120 characters that a text to sign can contain (ERC-4361), or has a quote, or a space at an end or beside another.',
+        'Write ASCII without quotes, percent signs and angle brackets, in one line.',
+      ],
+      digest_malformed: ['approvals', '`digest` is not a SHA-256 in base64url.'],
+      attempt_malformed: ['approvals', '`attempt` is not 1 to 64 letters, digits, dots, dashes or underscores.'],
       token_malformed: ['userinfo', 'The access token was sent twice, or is not a token.'],
       verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code stays valid.'],
       verifier_without_challenge: ['token', '`code_verifier` was sent, but the authorization request had no `code_challenge`.'],
@@ -608,7 +625,85 @@ export const oauthErrors = {
       not_an_operator: ['admin', 'The wallet or the client is not an operator.', 'Operator: `grantor operators add`.'],
       role_not_sufficient: ['admin', 'The role of the operator does not allow the operation.', 'Let an owner do this.'],
       openid_not_granted: ['userinfo', 'The access token does not have the scope `openid`.'],
+      approval_scope_not_granted: ['approvals', 'The access token does not have the scope that the API named.'],
     },
+  },
+  not_yours: {
+    status: 403,
+    definedIn: 'approvals.md',
+    description: 'The client is not the resource server that the access token is for.',
+    act: 'Authenticate as the client of the API that received the token.',
+    reasons: {
+      token_of_another_audience: ['approvals', 'The client is no resource server, or the token is for another resource.'],
+    },
+  },
+  token_inactive: {
+    status: 403,
+    definedIn: 'approvals.md',
+    description: 'The access token is not active, or belongs to no user.',
+    act: 'Refuse the call with 401, so that the client gets a new token.',
+    reasons: {
+      access_token_unknown: ['approvals', 'The access token was not made by this service, is damaged, or has expired.'],
+      access_token_without_user: ['approvals', 'The access token is of a client itself, so there is no user to ask.'],
+      access_token_revoked: ['approvals', 'The access token was revoked.'],
+      client_unknown_or_disabled: ['approvals', CLIENT],
+      grant_ended: ['approvals', 'The grant of the access token has ended.'],
+    },
+  },
+  key_used: {
+    status: 409,
+    definedIn: 'approvals.md',
+    description: 'The key names an action with another scope, summary or digest.',
+    act: 'Choose a new key for each action.',
+    reasons: { approval_values_differ: ['approvals', 'The API asked under the same key for something else.'] },
+  },
+  too_many_approvals: {
+    status: 429,
+    definedIn: 'approvals.md',
+    description: 'The user was asked too often. Wait and try again.',
+    act: 'Send the same request again after `Retry-After`.',
+    reasons: {
+      approvals_waiting: ['approvals', 'Five approvals of the grant wait for an answer.'],
+      approvals_hourly: ['approvals', 'The grant has asked 60 times within an hour.'],
+      approvals_declined_twice: ['approvals', 'The user declined twice within an hour.'],
+      approvals_wallet_waiting: ['approvals', 'Twenty approvals of the wallet wait for an answer.'],
+    },
+  },
+  approvals_declined: {
+    status: 403,
+    definedIn: 'approvals.md',
+    description: 'The user wants no more questions from this app.',
+    act: 'Do not ask again. The user can allow the app anew.',
+    reasons: { approvals_declined_for_good: ['approvals', 'The user chose never to be asked again for this app.'] },
+  },
+  unknown_approval: {
+    status: 404,
+    definedIn: 'approvals.md',
+    description: 'There is no such approval.',
+    act: 'Use the `approval_id` that this API received. It is kept for a day after its end.',
+    reasons: { approval_unknown: ['approvals', 'The id names no approval of this API.'] },
+  },
+  not_approved: {
+    status: 403,
+    definedIn: 'approvals.md',
+    description: 'The approval cannot be used now. The member state has the reason.',
+    act: 'Do not act. Wait for the user, or ask again under a new key.',
+    reasons: {
+      approval_waiting: ['approvals', 'The user has not answered.'],
+      approval_declined: ['approvals', 'The user declined.'],
+      approval_expired: [
+        'approvals',
+        'The user did not answer within ten minutes, or the API did not use the signed approval within ten minutes.',
+      ],
+      approval_ended: ['approvals', 'The grant has ended, and its approvals with it.'],
+    },
+  },
+  already_used: {
+    status: 409,
+    definedIn: 'approvals.md',
+    description: 'Another attempt used the approval.',
+    act: 'Do not act a second time. The same attempt gets the same answer again.',
+    reasons: { approval_used_before: ['approvals', 'The approval was used with another `attempt`.'] },
   },
   temporarily_unavailable: {
     status: 503,
@@ -681,6 +776,11 @@ export const oauthErrors = {
         'The response of the hook is no JSON object with one known `answer`, or its members contradict each other.',
         HOOK,
       ],
+      hook_claims_refused: [
+        AT_HOOK_OR_TOKEN,
+        'The answer of the hook has claims for a resource that the question does not have, claims whose name is no https URL, or more than 1,024 bytes of claims.',
+        HOOK,
+      ],
       hook_scope_not_asked: [AT_HOOK_OR_TOKEN, 'The answer of the hook names a scope that the question does not have.', HOOK],
       hook_busy: [
         AT_HOOK_OR_TOKEN,
@@ -741,6 +841,13 @@ export const loginErrors = {
       signature_of_another: ['login-api', 'The signature is of another account, or over another text.'],
     },
   },
+  another_wallet: {
+    status: 403,
+    definedIn: 'own-login-server.md',
+    description: 'Another wallet must sign this.',
+    act: 'The user signs with the account that gave the app its access.',
+    reasons: { approval_of_another_wallet: ['login-api', 'The approval is for another address.'] },
+  },
   chain_not_allowed: {
     status: 403,
     definedIn: 'own-login-server.md',
@@ -775,6 +882,7 @@ export const loginErrors = {
     description: "Only the wallet's own signature will do here.",
     act: 'Let the wallet sign.',
     reasons: {
+      approval_needs_signature: ['login-api', 'The login server vouched, and an approval needs a signature.'],
       end_everything_needs_signature: ['login-api', 'The login server vouched, and ending everything needs a signature.'],
       signed_consent_needs_signature: [
         'login-api',
@@ -892,6 +1000,15 @@ export const pageReasons = {
     'The hook of the operator does not allow this wallet at the client of the device.',
     HOOK_REFUSED,
   ],
+  complete_approval_answered: ['login-complete', 'The approval was answered before, perhaps in another browser.'],
+  complete_approval_too_late: ['login-complete', 'The approval expired before the signature arrived.'],
+  approval_unknown: ['approve', 'The link is damaged, or the approval was deleted a day after its end.'],
+  approval_signed: ['approve', 'The approval was signed before.'],
+  approval_declined: ['approve', 'The user declined before.'],
+  approval_used: ['approve', 'The approval was signed, and the API has used it.'],
+  approval_expired: ['approve', 'The approval has expired.'],
+  approval_ended: ['approve', 'The grant has ended, and its approvals with it.'],
+  approval_client_unknown: ['approve', 'The client of the API, or of an app, was disabled.'],
   user_code_wrong: ['device', 'The user code is wrong, or has expired.'],
   user_code_answered: ['device', 'The request of the device was answered before.'],
   user_code_limit: ['device', 'Too many wrong user codes came from this network.', 'Wait a minute.'],

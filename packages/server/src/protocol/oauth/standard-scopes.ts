@@ -19,6 +19,12 @@ export type Account = {
 /** The scope whose claims are the name and the picture of the account. */
 export const NAME_SCOPE = 'profile'
 
+/** The scope that gives an app the text that the user signed for this app. */
+export const SIGNED_TEXT_SCOPE = 'siwe'
+
+/** The claims of `SIGNED_TEXT_SCOPE`: the ERC-4361 text and the signature in hex. They are in the userinfo response only, because ID tokens are sent in URLs. */
+export type SignedTextClaims = { siwe_message: string; siwe_signature: string }
+
 type StandardScope = {
   /** true if the user cannot decline the scope */
   isRequired: boolean
@@ -51,7 +57,10 @@ const standardScopes: Readonly<Record<string, StandardScope>> = {
       picture: ({ picture }) => picture,
     },
   },
+  [SIGNED_TEXT_SCOPE]: { isRequired: false, claims: {} },
 }
+
+const signedTextClaims: readonly (keyof SignedTextClaims)[] = ['siwe_message', 'siwe_signature']
 
 /** The scopes that OpenID Connect Core defines beside `openid` (§5.4, §11). Most of them have no meaning here. */
 const CORE_SCOPES = ['profile', 'email', 'address', 'phone', 'offline_access']
@@ -59,7 +68,10 @@ const CORE_SCOPES = ['profile', 'email', 'address', 'phone', 'offline_access']
 export const STANDARD_SCOPES: readonly string[] = Object.keys(standardScopes)
 
 /** Every claim that a scope can add. */
-export const SCOPE_CLAIMS: readonly string[] = Object.values(standardScopes).flatMap(({ claims }) => Object.keys(claims))
+export const SCOPE_CLAIMS: readonly string[] = [
+  ...Object.values(standardScopes).flatMap(({ claims }) => Object.keys(claims)),
+  ...signedTextClaims,
+]
 
 export function isStandardScope(scope: string): boolean {
   return Object.hasOwn(standardScopes, scope)

@@ -8,6 +8,8 @@
 
 import { type Address, parseAddress } from './address.ts'
 import { hostOf, privateUseScheme } from './app-place.ts'
+import { readParty } from './client-words.ts'
+import { composeAgain, LONGEST_TEXT, withoutRecap } from './compose-again.ts'
 import {
   composeShortConsent,
   redirectUriFor,
@@ -45,13 +47,10 @@ export type Consent = {
   keyThumbprint?: string
 }
 
-/** Longer than any text that the service composes; bounds the work on other texts. */
-const longestText = 200_000
-
 /** The consent in the text; null if the text is not, byte for byte, a consent that this service composes. Never throws. */
 export function readConsent(message: string): Consent | null {
   const read = readText(message)
-  return read !== null && composeAgain(read) === message ? toConsent(read) : null
+  return read !== null && composeAgain(() => composeShortConsent(read)) === message ? toConsent(read) : null
 }
 
 /**
@@ -60,12 +59,8 @@ export function readConsent(message: string): Consent | null {
  */
 export function recapContradicts(message: string): boolean {
   const read = readText(message)
-  const again = read === null ? null : composeAgain(read)
+  const again = read === null ? null : composeAgain(() => composeShortConsent(read))
   return again !== null && again !== message && withoutRecap(again) === withoutRecap(message)
-}
-
-function withoutRecap(message: string): string {
-  return message.replace(/\n- urn:recap:[A-Za-z0-9_-]+$/, '')
 }
 
 const textForm = new RegExp(SHORT_CONSENT_FORM)
@@ -75,7 +70,7 @@ type Grants = readonly (readonly [resource: string, scopes: string[]])[]
 
 /** Parses loosely: `readConsent` composes the text again and compares. */
 function readText(message: string): ShortConsentFields | null {
-  if (typeof message !== 'string' || message.length > longestText) return null
+  if (typeof message !== 'string' || message.length > LONGEST_TEXT) return null
   const groups: Groups = textForm.exec(message)?.groups ?? {}
   const { domain = '', nonce = '', clientName = groups.ownName ?? '', entries = '', userCode } = groups
   const address = parseAddress(groups.address ?? '')
@@ -105,18 +100,8 @@ function readText(message: string): ShortConsentFields | null {
 type Parties = Pick<ShortConsentFields, 'clientId' | 'redirectUri' | 'keyThumbprint'>
 
 function readParties({ uri = '', party, shownBy, host, opener, destination = opener ?? host }: Groups): Parties {
-  const [client = '', keyThumbprint] = (party ?? uri).split('#')
   const redirectUri = shownBy === undefined ? uri : shownBy === 'browser' ? redirectUriFor(destination ?? '') : undefined
-  return { clientId: client.replace(/^urn:uuid:/, ''), redirectUri, keyThumbprint }
-}
-
-function composeAgain(fields: ShortConsentFields): string | null {
-  try {
-    return composeShortConsent(fields)
-  } catch (error) {
-    if (error instanceof RangeError) return null
-    throw error
-  }
+  return { ...readParty(party ?? uri), redirectUri }
 }
 
 function toConsent(fields: ShortConsentFields): Consent {

@@ -19,21 +19,34 @@ export type Capability = {
   scopesByResource?: Readonly<Record<string, readonly string[]>> | undefined
   /** `joined`: the scopes of a resource are one ability, `oauth/read+write`. A scope cannot contain `+`, and an ability can. */
   abilities?: 'joined' | undefined
+  /** Limits every ability to one action: base64url of its SHA-256 (ERC-5573, "nota bene"). The sentence does not contain it. */
+  digest?: string | undefined
 }
 
 /**
  * `urn:recap:` and the base64url, unpadded, of `{"att":{"<resource>":{"oauth/<scope>":[{}]}}}` (ERC-5573, "ReCap URI
  * Scheme").
  *
- * `[{}]` means "no further restriction"; `[]` would mean "cannot be used".
+ * `[{}]` means "no further restriction"; `[]` would mean "cannot be used". With a digest, it is `[{"digest":"<digest>"}]`.
  *
  * @throws RangeError if a list is empty or contains an entry that the text cannot contain.
  */
 export function encodeRecap(capability: Capability): string {
-  const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [`${namespace}/${name}`, [{}]]))
+  const { digest } = capability
+  const limits = digest === undefined ? [{}] : [{ digest: checkForm('digest', digest, forms.sha256) }]
+  const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [`${namespace}/${name}`, limits]))
   // JSON.stringify keeps this order: a key with a colon or a slash is never treated as an array index.
   const details = { att: Object.fromEntries(inOrder(capability).map(([resource, names]) => [resource, entriesOf(names)])) }
   return `urn:recap:${base64url(JSON.stringify(details))}`
+}
+
+/** Reads loosely the digest in a ReCap; '' if there is none. */
+export function digestInRecap(uri: string): string {
+  const [, payload = ''] = /^urn:recap:([A-Za-z0-9_-]*)$/.exec(uri) ?? []
+  // Four characters are a byte triple. A length that no bytes have makes `atob` throw.
+  if (payload.length % 4 === 1) return ''
+  const json = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
+  return /"digest":"([A-Za-z0-9_-]{43})"/.exec(json)?.[1] ?? ''
 }
 
 /**

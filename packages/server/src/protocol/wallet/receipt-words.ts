@@ -5,6 +5,7 @@
  */
 
 import { publisherOf } from './app-place.ts'
+import type { ApprovedAction } from './read-approval.ts'
 import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
 
@@ -21,7 +22,7 @@ export type ReceiptWords = {
 export function describeVerdict(verdict: ReceiptVerdict, { callsChain }: { callsChain: boolean }): ReceiptWords {
   switch (verdict.kind) {
     case 'holds':
-      return describeConsent(verdict)
+      return describeSigned(verdict)
     case 'does_not_hold': {
       const advice = verdict.why === 'not_signed' && !callsChain ? [CALL_THE_CHAIN] : []
       return { title: 'This receipt does not hold.', remarks: [faults[verdict.why], ...advice], facts: [] }
@@ -33,21 +34,49 @@ export function describeVerdict(verdict: ReceiptVerdict, { callsChain }: { calls
   }
 }
 
-function describeConsent({ consent, expired, wallet }: Extract<ReceiptVerdict, { kind: 'holds' }>): ReceiptWords {
+function describeSigned({ signed, expired, wallet }: Extract<ReceiptVerdict, { kind: 'holds' }>): ReceiptWords {
   const proof =
     wallet === 'ordinary'
       ? 'The key of this wallet signed exactly what follows.'
       : 'This is a contract wallet, and its chain now confirms its signature over exactly what follows.'
+  if (signed.kind === 'consent')
+    return {
+      title: expired ? 'This receipt holds, and what it allowed is over.' : 'This receipt holds.',
+      remarks: [proof, 'It proves what was allowed, not that it still is allowed: the owner may have ended the access since.'],
+      facts: listConsent(signed),
+    }
   return {
-    title: expired ? 'This receipt holds, and what it allowed is over.' : 'This receipt holds.',
-    remarks: [proof, 'It proves what was allowed, not that it still is allowed: the owner may have ended the access since.'],
-    facts: listFacts(consent),
+    title: expired ? 'This receipt holds, and its time to be used is over.' : 'This receipt holds.',
+    remarks: [
+      proof,
+      'It proves that the owner approved this action once, not that the API carried it out. The words are those of the API; the digest stands for the whole action.',
+    ],
+    facts: listApproval(signed),
   }
 }
 
-function listFacts(consent: Consent): [string, string][] {
+function listApproval(action: ApprovedAction): [string, string][] {
   return [
-    ['Who', `${consent.address} (chain ${consent.chainId})`],
+    ['Who', writeWallet(action)],
+    ['Once', `'${action.summary}'`],
+    ['Words of', action.apiHost],
+    ['For the app', describeUnregistered(action) ?? describeRegistered(action)],
+    ['Scope', `${action.scope} at ${action.resource}`],
+    ['Digest of the action', action.digest],
+    ['Signed at', writeMoment(action.issuedAt)],
+    ['Could be used until', writeMoment(action.until)],
+    ['Client id', action.clientId],
+    ['Asked by', action.domain],
+  ]
+}
+
+function writeWallet({ address, chainId }: { address: string; chainId: number }): string {
+  return `${address} (chain ${chainId})`
+}
+
+function listConsent(consent: Consent): [string, string][] {
+  return [
+    ['Who', writeWallet(consent)],
     ['Allowed', describeApp(consent)],
     ...consent.grants.map(({ resource, scopes }): [string, string] => ['To use', `${scopes.join(', ')} at ${resource}`]),
     ['From', writeMoment(consent.issuedAt)],
@@ -62,9 +91,19 @@ function listFacts(consent: Consent): [string, string][] {
 }
 
 function describeApp(consent: Consent): string {
-  const { clientName, clientId } = consent
+  return describeUnregistered(consent) ?? `${describeRegistered(consent)} ${receiptPlace(consent)}`
+}
+
+type AppNames = { clientName: string; clientId: string }
+
+function describeRegistered({ clientName }: AppNames): string {
+  return clientName === '' ? 'an app' : `'${clientName}'`
+}
+
+/** Null for an app that an operator registered. */
+function describeUnregistered({ clientName, clientId }: AppNames): string | null {
   const publisher = publisherOf(clientId)
-  if (publisher === null) return `${clientName === '' ? 'an app' : `'${clientName}'`} ${receiptPlace(consent)}`
+  if (publisher === null) return null
   const app = publisher === '' ? 'an app that registered itself' : `the app of ${publisher}`
   return clientName === '' ? app : `${app}, which calls itself '${clientName}'`
 }
@@ -80,9 +119,12 @@ const CALL_THE_CHAIN =
 const faults: Record<ReceiptFault, string> = {
   recap_contradicts:
     'The sentence in its text and the part for programs (the line with urn:recap) differ, so the text proves neither.',
-  not_a_consent: 'Its text is not a consent as Grantor writes it, to the letter. One changed character is enough for that.',
+  not_a_consent:
+    'Its text is not a consent or an approval as Grantor writes it, to the letter. One changed character is enough for that.',
   address_differs: 'It names another wallet than its text does.',
   chain_differs: 'It names another chain than its text does.',
+  not_an_approval: 'It is a consent, which approves no single action, so no action can be compared with it.',
+  action_differs: 'It is the approval of another action: the digest in its text is not the digest of the given action.',
   not_signed: 'The signature was not made by this wallet over this text: one of the three was changed, or another key signed.',
 }
 

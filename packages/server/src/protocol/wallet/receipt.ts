@@ -1,5 +1,5 @@
 /**
- * A receipt: a consent with the signature that proves it. Anyone can check a receipt without a server.
+ * A receipt: a consent, or the approval of one action, with the signature that proves it. Anyone can check a receipt without a server.
  *
  * Only the signed text counts. The other fields must repeat what the text contains, so that a genuine signature cannot
  * be presented with other claims.
@@ -7,6 +7,7 @@
 
 import { parseAddress } from './address.ts'
 import type { ContractClaim, ContractVerdict } from './contract-signature.ts'
+import { type ApprovedAction, approvalContradicts, readApproval } from './read-approval.ts'
 import { type Consent, readConsent, recapContradicts } from './read-consent.ts'
 import { verifyPlainSignature } from './signature.ts'
 
@@ -21,9 +22,12 @@ export type SignedReceipt = {
   chain_id: number
 }
 
+/** What the text of a receipt says. */
+export type Signed = ({ kind: 'consent' } & Consent) | ({ kind: 'approval' } & ApprovedAction)
+
 export type ReceiptVerdict =
-  /** The owner of the address agreed to `consent`. `expired`: its time has passed. */
-  | { kind: 'holds'; consent: Consent; expired: boolean; wallet: 'ordinary' | 'contract' }
+  /** The owner of the address signed this. `expired`: its time has passed. */
+  | { kind: 'holds'; signed: Signed; expired: boolean; wallet: 'ordinary' | 'contract' }
   | { kind: 'does_not_hold'; why: ReceiptFault }
   /** The signature can only be that of a contract wallet, and its chain did not respond: neither proven nor refuted. */
   | { kind: 'could_not_check'; why: string }
@@ -31,13 +35,16 @@ export type ReceiptVerdict =
   | { kind: 'malformed'; why: ReceiptMalformation }
 
 export type ReceiptFault =
-  /** The text has the form of a consent, but its sentence and its ReCap differ. */
+  /** The text has the form of a consent or an approval, but its sentence and its ReCap differ. */
   | 'recap_contradicts'
-  /** The text is not, byte for byte, a consent as this service composes it. */
+  /** The text is not, byte for byte, a consent or an approval as this service composes it. */
   | 'not_a_consent'
   /** The receipt names another address, or another chain, than its text. */
   | 'address_differs'
   | 'chain_differs'
+  /** The receipt is compared with an action, and is a consent, or the approval of another action. */
+  | 'not_an_approval'
+  | 'action_differs'
   /** The signature was made by another key, or over another text, or is not a signature. */
   | 'not_signed'
 
@@ -51,10 +58,15 @@ export type ReceiptCheck = {
   now: number
   /** if absent, no chain is called; a receipt of an ordinary wallet never needs a chain */
   verifyContract?: VerifyContract | undefined
+  /** SHA-256 of an action, base64url: the receipt then holds only if it is the approval of this action */
+  actionDigest?: string | undefined
 }
 
 /** Checks a value that may be a receipt. Accepts any value; throws only what `verifyContract` throws. */
-export async function checkReceipt(receipt: unknown, { now, verifyContract }: ReceiptCheck): Promise<ReceiptVerdict> {
+export async function checkReceipt(
+  receipt: unknown,
+  { now, verifyContract, actionDigest }: ReceiptCheck,
+): Promise<ReceiptVerdict> {
   if (!isReceipt(receipt)) return { kind: 'malformed', why: 'not_a_receipt' }
   const { message, signature } = receipt
   const claimed = parseAddress(receipt.address)
@@ -63,14 +75,18 @@ export async function checkReceipt(receipt: unknown, { now, verifyContract }: Re
   if (claimed.kind !== 'address' || claimed.address !== receipt.address) return { kind: 'malformed', why: 'bad_address' }
   if (!signatureForm.test(signature) || signature.length > longestSignature) return { kind: 'malformed', why: 'bad_signature' }
 
-  const consent = readConsent(message)
-  if (consent === null) return { kind: 'does_not_hold', why: recapContradicts(message) ? 'recap_contradicts' : 'not_a_consent' }
-  if (consent.address !== claimed.address) return { kind: 'does_not_hold', why: 'address_differs' }
-  if (consent.chainId !== receipt.chain_id) return { kind: 'does_not_hold', why: 'chain_differs' }
+  const signed = readSigned(message)
+  if (signed === null) return { kind: 'does_not_hold', why: contradicts(message) ? 'recap_contradicts' : 'not_a_consent' }
+  if (signed.address !== claimed.address) return { kind: 'does_not_hold', why: 'address_differs' }
+  if (signed.chainId !== receipt.chain_id) return { kind: 'does_not_hold', why: 'chain_differs' }
+  if (actionDigest !== undefined) {
+    if (signed.kind !== 'approval') return { kind: 'does_not_hold', why: 'not_an_approval' }
+    if (signed.digest !== actionDigest) return { kind: 'does_not_hold', why: 'action_differs' }
+  }
 
-  const holds = { kind: 'holds', consent, expired: consent.until <= now } as const
+  const holds = { kind: 'holds', signed, expired: signed.until <= now } as const
   // First and without any network, so that no chain is called for an ordinary wallet.
-  const plain = verifyPlainSignature(message, signature, consent.address)
+  const plain = verifyPlainSignature(message, signature, signed.address)
   if (plain.kind === 'valid') return { ...holds, wallet: 'ordinary' }
 
   if (verifyContract === undefined) {
@@ -78,11 +94,22 @@ export async function checkReceipt(receipt: unknown, { now, verifyContract }: Re
     if (plain.kind === 'not_proven') return { kind: 'does_not_hold', why: 'not_signed' }
     return { kind: 'could_not_check', why: 'no_chain' }
   }
-  const { address, chainId } = consent
+  const { address, chainId } = signed
   const answer = await verifyContract({ message, signature, address, chainId })
   if (answer.kind === 'could_not_check') return answer
   if (answer.kind === 'malformed') return { kind: 'malformed', why: 'bad_signature' }
   return answer.kind === 'valid' ? { ...holds, wallet: 'contract' } : { kind: 'does_not_hold', why: 'not_signed' }
+}
+
+function readSigned(message: string): Signed | null {
+  const consent = readConsent(message)
+  if (consent !== null) return { kind: 'consent', ...consent }
+  const action = readApproval(message)
+  return action && { kind: 'approval', ...action }
+}
+
+function contradicts(message: string): boolean {
+  return recapContradicts(message) || approvalContradicts(message)
 }
 
 /** A contract may accept any bytes, even none. */

@@ -9,9 +9,9 @@
  */
 
 import { hostOf, isOnThisDevice, privateUseScheme, publisherOf } from './app-place.ts'
+import { writeClient, writeParty } from './client-words.ts'
 import { checkForm, forms } from './message-grammar.ts'
-import { composeLines, type MessageHeader, writeApp, writeDay, writeHost } from './message-lines.ts'
-import { transliterateName } from './plain-words.ts'
+import { composeLines, type MessageHeader, writeDay, writeHost } from './message-lines.ts'
 import { encodeRecap, translateRecap } from './recap.ts'
 
 /**
@@ -55,7 +55,7 @@ export type ShortConsentFields = Omit<MessageHeader, 'requestId'> & {
  */
 export function composeShortConsent(fields: ShortConsentFields): string | null {
   if (fields.template !== shortTemplateOf(fields)) return null
-  const party = writeParty(fields)
+  const party = writeParty(fields.clientId, fields.keyThumbprint)
   const capability = { ...fields, abilities: 'joined' } as const
   const { domain, address, chainId, nonce, issuedAt, until, redirectUri = '' } = fields
   const isToApp = fields.template === SHORT_TEMPLATE
@@ -81,15 +81,6 @@ export function shortTemplateOf({
   return redirectUri === undefined ? SHORT_DEVICE_TEMPLATE : TWO_SCREENS_TEMPLATE
 }
 
-/** The client, and as a fragment the thumbprint of its key (RFC 7638), if the tokens are bound to one. No client id has a fragment. */
-function writeParty({ clientId, keyThumbprint: key }: ShortConsentFields): string {
-  const client =
-    publisherOf(clientId) === null
-      ? `urn:uuid:${checkForm('clientId', clientId, forms.uuid)}`
-      : checkForm('clientId', clientId, forms.absoluteUri)
-  return key === undefined ? client : `${client}#${checkForm('keyThumbprint', key, forms.sha256)}`
-}
-
 /** Names the app, its host or scheme, the end, and who gets the access, and states that signing transfers nothing. */
 function writePlainWords(fields: ShortConsentFields): string {
   const { until, userCode, redirectUri } = fields
@@ -104,19 +95,6 @@ function writePlainWords(fields: ShortConsentFields): string {
       : [`Answers go to ${writeDestination(redirectUri, userCode)}.`]),
     'No gas, no transfer.',
   ].join(' ')
-}
-
-/** The name of an app that no operator registered is the app's own, so the host of its metadata document, which is proved, stands first. */
-function writeClient({ clientId, clientName, redirectUri }: ShortConsentFields): string {
-  const name = transliterateName(clientName)
-  const publisher = publisherOf(clientId)
-  if (publisher !== null) {
-    const app = publisher === '' ? 'an app that registered itself' : `the app of ${writeHost(publisher)}`
-    return name === '' ? app : `${app} (calls itself '${name}')`
-  }
-  if (redirectUri === undefined) return name === '' ? `the app with the id ${clientId}` : writeApp(clientName)
-  const scheme = privateUseScheme(redirectUri)
-  return `${writeApp(clientName)} ${scheme === null ? `at ${writeHost(hostOf(redirectUri))}` : `(an app that opens ${scheme}: links)`}`
 }
 
 function writeDestination(redirectUri: string, userCode: string | undefined): string {

@@ -9,6 +9,7 @@ import type { PostgresSession } from '../postgres/connection/server.ts'
 /** The column by which each table is distributed. It is part of every unique key of its table. */
 export const DISTRIBUTED = {
   grants: 'id',
+  approvals: 'grant_id',
   sessions: 'hash',
   wallets: 'address',
   receipts: 'wallet',
@@ -17,8 +18,14 @@ export const DISTRIBUTED = {
   audit_waiting: 'series',
 } as const
 
-/** One statement concerns a wallet and its receipts, so both are on the same machine. Citus can move every other table by itself. */
-export const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = { receipts: 'wallets' }
+/**
+ * One statement concerns a wallet and its receipts, or a grant and its approvals, so both are on the same machine. Citus can move every other table by
+ * itself.
+ */
+export const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = {
+  receipts: 'wallets',
+  approvals: 'grants',
+}
 
 /**
  * Tables that are on the coordinator alone, so that a change of one of them, or the check whether the database takes writes, needs no
@@ -39,6 +46,7 @@ export const ON_COORDINATOR = [
   'webhooks',
   'console_drafts',
   'activity',
+  'nodes',
 ] as const
 
 export const isOnCoordinator = (table: string): boolean => (ON_COORDINATOR as readonly string[]).includes(table)

@@ -12,7 +12,9 @@ const OVER: Record<SweptTable, string> = {
   keys: 'retired_at',
   spent: 'expires_at',
   pushed_requests: 'coalesce(spent_at + 3600, expires_at)',
+  approvals: 'expires_at',
   audit_writers: 'used_at',
+  nodes: 'at',
 }
 
 /**
@@ -56,7 +58,9 @@ export function createCleaning(connection: PostgresConnection): CleaningStore {
     keys: prepareSweep(connection, 'keys'),
     spent: prepareSweep(connection, 'spent'),
     pushed_requests: prepareSweep(connection, 'pushed_requests'),
+    approvals: prepareSweep(connection, 'approvals'),
     audit_writers: prepareSweep(connection, 'audit_writers'),
+    nodes: prepareSweep(connection, 'nodes'),
     endings: () => Promise.resolve(0),
   }
   const take = connection.prepare(

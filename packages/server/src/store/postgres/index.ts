@@ -5,6 +5,7 @@ import type { StoreClock } from '../../domain/model/store-clock.ts'
 import type { OpenedStore } from '../cluster-health.ts'
 import { createRecordStores } from '../record-stores.ts'
 import type { PostgresAddress } from './address.ts'
+import { createApprovalStore } from './approvals.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { toStoreError } from './connection/errors.ts'
@@ -66,6 +67,7 @@ export function storeOn(connection: PostgresConnection, { storeClock, now = () =
     ...createRecordStores(createRecords(connection), (hash) => endClient(hash, now())),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
+    approvals: createApprovalStore(connection),
     endings: createEndingStore(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),

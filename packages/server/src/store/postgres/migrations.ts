@@ -246,6 +246,54 @@ export const MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    number: 27,
+    name: 'approvals',
+    // A program without this step does not use the table.
+    oldest: 26,
+    // A declined approval has `answered_at`, and no `receipt_id`. The index by wallet has the expiry, so that expired approvals, which stay for a
+    // day, are skipped.
+    sql: `
+      CREATE TABLE approvals (
+        asked_at bigint NOT NULL,
+        expires_at bigint NOT NULL,
+        answered_at bigint,
+        used_at bigint,
+        is_last boolean NOT NULL DEFAULT false,
+        grant_id bytea NOT NULL,
+        id bytea NOT NULL,
+        client_id bytea NOT NULL,
+        wallet bytea NOT NULL,
+        digest bytea NOT NULL,
+        receipt_id bytea,
+        attempt_id bytea,
+        apps text COLLATE "C" NOT NULL,
+        user_code text COLLATE "C" NOT NULL,
+        scope text COLLATE "C" NOT NULL,
+        summary text COLLATE "C" NOT NULL,
+        PRIMARY KEY (grant_id, id)
+      );
+      CREATE INDEX approvals_by_end ON approvals (expires_at);
+      CREATE INDEX approvals_by_wallet ON approvals (wallet, expires_at) WHERE answered_at IS NULL;
+      CREATE INDEX approvals_by_user_code ON approvals (user_code) WHERE answered_at IS NULL;
+    `,
+  },
+  {
+    number: 28,
+    name: 'nodes',
+    // A program without this step uses neither the table nor the list.
+    oldest: 26,
+    sql: `
+      -- What each process reports about itself, once a minute.
+      CREATE TABLE nodes (
+        id text COLLATE "C" PRIMARY KEY,
+        at bigint NOT NULL,
+        record text COLLATE "C" NOT NULL
+      );
+      CREATE INDEX nodes_by_end ON nodes (at);
+      INSERT INTO lists (name, items) VALUES ('incidents', '[]');
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

@@ -33,10 +33,14 @@ const KEEP = `
   UPDATE grants
   SET ${NEW_IDLE_TIME}`
 
-// For a request that names scopes or a resource (rare): all of them were granted for the resource.
-const GRANTED_AT = "coalesce(scopes_by_resource -> :resource::text, to_jsonb(string_to_array(scopes, ' ')))"
+// For a request that names scopes or a resource (rare): all of them were granted for the resource. Citus allows only immutable
+// functions in a CASE, and so no `to_jsonb`.
+const AT_RESOURCE = '(scopes_by_resource -> :resource::text)'
+const SCOPES = "string_to_array(scopes, ' ')"
 const NARROWED = `
-    AND ${GRANTED_AT} @> :requestedScopes::jsonb AND string_to_array(resources, ' ') @> :requestedResources::text[] AND ${GRANTED_AT} ?| :clientScopes::text[]`
+    AND string_to_array(resources, ' ') @> :requestedResources::text[]
+    AND CASE WHEN ${AT_RESOURCE} IS NULL THEN ${SCOPES} @> :requestedScopes::text[] AND ${SCOPES} && :clientScopes::text[]
+             ELSE ${AT_RESOURCE} ?& :requestedScopes::text[] AND ${AT_RESOURCE} ?| :clientScopes::text[] END`
 
 const ROTATION = {
   grantId: 'packed',
@@ -72,7 +76,7 @@ export function rotatingTokens(connection: PostgresConnection): Pick<GrantStore,
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
     const narrowed = {
       ...values,
-      requestedScopes: scopes,
+      requestedScopes: textArray(scopes),
       requestedResources: textArray(resources),
       resource: resources[0] ?? null,
     }

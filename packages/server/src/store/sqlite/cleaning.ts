@@ -9,7 +9,9 @@ const OVER: Record<Exclude<SweptKind, 'endings'>, { key: string; since: string }
   keys: { key: 'id', since: 'retired_at' },
   spent: { key: '(hash, kind)', since: 'expires_at' },
   pushed_requests: { key: 'id', since: 'coalesce(spent_at + 3600, expires_at)' },
+  approvals: { key: '(grant_id, id)', since: 'expires_at' },
   audit_writers: { key: 'id', since: 'used_at' },
+  nodes: { key: 'id', since: 'at' },
 }
 
 export function createCleaning(connection: SqliteConnection): CleaningStore {
@@ -27,7 +29,9 @@ export function createCleaning(connection: SqliteConnection): CleaningStore {
     keys: sweeping('keys'),
     spent: sweeping('spent'),
     pushed_requests: sweeping('pushed_requests'),
+    approvals: sweeping('approvals'),
     audit_writers: sweeping('audit_writers'),
+    nodes: sweeping('nodes'),
     // The newest row stays: SQLite gives a new row the highest number and one, and no number may be used twice. Rows from a time when the clock was
     // ahead are skipped until their time has come. Otherwise a batch of them at the beginning would hold up all others.
     endings: connection.prepareWrite(`

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { ONE_MACHINE, type OpenedStore } from '../cluster-health.ts'
 import { createRecordStores } from '../record-stores.ts'
+import { createApprovalStore } from './approvals.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { SqliteConnection } from './connection.ts'
@@ -44,6 +45,7 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
     ...createRecordStores(createRecords(connection), (hash) => endClient(hash, now())),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
+    approvals: createApprovalStore(connection),
     endings: createEndingStore(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),

@@ -252,6 +252,54 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    number: 27,
+    name: 'approvals',
+    // A program without this step does not use the table.
+    oldest: 26,
+    // A declined approval has `answered_at`, and no `receipt_id`. The index by wallet has the expiry, so that expired approvals, which stay for a
+    // day, are skipped.
+    sql: `
+      CREATE TABLE approvals (
+        grant_id BLOB NOT NULL,
+        id BLOB NOT NULL,
+        client_id BLOB NOT NULL,
+        wallet BLOB NOT NULL,
+        digest BLOB NOT NULL,
+        receipt_id BLOB,
+        attempt_id BLOB,
+        apps TEXT NOT NULL,
+        user_code TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        summary TEXT NOT NULL,
+        asked_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        answered_at INTEGER,
+        used_at INTEGER,
+        is_last INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (grant_id, id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX approvals_by_end ON approvals (expires_at);
+      CREATE INDEX approvals_by_wallet ON approvals (wallet, expires_at) WHERE answered_at IS NULL;
+      CREATE INDEX approvals_by_user_code ON approvals (user_code) WHERE answered_at IS NULL;
+    `,
+  },
+  {
+    number: 28,
+    name: 'nodes',
+    // A program without this step uses neither the table nor the list.
+    oldest: 26,
+    sql: `
+      -- What each process reports about itself, once a minute.
+      CREATE TABLE nodes (
+        id TEXT PRIMARY KEY,
+        at INTEGER NOT NULL,
+        record TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX nodes_by_end ON nodes (at);
+      INSERT INTO lists (name, items) VALUES ('incidents', '[]');
+    `,
+  },
 ]
 
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'

@@ -25,7 +25,7 @@ describe('The keys commands', () => {
     ])
   })
 
-  test('The command keys list prints nine members of each key, and no key material', async () => {
+  test('The command keys list prints ten members of each key, and no key material', async () => {
     await run(['keys', 'rotate'], env, NOW)
     expect(Object.keys((await listKeys(NOW))[0]!).sort()).toEqual([
       'algorithm',
@@ -35,6 +35,7 @@ describe('The keys commands', () => {
       'number',
       'opens_until',
       'retired_at',
+      'rotates_at',
       'starts_at',
       'state',
     ])

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { SignedReceipt } from '../../../src/protocol/wallet/receipt.ts'
+import { approvalFields, approvedAction, composeAction } from '../../protocol/wallet/approval-example.ts'
 import { composeShort, shortFields, thumbprint, userCode } from '../../protocol/wallet/consent-example.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
 import type { TestRpc } from '../../support/chain-rpc.ts'
@@ -199,6 +200,131 @@ It proves what was allowed, not that it still is allowed: the owner may have end
       expect(err).not.toContain(url)
     },
   )
+})
+
+describe('The receipt of an approval', () => {
+  function writeAction(content: unknown): string {
+    const file = join(folder, 'action.json')
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+    return file
+  }
+  const verifyAction = (action: unknown, receipt: SignedReceipt = receiptOf(composeAction()), ...options: string[]) =>
+    verify(receipt, '--action', writeAction(action), ...options)
+
+  test('For an approval, verify-receipt prints the action, the author of its words, the app, the scope, the digest and the times', async () => {
+    expect(await verify(receiptOf(composeAction()))).toEqual({
+      exit: 0,
+      out: `This receipt holds.
+The key of this wallet signed exactly what follows.
+It proves that the owner approved this action once, not that the API carried it out. The words are those of the API; the digest stands for the whole action.
+
+  Who                   0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 (chain 1)
+  Once                  'Pay EUR 12.50 to Ada Lovelace (order #4711)'
+  Words of              bank.example
+  For the app           'MyApp'
+  Scope                 payments.make at https://bank.example/
+  Digest of the action  ${approvalFields.digest}
+  Signed at             2026-11-20 12:00:00 UTC
+  Could be used until   2026-11-20 12:10:00 UTC
+  Client id             0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20
+  Asked by              login.example.com
+`,
+      err: '',
+    })
+  })
+
+  test('With --json, verify-receipt prints every field of the approval', async () => {
+    const { exit, out } = await verify(receiptOf(composeAction()), '--json')
+    expect([exit, JSON.parse(out)]).toEqual([
+      0,
+      {
+        verdict: 'holds',
+        expired: false,
+        wallet: 'ordinary',
+        approval: {
+          address: wallet.address,
+          chain_id: 1,
+          client_id: approvalFields.clientId,
+          client_name: 'MyApp',
+          summary: approvalFields.summary,
+          scope: 'payments.make',
+          resource: 'https://bank.example/',
+          digest: approvalFields.digest,
+          issued_at: approvalFields.issuedAt,
+          expires_at: approvalFields.until,
+          domain: 'login.example.com',
+          nonce: approvalFields.nonce,
+        },
+      },
+    ])
+  })
+
+  test('For an approval whose time has passed, verify-receipt prints that it can no longer be used, and exits with 0', async () => {
+    const { exit, out } = await run(['verify-receipt', write(receiptOf(composeAction()))], {}, approvalFields.until)
+    expect([exit, out.split('\n')[0]]).toEqual([0, 'This receipt holds, and its time to be used is over.'])
+  })
+
+  test('With --action, the receipt holds for the file of its action, whatever the order of the members and the spaces are (RFC 8785)', async () => {
+    const { order, ...others } = approvedAction
+    for (const action of [approvedAction, { order, ...others }, JSON.stringify(approvedAction, null, 4)]) {
+      const { exit, out } = await verifyAction(action)
+      expect([exit, out]).toEqual([
+        0,
+        expect.stringMatching(/^This receipt holds\.\n[^]*\nThe digest in its text is the digest of the given action\.\n\n/),
+      ])
+    }
+  })
+
+  test.each<[string, unknown]>([
+    ['another amount', { ...approvedAction, amount: '1250.00' }],
+    ['a further member', { ...approvedAction, memo: '' }],
+    ['a number in place of a text', { ...approvedAction, amount: 12.5 }],
+    ['nothing', {}],
+  ])('With --action and a file with %s, the receipt does not hold, and none of its content is printed', async (_, action) => {
+    const { exit, out, err } = await verifyAction(action)
+    expect([exit, out, err]).toEqual([
+      1,
+      'This receipt does not hold.\nIt is the approval of another action: the digest in its text is not the digest of the given action.\n',
+      '',
+    ])
+    expect(JSON.parse((await verifyAction(action, receiptOf(composeAction()), '--json')).out)).toEqual({
+      verdict: 'does_not_hold',
+      reason: 'action_differs',
+    })
+  })
+
+  test('With --action, the receipt of a consent does not hold, because a consent approves no single action', async () => {
+    const { exit, out } = await verifyAction(approvedAction, receiptOf())
+    expect([exit, out]).toEqual([
+      1,
+      'This receipt does not hold.\nIt is a consent, which approves no single action, so no action can be compared with it.\n',
+    ])
+  })
+
+  test('With --action, a receipt that another wallet signed does not hold', async () => {
+    const forged = { ...receiptOf(composeAction()), signature: testWallet(1).sign(composeAction()) }
+    expect(await verifyAction(approvedAction, forged)).toMatchObject({ exit: 1, out: expect.stringContaining('does not hold') })
+  })
+
+  test.each([
+    ['no JSON', '{'],
+    ['two members with one name', '{"amount":"1","amount":"2"}'],
+    ['a lone surrogate', String.raw`{"to":"\ud800"}`],
+    ['a number without a double', '{"amount":1e999}'],
+    ['too many levels', '['.repeat(65) + ']'.repeat(65)],
+    ['a hostile text', '\u001b]0;taken\u0007'],
+  ])('A file of --action with %s is refused with exit code 2, and its content is not printed', async (_, content) => {
+    const { exit, out, err } = await verifyAction(content)
+    expect([exit, out]).toEqual([2, ''])
+    expect(err).toMatch(/^[\x20-\x7e\n]+$/)
+    expect(err).toContain('--action must')
+    expect(err).not.toContain('taken')
+  })
+
+  test('A file of --action that is not there is refused with exit code 2', async () => {
+    const { exit, err } = await verify(receiptOf(composeAction()), '--action', '/nowhere/action.json')
+    expect([exit, err]).toEqual([2, expect.stringContaining('--action cannot be read')])
+  })
 })
 
 test('The command verify-receipt - reads the receipt from standard input, in a process of its own', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -171,13 +171,17 @@ describe('The command start', () => {
 
   test('With the data folder of start, clients create warns of a scope that no resource of the client has', async () => {
     const { folder, port } = await startDemo()
-    const app = ['clients', 'create', '--data', folder, '--name', 'Notes', '--redirect-uri', 'https://notes.example/cb']
+    const app = ['clients', 'create', '--data', folder, '--redirect-uri', 'https://notes.example/cb']
     const notes = ['--scope', 'notes.read', '--default-scope', 'notes.read']
-    expect((await run([...app, ...notes])).out).toMatch(/warning +No resource of this client has the scope notes\.read/)
-    expect((await run([...app, ...notes, '--resource', `http://localhost:${port + 4}/mcp`])).out).not.toContain('warning')
+    expect((await run([...app, ...notes, '--name', 'Notes'])).out).toMatch(
+      /warning +No resource of this client has the scope notes\.read/,
+    )
+    expect(
+      (await run([...app, ...notes, '--name', 'Diary', '--resource', `http://localhost:${port + 4}/mcp`])).out,
+    ).not.toContain('warning')
     // The addresses are those of the running service, whatever the environment of the command has.
     const elsewhere = { GRANTOR_DEFAULT_RESOURCE: `http://localhost:${port + 4}/mcp` }
-    expect((await run([...app, ...notes], elsewhere)).out).toContain('warning')
+    expect((await run([...app, ...notes, '--name', 'Lists'], elsewhere)).out).toContain('warning')
   })
 
   test('After kill -9 and a new start, the demo client is the same and its refresh token is still valid', async () => {
@@ -407,4 +411,83 @@ test('The first test account is the owner of the console of a new data folder, a
   const again = await startDemo({ folder: first.folder })
   expect(await list()).not.toContain('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
   await stopDemo(again)
+})
+
+describe('The command test-token', () => {
+  const testToken = ({ folder }: Pick<Demo, 'folder'>, ...more: string[]) => run(['test-token', '--data', folder, ...more])
+
+  test('The command test-token prints one access token, of the first test account, which the demo API accepts', async ({
+    demo,
+  }) => {
+    const { exit, out, err } = await testToken(demo, '--scope', 'enhancement')
+    expect([exit, err]).toEqual([0, ''])
+    expect(out).toMatch(/^ey[\w-]+\.[\w-]+\.[\w-]+\n$/)
+    const answer = await fetch(`http://localhost:${demo.port + 3}/me`, { headers: { authorization: `Bearer ${out.trim()}` } })
+    expect(await answer.json()).toMatchObject({ wallet: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' })
+  })
+
+  test('With --curl, test-token prints what the API answers to the wallet of --wallet, and a refusal is an error with its challenge', async ({
+    demo,
+  }) => {
+    const api = `http://localhost:${demo.port + 3}/me`
+    const wallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    const called = await testToken(demo, '--wallet', wallet, '--curl', api)
+    expect(called.exit).toBe(0)
+    expect(JSON.parse(called.out)).toMatchObject({ wallet })
+    const mcp = `http://localhost:${demo.port + 4}/mcp`
+    const refused = await testToken(demo, '--resource', mcp, '--scope', 'notes.read', '--curl', api)
+    expect([refused.exit, refused.err]).toEqual([1, expect.stringMatching(/HTTP 401, WWW-Authenticate: Bearer /)])
+  })
+
+  test('With --env, test-token prints credentials with which the token can be introspected and refreshed, the same client each time', async ({
+    demo,
+  }) => {
+    const lines = async () =>
+      new URLSearchParams((await testToken(demo, '--env')).out.trim().replaceAll('\n', '&')) as { get(name: string): string }
+    const [first, second] = [await lines(), await lines()]
+    expect(second.get('CLIENT_ID')).toBe(first.get('CLIENT_ID'))
+    const client = { ...demo, id: first.get('CLIENT_ID'), secret: first.get('CLIENT_SECRET') }
+    const introspected = await post(client, '/oauth/introspect', { token: first.get('ACCESS_TOKEN') })
+    expect(await introspected.json()).toMatchObject({ active: true })
+    const refresh_token = first.get('REFRESH_TOKEN')
+    expect((await post(client, '/oauth/token', { grant_type: 'refresh_token', refresh_token })).status).toBe(200)
+  })
+
+  test.for([
+    [['--resource', 'https://other.example/'], /the resource https:\/\/other\.example\/ is not registered/],
+    [['--scope', 'pay'], /the authorization request was refused: invalid_scope/],
+    [['--wallet', '0x12'], /the login was refused: HTTP status 400/],
+    [['--curl', 'http://127.0.0.1:1/'], /cannot be called: ECONNREFUSED/],
+  ] as const)('A test token with %j is refused with the reason', async ([options, reason], { demo }) => {
+    expect(await testToken(demo, ...options)).toEqual({ exit: 1, out: '', err: expect.stringMatching(reason) })
+  })
+
+  test('A test token comes only from a running grantor start with test accounts: each other place is refused in words', async () => {
+    const empty = newFolder()
+    expect(await testToken({ folder: empty })).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('holds no development store'),
+    })
+
+    const demo = await startDemo({ env: { GRANTOR_DEV_WALLET: 'off' } })
+    expect((await testToken(demo)).err).toContain('the login server has no development accounts')
+
+    const file = join(demo.folder, 'addresses.json')
+    const kept = readFileSync(file, 'utf8')
+    writeFileSync(file, kept.replaceAll('http://localhost', 'https://auth.example.com'))
+    expect((await testToken(demo)).err).toContain('is no address for development')
+    writeFileSync(file, kept)
+    await stopDemo(demo)
+    expect((await testToken(demo)).err).toMatch(/does not run \(.*ECONNREFUSED\): start it with grantor start --data/)
+  })
+
+  test('After the registration of a client or an API, clients create prints the command that gets a token', async ({ demo }) => {
+    const resource = `http://localhost:${demo.port + 4}/mcp`
+    const create = ['clients', 'create', '--data', demo.folder, '--name', 'Mine']
+    const command = `npx grantor test-token --data ${demo.folder} --resource ${resource}\n`
+    const app = [...create, '--redirect-uri', 'https://mine.example/cb']
+    expect((await run([...app, '--scope', 'notes.read', '--resource', resource])).out).toContain(command)
+    expect((await run([...create, '--resource-server', resource])).out).toContain(command)
+    expect((await run(app)).out).not.toContain('test-token')
+  })
 })

@@ -30,6 +30,15 @@ test('A PostgreSQL database is ok after grantor migrate, and its schema is wrong
   expect(await findings(url, 'keys')).toMatchObject([{ verdict: 'warning', found: 'there are no keys yet' }])
 })
 
+test('A database from before the first release is named, with the way to this version', async () => {
+  const { url, sql } = await newPostgresDatabase()
+  await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
+  await sql.unsafe("INSERT INTO migrations VALUES (16, 'endings of wallets', 0)")
+  expect(await findings(url, 'schema')).toMatchObject([
+    { verdict: 'wrong', remedy: expect.stringMatching(/before the first release.*grantor export.*grantor apply.*upgrade\.md/) },
+  ])
+})
+
 test('A database whose clock differs by five minutes is found', async () => {
   const { url } = await newPostgresDatabase()
   const before = now()

@@ -11,8 +11,10 @@ import {
   composeEndEverythingMessage,
   END_EVERYTHING_TEMPLATE,
 } from '../../../src/protocol/wallet/account-message.ts'
+import type { ApprovalFields } from '../../../src/protocol/wallet/approval-message.ts'
 import type { ShortConsentFields } from '../../../src/protocol/wallet/short-consent.ts'
 import { ringOf } from '../../protocol/keys/rings.ts'
+import { anyApproval, approvalFields, composeAction } from '../../protocol/wallet/approval-example.ts'
 import { anyShortConsent, composeShort, shortFields, userCode } from '../../protocol/wallet/consent-example.ts'
 import { forAll } from '../../support/property.ts'
 
@@ -26,6 +28,19 @@ function columnsOf(fields: ShortConsentFields): ReceiptColumns {
   const { address: wallet, chainId, clientId, redirectUri = '', scopes, resources, issuedAt, until: expiresAt } = fields
   const lists = { scopes: [...scopes], resources: [...resources] }
   return { wallet, id: 'id', chainId, clientId, redirectUri, ...lists, issuedAt, expiresAt }
+}
+
+/** The client of the receipt is the API that asked. */
+function columnsOfApproval({
+  address: wallet,
+  chainId,
+  scope,
+  resource,
+  issuedAt,
+  until: expiresAt,
+}: ApprovalFields): ReceiptColumns {
+  const clientId = '7f8c1a52-3f0e-4d6c-9a1b-2e5d8c7b6a90'
+  return { wallet, id: 'id', chainId, clientId, redirectUri: '', scopes: [scope], resources: [resource], issuedAt, expiresAt }
 }
 
 function receiptOf(columns: ReceiptColumns, sealed: Uint8Array): Receipt {
@@ -43,6 +58,13 @@ describe('A receipt opens to exactly the bytes that the wallet signed', () => {
   test('A consent in any template, with any names, scopes and resources, opens from its receipt unchanged', () => {
     forAll(anyShortConsent, signatures, (fields, signature) => {
       const [signed, columns] = [{ message: composeShort(fields), signature }, columnsOf(fields)]
+      expect(openReceipt(ring, receiptOf(columns, sealSignedMessage(ring, columns, signed)))).toEqual(signed)
+    })
+  })
+
+  test('An approval of any action opens from its receipt unchanged', () => {
+    forAll(anyApproval, signatures, (fields, signature) => {
+      const [signed, columns] = [{ message: composeAction(fields), signature }, columnsOfApproval(fields)]
       expect(openReceipt(ring, receiptOf(columns, sealSignedMessage(ring, columns, signed)))).toEqual(signed)
     })
   })
@@ -84,6 +106,18 @@ test.each<[string, Partial<ShortConsentFields>]>([
   const signature = `0x${randomBytes(65).toString('hex')}`
   const sealed = sealSignedMessage(ring, columnsOf(fields), { message: composeShort(fields), signature })
   expect(sealed.length).toBeLessThanOrEqual(200)
+})
+
+test.each<[string, Partial<ApprovalFields>]>([
+  ['a registered app', {}],
+  ['an app that no operator registered', { clientId: 'https://agent.example/client.json' }],
+  ['a summary of 80 characters', { summary: 'Pay EUR 1,250.00 to Ada Lovelace, IBAN DE02 1203 0000 0000 2020 51, invoice 4711' }],
+])('The approval of an ordinary wallet takes at most 350 bytes: %s', (_, changes) => {
+  const fields = { ...approvalFields, ...changes, digest: randomBytes(32).toString('base64url') }
+  const columns = columnsOfApproval(fields)
+  const signature = `0x${randomBytes(65).toString('hex')}`
+  const sealed = sealSignedMessage(ring, columns, { message: composeAction(fields), signature })
+  expect(sealed.length).toBeLessThanOrEqual(350)
 })
 
 /** The texts of every template, so that the bytes refer to all words of the dictionary. */

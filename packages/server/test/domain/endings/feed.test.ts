@@ -147,7 +147,8 @@ describe('The bounds of the feed', () => {
   test('In a feed that is more than half full, a client with 100,000 entries gets one entry for the readers of its resources, in every read that has an ending of the client', {
     timeout: 240_000,
   }, async () => {
-    const full = await startLogged()
+    // In the first second of a minute: a minute later, the entry of the client would be a new one.
+    const full = await startLogged(1_800_000_001)
     const other = await startLogged(full.now())
     const endOf = (clientId: string, name: string, resource = API) => {
       for (const { log, now } of [full, other])

@@ -4,7 +4,7 @@ import { Circuit } from '../../../src/domain/hook/circuit.ts'
 import { KnownAnswers } from '../../../src/domain/hook/known-answers.ts'
 import { Places } from '../../../src/domain/hook/places.ts'
 
-const YES: HookAnswer = { kind: 'allowed', scopes: null, note: '', validFor: 0 }
+const YES: HookAnswer = { kind: 'allowed', scopes: null, claims: null, note: '', validFor: 0 }
 
 describe('The calls of the hook that are under way', () => {
   test('One client has 64 places, one wallet eight and all together 128, and each place is free again after its call', () => {

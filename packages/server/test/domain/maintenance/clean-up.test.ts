@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createSweeper, SWEEP_EVERY } from '../../../src/domain/maintenance/clean-up.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { someApproval } from '../../store/contract/approvals.ts'
 import {
   DAY,
   livingGrant,
@@ -128,7 +129,9 @@ test('One sweep deletes all expired rows, in small steps with pauses, which get 
       'keys 100',
       'spent 250',
       'pushed_requests 100',
+      'approvals 100',
       'audit_writers 100',
+      'nodes 100',
       'endings 250',
     ]),
   )
@@ -253,6 +256,21 @@ test('Records of uses are deleted an hour after expiry, pushed requests 12 minut
   expect(await sweepAt(NOW + 60 + HOUR)).toEqual([['spent', 1]])
   expect(await sweepAt(NOW + 1 + HOUR + 719)).toEqual([])
   expect(await sweepAt(NOW + 1 + HOUR + 720)).toEqual([['pushed_requests', 1]])
+})
+
+test('An approval is deleted 25 hours after it expires, answered or not', async () => {
+  const [store] = await openTwoNodes()
+  const grant = await livingGrant(store)
+  const [unanswered, signed] = [someApproval(grant), someApproval(grant)]
+  for (const approval of [unanswered, signed]) await store.approvals.ask(approval, NOW)
+  await store.approvals.answer(signed, { receiptId: 'receipt', isLast: false, at: NOW + 1 })
+  const { clock, reported, sweep } = nodeOn(store)
+  clock.at = unanswered.expiresAt + 25 * HOUR - 1
+  await sweep()
+  expect(reported).toEqual([])
+  clock.at += 1
+  await sweep()
+  expect(reported).toEqual([['approvals', 2]])
 })
 
 test('A kind of rows that must be kept is not deleted, and the others are', async () => {

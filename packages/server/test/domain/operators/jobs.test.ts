@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Job } from '../../../src/domain/model/records.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
-import { addJob, createJobWorker, readJob } from '../../../src/domain/operators/jobs.ts'
+import { addJob, createJobWorker, readJob, stopJob } from '../../../src/domain/operators/jobs.ts'
 import { livingGrant, NOW, someClient, someWallet } from '../../store/contract/subject.ts'
 import { openTwoNodes } from '../../store/sqlite-file.ts'
 
@@ -226,4 +226,34 @@ test('At most twenty jobs are under way, and of those that are done only the new
     expect(await add()).not.toBeNull()
   }
   expect(await store.lists.readList('jobs')).toHaveLength(100)
+})
+
+test('A job that is stopped ends no further grant, stays stopped, and a job that waits for it is not begun if it is stopped', async () => {
+  const [store] = await openTwoNodes()
+  const { client, startedBy } = await clientWithGrants(store)
+  const other = await clientWithGrants(store)
+  const { id } = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
+  const waiting = await startedJob(store, { kind: 'end_grants_of_client', clientId: other.client.id, startedBy })
+  let at = NOW
+  const stop = (job: string) => stopJob(store, job, { operator: 'o', at })
+  const noted: Job[] = []
+  await createJobWorker('jobs', {
+    store,
+    announceEnded: () => {},
+    now: () => at++,
+    note: async (of) => void noted.push(of),
+    pause: async () => {
+      if ((await readJob(store, id))?.doneAt !== null) return
+      expect(await stop(id)).toMatchObject({ kind: 'stopped' })
+      expect(await stop(waiting.id)).toMatchObject({ kind: 'stopped' })
+    },
+  })()
+  const stopped = await readJob(store, id)
+  expect(stopped).toMatchObject({ stoppedBy: 'o', doneAt: expect.any(Number) })
+  const left = await store.grants.countUnendedGrants({ clientId: client.id }, 1000)
+  expect([left > 0, left + (stopped?.grantsEnded ?? 0)]).toEqual([true, GRANTS])
+  expect(await store.grants.countUnendedGrants({ clientId: other.client.id }, 1000)).toBe(GRANTS)
+  expect(noted).toEqual([])
+  expect(await stop(id)).toMatchObject({ kind: 'done_before' })
+  expect(await stop(randomUUID())).toEqual({ kind: 'unknown' })
 })

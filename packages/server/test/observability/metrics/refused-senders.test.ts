@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRefusedSenders, SENDERS_AT_MOST } from '../../../src/observability/metrics/refused-senders.ts'
+import { createRefusedSenders, READ_AT_MOST } from '../../../src/observability/metrics/refused-senders.ts'
 import { TestClock } from '../../support/start.ts'
 
 function start() {
@@ -34,7 +34,7 @@ test('Refusals from 100,000 networks take the memory of 100, and do not displace
     if (n % 50 === 0) senders.count(sender('203.0.113'))
   }
   const reading = senders.read()
-  expect(reading.senders).toHaveLength(SENDERS_AT_MOST)
+  expect(reading.senders).toHaveLength(READ_AT_MOST)
   expect(reading.senders[0]).toEqual({ ...sender('203.0.113'), count: 2000 })
   expect(reading.senders.reduce((sum, { count }) => sum + count, reading.others)).toBe(102_000)
 })

@@ -1,9 +1,12 @@
 /** Lists of the admin API that are sorted, filtered, searched and read in both directions, and the command line over the same operations. */
 import { expect } from 'vitest'
+import { shortenAddress } from '../../../src/protocol/wallet/address.ts'
 import { newDatabase, run } from '../../app/run.ts'
 import { adminCaller } from '../../support/admin.ts'
 import { signInApp } from '../../support/app.ts'
 import { test as base, FILE } from '../../support/fixtures.ts'
+import { ConsoleBrowser } from '../console/console-browser.ts'
+import { addOperator, OWNER } from '../console/visit.ts'
 
 const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
 
@@ -62,6 +65,44 @@ test('POST /v1/grants/end-matching ends exactly the grants that match, in a job'
   const reader = await adminCaller(grantor, 'owner', ['admin.read'])
   expect((await reader.call('POST', '/v1/grants/end-matching', given)).status).toBe(403)
 })
+
+// The command opens the file of the service.
+test.skipIf(process.env.TEST_ENGINE === 'citus')(
+  'A job is listed, watched and stopped by the API, by grantor jobs and by the console alike',
+  async ({ grantor, owner }) => {
+    const { client } = await signInApp(grantor)
+    const start = async () =>
+      (await owner.call('POST', '/v1/grants/end-matching', { client_id: client.id, scope: 'enhancement' })).json() as {
+        job_id: string
+      }
+    const { job_id: id } = await start()
+    const env = { GRANTOR_DATABASE_URL: `sqlite:${grantor.databasePath}` }
+    const at = grantor.clock.now()
+    expect((await run(['jobs', 'list'], env, at)).out).toMatch(new RegExp(`${id} +end_matching_grants .* under way`))
+    expect((await run(['jobs', 'stop', id], env, at)).out).toContain('Stopped after 0 grants.')
+    expect((await run(['jobs', 'watch', id], env, at)).out).toContain('0 grants ended in all: stopped.')
+    await grantor.workOnJobs()
+    expect((await owner.call('GET', `/v1/jobs/${id}`)).json()).toMatchObject({
+      grants_ended: 0,
+      stopped_by: expect.stringMatching(/^cli:/),
+    })
+    const second = await start()
+    const path = `/console/jobs/${second.job_id}`
+    await addOperator(grantor, OWNER, 'owner')
+    const browser = new ConsoleBrowser(grantor, OWNER)
+    await browser.signIn()
+    expect((await browser.get(path)).body).toContain(`href="${path}/stop"`)
+    const { body } = await browser.post(`${path}/stop`, { ...(await browser.fieldsAt(`${path}/stop`)), confirmed: 'yes' })
+    expect(body).toContain('was stopped')
+    expect(body).not.toContain(`${path}/stop`)
+    expect(grantor.events.findLast(({ event }) => event === 'job_stopped')).toMatchObject({
+      operator: shortenAddress(OWNER.address),
+      kind: 'end_matching_grants',
+    })
+    expect((await owner.call('POST', `/v1/jobs/${second.job_id}/stop`)).json()).toMatchObject({ stopped_by: OWNER.address })
+    expect((await owner.call('POST', '/v1/jobs/0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20/stop')).status).toBe(404)
+  },
+)
 
 // The command opens the file of the service.
 test.skipIf(process.env.TEST_ENGINE === 'citus')(

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type SealedFormat, sealedFormat } from '../../../src/protocol/keys/sealed.ts'
+import { adminCaller } from '../../support/admin.ts'
 import { seriousAxeViolations } from '../../support/browser.ts'
 import { test as base } from '../../support/fixtures.ts'
 import type { Grantor } from '../../support/start.ts'
@@ -169,7 +170,7 @@ test('A form of an earlier session of the same operator is shown again before it
   expect((await grantor.store.clients.listClients()).filter(({ name }) => name === 'Earlier app')).toEqual([])
 })
 
-test('A change that is refused at the confirmation leads to a page with the reason and a link to the form with what was entered', async ({
+test('A change that is refused because of another one leads to a page with who changed what, both values side by side, and a link to the form', async ({
   grantor,
   page,
 }) => {
@@ -179,11 +180,19 @@ test('A change that is refused at the confirmation leads to a page with the reas
   await page.getByLabel('Name', { exact: true }).fill('Renamed')
   await page.locator('#continue').click()
   await page.locator('#confirm').waitFor()
-  await grantor.store.clients.changeClient(id, (present) => ({ ...present, requirePkce: true }))
+  const other = await adminCaller(grantor, 'operator')
+  await other.call('PATCH', `/v1/clients/${id}`, { require_pkce: true })
   const answered = page.waitForResponse((response) => response.request().method() === 'GET')
   await page.locator('#confirm').click()
   expect((await answered).status()).toBe(412)
   await heading(page, 'It was changed meanwhile')
+  expect(await page.locator('#who').textContent()).toMatch(
+    new RegExp(`^${other.client.id} changed this client .*: require_pkce\\.$`),
+  )
+  const rows = page.locator('tbody tr')
+  const cells = async (row: number) => (await rows.nth(row).locator('td').allTextContents()).map((text) => text.trim())
+  expect([await cells(0), await cells(1), await rows.count()]).toEqual([['Name', 'Aurora', 'Renamed'], ['PKCE', 'yes', 'no'], 2])
+  expect(await seriousAxeViolations(page)).toEqual([])
   await page.locator('#again').click()
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Renamed')
   // The form names the present state, so the change can be confirmed.

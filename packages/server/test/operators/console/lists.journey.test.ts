@@ -35,7 +35,7 @@ async function register(grantor: Grantor): Promise<Grantor> {
 
 const test = base.extend('options', { admin: true }).extend('crowded', FILE, ({ grantor }) => register(grantor))
 
-const names = (page: Page) => page.locator('#results td.main').allTextContents()
+const names = (page: Page) => page.locator('#results td.main a').allTextContents()
 const trimmed = async (page: Page) => (await names(page)).map((text) => text.trim())
 
 test('Among ten thousand clients, the list follows the search while the operator types, keeps the focus, and changes the address', async ({
@@ -57,11 +57,13 @@ test('Among ten thousand clients, the list follows the search while the operator
   expect(await trimmed(page)).toEqual([RIGHT_TO_LEFT])
 })
 
-test('A column sorts the list, a second click turns the order around, and pages lead forwards and back', async ({
+test('A list begins with the newest record, a column sorts it, a second click turns the order around, and pages lead forwards and back', async ({
   crowded: grantor,
   page,
 }) => {
   await signInToConsole(page, grantor, OWNER, '/console/clients')
+  expect(await page.locator('th[aria-sort="descending"]').textContent()).toBe('Registered')
+  expect((await trimmed(page)).slice(2, 5)).toEqual(['App 00001', 'App 00002', 'App 00003'])
   await page.getByRole('link', { name: 'Name' }).click()
   expect(await page.locator('th[aria-sort="ascending"]').textContent()).toBe('Name')
   const first = await trimmed(page)
@@ -75,6 +77,9 @@ test('A column sorts the list, a second click turns the order around, and pages 
   await page.getByLabel('State').selectOption('disabled')
   await page.waitForURL(/state=disabled/)
   await expect.poll(() => page.locator('#count').textContent()).toBe('0 clients')
+  // Each filter that is set has a link that removes it.
+  await page.getByRole('link', { name: 'Remove the filter State: disabled' }).click()
+  await expect.poll(() => page.locator('#count').textContent()).toBe('10,001 clients')
 })
 
 test('Without script a list of the console can be searched, sorted and paged: the form has a button, and every link is an address', async ({

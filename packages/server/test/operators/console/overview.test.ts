@@ -6,7 +6,7 @@ import { addOperator, OWNER } from './visit.ts'
 
 const test = base.extend('options', { admin: true, trustedProxies: ['127.0.0.1'] })
 
-test('The first page shows who was refused in the last hour: by network, client and reason, without a complete address', async ({
+test('The first page shows who was refused in the last hour: by network, name of the client and reason, once, without a complete address', async ({
   grantor,
   client,
 }) => {
@@ -28,13 +28,14 @@ test('The first page shows who was refused in the last hour: by network, client 
   const { body: text } = await owner.get('/console')
   const cells = [...text.matchAll(/<td[^>]*><div>(.*?)<\/div><\/td>/g)].map(([, cell = '']) => cell.replaceAll(/<[^>]*>/g, ''))
   const rowOf = (network: string) => cells.slice(cells.indexOf(network), cells.indexOf(network) + 4)
-  expect(rowOf('203.0.113')).toEqual(['203.0.113', client.id, 'secret_wrong', '7'])
+  expect(rowOf('203.0.113')).toEqual(['203.0.113', client.name, 'secret_wrong', '7'])
   expect(rowOf('198.51.100')).toEqual(['198.51.100', 'unknown', 'client_unknown_or_disabled', '1'])
   expect(rowOf('2001:db8:aa')).toEqual(['2001:db8:aa', 'unknown', expect.any(String), '1'])
+  expect(cells.filter((cell) => cell === 'secret_wrong')).toHaveLength(1)
   expect(text).not.toContain('203.0.113.77')
 })
 
-test('The first page shows how many resource servers read the feed of endings, how many endings it has, and how old it is', async ({
+test('The first page shows how many resource servers read the feed of endings, and how late the slowest one is', async ({
   grantor,
 }) => {
   await addOperator(grantor, OWNER, 'owner')
@@ -42,15 +43,15 @@ test('The first page shows how many resource servers read the feed of endings, h
   await owner.signIn()
   const figure = async () => {
     const { body } = await owner.get('/console')
-    return /Feed of endings<\/dt>\s*<dd>(.*?)<\/dd>/s.exec(body)?.[1]
+    return /[^.>]*feed of endings[^<]*/.exec(body)?.[0]
   }
-  expect(await figure()).toBe('no resource server reads it')
+  expect(await figure()).toBe('No resource server reads the feed of endings.')
   const api = await grantor.createClient({ redirectUris: [], resourceServer: 'https://api.example.com/' })
   const stop = new AbortController()
   await fetch(`${grantor.authUrl}/oauth/endings`, {
     headers: { ...basic(api), accept: 'text/event-stream' },
     signal: stop.signal,
   })
-  expect(await figure()).toMatch(/^1 reader, 0 endings, \d+\.\d s old$/)
+  expect(await figure()).toMatch(/^The feed of endings has 1 reader, at most \d+\.\d s behind\.$/)
   stop.abort()
 })

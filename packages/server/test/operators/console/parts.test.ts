@@ -29,24 +29,25 @@ test('A plot has a gap where a value is missing, and its text is escaped', () =>
     summary: '<b>"',
     format: String,
     empty: 'Nothing.',
-    ends: ['first', 'last'],
+    times: ['first', 'last'],
   }).toString()
-  expect(drawn.match(/M\d/g)?.length).toBe(4)
+  expect(drawn.match(/M\d/g)?.length, 'three lines of the scale, and two parts of the line').toBe(5)
   expect(drawn).toContain('aria-label="&lt;b&gt;&quot;"')
-  const nothing = { summary: '', format: String, empty: 'Nothing.', ends: ['', ''] } as const
+  const nothing = { summary: '', format: String, empty: 'Nothing.', times: [] } as const
   expect(plot({ lines: [{ name: 'a', values: [0, 0] }], ...nothing }).toString()).toBe('<p class="lead empty">Nothing.</p>')
   expect(bars({ values: [0, 0], ...nothing }).toString()).toBe('<p class="lead empty">Nothing.</p>')
 })
 
-test('A chart has one bar for each value above zero, the highest as high as the chart', () => {
+test('A chart has one bar for each value above zero, on a scale from zero to a round number', () => {
   const drawn = bars({
-    values: [5, 0, 10],
+    values: [5, 0, 9],
     summary: 'three days',
     format: String,
     empty: '',
-    ends: ['first', 'today'],
+    times: ['first', 'today'],
   }).toString()
-  expect(/class="bars" d="([^"]*)"/.exec(drawn)?.[1]).toBe('M0 118v-58h140v58zM400 118v-116h140v116z')
+  expect(/class="bars" d="([^"]*)"/.exec(drawn)?.[1]).toBe('M30 120v-60h140v60zM430 120v-108h140v108z')
+  expect(drawn).toContain('<span>10</span><span>5</span><span>0</span>')
   expect(drawn).toContain('<span>first</span><span>today</span>')
 })
 

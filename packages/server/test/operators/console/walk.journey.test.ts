@@ -178,10 +178,14 @@ test('An owner registers, changes and deletes a resource, rotates and retires a 
   await page.getByText('The resource was removed.').waitFor()
 
   await page.goto(`${grantor.adminUrl}/console/keys`)
-  await page.locator('.block', { hasText: 'EdDSA' }).getByRole('link', { name: 'Rotate now' }).click()
+  const key = (hasText: string) => page.locator('tr', { hasText })
+  await key('ID tokens, EdDSA')
+    .getByText(/rotation in \d months/)
+    .waitFor()
+  await key('ID tokens, EdDSA').getByRole('link', { name: 'Rotate now' }).click()
   expect(await confirm(page)).toContain('It makes 1 key')
-  await page.locator('.block', { hasText: 'EdDSA' }).getByText('announced').waitFor()
-  await page.locator('.block', { hasText: 'ID tokens, RS256' }).getByRole('link', { name: 'Retire' }).click()
+  await key('ID tokens, EdDSA').getByText('announced').waitFor()
+  await key('ID tokens, RS256').getByRole('link', { name: 'Retire' }).click()
   expect(await confirm(page)).toContain('everything that the old key made stops working now')
   await page.getByText('The key was retired.').waitFor()
 

@@ -205,6 +205,33 @@ describe('Warnings about a client', () => {
     expect(await output('updateClient', { id, input, match: etagOf(record) })).toMatchObject({ warnings: [] })
   })
 
+  test('A name that looks like that of another client, or of the platform, is a warning at the registration and in lists', async ({
+    operations,
+  }) => {
+    const first = await createClient(operations, { name: 'Aurora' })
+    const second = await createClient(operations, { name: 'Аurora' })
+    const third = await createClient(operations, { name: 'Grantor help' })
+    const mixed = 'A word of the name has letters of several alphabets, so the name can look like another one.'
+    const likeFirst = `The name looks like that of the client Aurora (${first.id}).`
+    expect(first.record.warnings).toEqual([])
+    expect(second.record.warnings).toEqual([mixed, likeFirst])
+    expect(third.record.warnings).toEqual(['The name looks like that of the platform, Grantor.'])
+    const { items } = (await operations.output('listClients', { input: { search: 'urora', sort: 'name' } })) as {
+      items: Members[]
+    }
+    expect(items.map(({ name, warnings }) => [name, (warnings as string[]).at(-1)])).toEqual([
+      ['Aurora', `The name looks like that of the client Аurora (${second.id}).`],
+      ['Аurora', likeFirst],
+    ])
+    // The client can be changed by its validator: a warning is no state of the record.
+    const renamed = await operations.output('updateClient', {
+      id: second.id,
+      input: { name: 'Tide' },
+      match: etagOf(second.record),
+    })
+    expect(renamed).toMatchObject({ warnings: [] })
+  })
+
   test('A scope that no resource of the client has is a warning', async ({ operations }) => {
     const scopes = [{ name: 'notes.read', description: 'Read your notes' }]
     for (const resource of ['https://notes.example/', 'https://other.example/']) {

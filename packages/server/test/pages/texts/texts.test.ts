@@ -6,7 +6,7 @@ import { noticePage } from '../../../src/pages/notice-page.ts'
 import { type NoticeKind, notices } from '../../../src/pages/notices.ts'
 import { pageHeaders } from '../../../src/pages/page-headers.ts'
 import { contentOf, STYLE_OR_SCRIPT } from '../../support/walk.ts'
-import { loginRequest, NOW } from '../samples.ts'
+import { approvalLogin, loginRequest, NOW } from '../samples.ts'
 
 const kinds = Object.keys(notices) as NoticeKind[]
 const page = loginPage({ loginChallenge: 'c', request: { ...loginRequest(), scopes: [] }, now: NOW }, ENGLISH)
@@ -34,6 +34,14 @@ test('The login page contains every text that its script uses, and no other', ()
   const contained = Array.from(contentOf(page).matchAll(/data-word="([^"]+)"/g), ([, word]) => word ?? '')
   for (const word of contained) expect(scripts.login).toContain(`'${word}'`)
   for (const key of Object.keys(ENGLISH.texts.script)) expect(contained).toContain(key)
+})
+
+test('The login page of an approval never says that the user is signed in, or that a sign-in is over', () => {
+  const approval = loginPage({ loginChallenge: 'c', request: approvalLogin(), now: NOW }, ENGLISH)
+  expect(approval).toContain(`data-word="done">${ENGLISH.texts.movingOn.approving.text}`)
+  expect(approval).toMatch(/ended-expired"><article[^]*?data-notice="approval_expired"/)
+  expect(approval).toMatch(/ended-already_used"><article[^]*?data-notice="approval_answered"/)
+  expect(approval).toContain('{account} cannot sign this, only 0xf39F…2266 can.')
 })
 
 test('If an app requests no scope, the login page says that the app learns only the address of the wallet', () => {

@@ -51,6 +51,14 @@ const ALL = [
   errors.walletUnavailable('rpc.example.org: timed_out'),
   errors.hookUnavailable('hook_timed_out', { retryAfter: 5 }),
   errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
+  errors.notYours(),
+  errors.tokenInactive('grant_ended'),
+  errors.keyUsed(),
+  errors.tooManyApprovals('hourly', 30),
+  errors.approvalsDeclined(),
+  errors.unknownApproval(),
+  errors.alreadyUsed(),
+  errors.notApproved('waiting'),
   errors.serverError('0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'),
 ]
 
@@ -85,6 +93,14 @@ test.each([
   ['registration_not_supported', 400],
   ['invalid_token', 401],
   ['insufficient_scope', 403],
+  ['not_yours', 403],
+  ['token_inactive', 403],
+  ['key_used', 409],
+  ['too_many_approvals', 429],
+  ['approvals_declined', 403],
+  ['unknown_approval', 404],
+  ['not_approved', 403],
+  ['already_used', 409],
   ['server_error', 500],
 ])('The error %s has status %i', (code, status) => {
   expect(new Set(ALL.filter((each) => each.error === code).map((each) => each.status))).toEqual(new Set([status]))
@@ -128,8 +144,8 @@ test('A limit is answered 429 and an outage 503, both with temporarily_unavailab
   expect(new Set(unavailable.map(({ error, status }) => `${status} ${error}`))).toEqual(new Set(['503 temporarily_unavailable']))
 })
 
-test('Only temporarily_unavailable errors have Retry-After', () => {
+test('Only limits and outages have Retry-After', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(19).fill('temporarily_unavailable'))
+  expect(waiting.toSorted()).toEqual([...Array<string>(19).fill('temporarily_unavailable'), 'too_many_approvals'])
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

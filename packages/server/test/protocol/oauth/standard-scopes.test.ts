@@ -23,7 +23,8 @@ test('Scope `profile` adds the name, twice, and the picture (OpenID Connect Core
 })
 
 test('Every claim that a scope adds is in the list for the metadata', () => {
-  expect([...SCOPE_CLAIMS].sort()).toEqual(Object.keys(claimsOfScopes(ACCOUNT, ['openid', 'wallet', 'profile'])).sort())
+  const added = Object.keys(claimsOfScopes(ACCOUNT, ['openid', 'wallet', 'profile', 'siwe']))
+  expect(SCOPE_CLAIMS.toSorted()).toEqual([...added, 'siwe_message', 'siwe_signature'].toSorted())
 })
 
 test('Names of object members are not scopes of the service', () => {

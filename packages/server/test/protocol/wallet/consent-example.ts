@@ -57,6 +57,9 @@ const unregistered = fc.oneof(
   drawnFrom('abcXYZ019-_', 43, 43).map((hash) => `ni:///sha-256;${hash}`),
 )
 
+/** Of registered apps, and of apps that no operator registered. */
+export const clientIds = fc.oneof(fc.uuid(), unregistered)
+
 /** Any consent that can be registered and requested. */
 export const anyShortConsent: fc.Arbitrary<ShortConsentFields> = fc
   .record({
@@ -64,7 +67,7 @@ export const anyShortConsent: fc.Arbitrary<ShortConsentFields> = fc
     address: addresses,
     chainId: chainIds,
     clientName: clientNames,
-    clientId: fc.oneof(fc.uuid(), unregistered),
+    clientId: clientIds,
     redirectUri: fc.option(fc.oneof(webRedirectUris, privateRedirectUris.filter(isSignableUri)), { nil: undefined }),
     scopes: scopeLists.filter((scopes) => scopes.length > 0),
     resources: fc.uniqueArray(resourceUris, { minLength: 1, maxLength: 5 }),

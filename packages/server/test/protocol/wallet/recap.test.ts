@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeRecap, translateRecap } from '../../../src/protocol/wallet/recap.ts'
+import { digestInRecap, encodeRecap, translateRecap } from '../../../src/protocol/wallet/recap.ts'
 import { forAll } from '../../support/property.ts'
 import { resourceUris, scopeLists } from './arbitraries.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
@@ -29,6 +29,22 @@ test('A ReCap is encoded as exactly these bytes and translated to exactly this s
   expect(translateRecap(capability)).toBe(
     "I further authorize the stated URI to perform the following actions on my behalf: (1) 'oauth': 'enhancement', 'read' for 'https://api.example.com/'. (2) 'oauth': 'enhancement', 'read' for 'urn:a'.",
   )
+})
+
+test('A digest limits every ability to one action, is not part of the sentence, and can be read (ERC-5573)', () => {
+  const capability = { scopes: ['read', 'write'], resources: ['urn:a'] }
+  const digest = 'A-_'.padEnd(43, 'x')
+  const uri = encodeRecap({ ...capability, digest })
+  expect(decodeRecapUri(uri)).toEqual({ att: { 'urn:a': { 'oauth/read': [{ digest }], 'oauth/write': [{ digest }] } } })
+  expect(translateRecap({ ...capability, digest })).toBe(translateRecap(capability))
+  expect([digestInRecap(uri), digestInRecap(encodeRecap(capability)), digestInRecap('urn:recap:'), digestInRecap('')]).toEqual([
+    digest,
+    '',
+    '',
+    '',
+  ])
+  for (const other of ['', 'a'.repeat(42), `${'a'.repeat(43)}=`])
+    expect(() => encodeRecap({ ...capability, digest: other })).toThrow(RangeError)
 })
 
 test('The scopes of single resources are paired with them, and the sentence is the standard translation of the URI (ERC-5573)', () => {

@@ -1,11 +1,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { ApprovalFields } from '../../../src/protocol/wallet/approval-message.ts'
 import type { ContractVerdict } from '../../../src/protocol/wallet/contract-signature.ts'
+import { readApproval } from '../../../src/protocol/wallet/read-approval.ts'
 import { readConsent } from '../../../src/protocol/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../../src/protocol/wallet/recap.ts'
-import { checkReceipt, type SignedReceipt } from '../../../src/protocol/wallet/receipt.ts'
+import { checkReceipt, type ReceiptCheck, type SignedReceipt } from '../../../src/protocol/wallet/receipt.ts'
+import { describeVerdict } from '../../../src/protocol/wallet/receipt-words.ts'
 import { forAllAsync } from '../../support/property.ts'
 import { testWallet } from '../../support/wallet.ts'
+import { approvalFields, composeAction } from './approval-example.ts'
 import { drawnFrom } from './arbitraries.ts'
 import { composeShort, shortFields } from './consent-example.ts'
 
@@ -21,7 +25,12 @@ const check = (changed: Record<string, unknown> = {}, at = now) => checkReceipt(
 const signText = (text: string) => ({ message: text, signature: owner.sign(text) })
 
 test('A receipt that its owner signed is valid and returns the consent', async () => {
-  expect(await check()).toEqual({ kind: 'holds', consent: readConsent(message), expired: false, wallet: 'ordinary' })
+  expect(await check()).toEqual({
+    kind: 'holds',
+    signed: { kind: 'consent', ...readConsent(message) },
+    expired: false,
+    wallet: 'ordinary',
+  })
 })
 
 test('A receipt is valid after it was written and parsed as JSON', async () => {
@@ -32,6 +41,60 @@ test('A receipt is valid after it was written and parsed as JSON', async () => {
 test('An expired consent is still a valid receipt, marked as expired', async () => {
   expect(await check({}, shortFields.until - 1)).toMatchObject({ kind: 'holds', expired: false })
   expect(await check({}, shortFields.until)).toMatchObject({ kind: 'holds', expired: true })
+})
+
+describe('Receipts of approvals', () => {
+  const text = composeAction()
+  const checkAction = (changed: Record<string, unknown> = {}, more: Partial<ReceiptCheck> = {}) =>
+    checkReceipt({ ...receipt, ...signText(text), ...changed }, { now, ...more })
+
+  test('A receipt of an approval is valid, returns the action, and is marked as expired after its end', async () => {
+    const signed = { kind: 'approval', ...readApproval(text) }
+    expect(await checkAction()).toEqual({ kind: 'holds', signed, expired: false, wallet: 'ordinary' })
+    expect(await checkAction({}, { now: approvalFields.until })).toMatchObject({ kind: 'holds', signed, expired: true })
+  })
+
+  test('A receipt is valid for the digest of its action only, and a consent is valid for no action', async () => {
+    const other = 'A'.repeat(43)
+    expect(await checkAction({}, { actionDigest: approvalFields.digest })).toMatchObject({ kind: 'holds' })
+    expect(await checkAction({}, { actionDigest: other })).toEqual({ kind: 'does_not_hold', why: 'action_differs' })
+    expect(await checkReceipt(receipt, { now, actionDigest: other })).toEqual({ kind: 'does_not_hold', why: 'not_an_approval' })
+  })
+
+  test.each([
+    ['another summary', { summary: 'Pay EUR 1.00' }],
+    ['another action', { digest: 'A'.repeat(43) }],
+    ['another API', { resource: 'https://shop.example/' }],
+    ['another scope', { scope: 'admin' }],
+    ['another app', { clientName: 'Bank' }],
+    ['a later end', { until: approvalFields.until + 1 }],
+  ])('A receipt is not valid if its text is changed into a well-formed approval with %s', async (_, change) => {
+    expect(await checkAction({ message: composeAction(change) })).toEqual({ kind: 'does_not_hold', why: 'not_signed' })
+  })
+
+  test('A signed approval whose statement and ReCap differ is not a valid receipt (ERC-5573)', async () => {
+    const capability = { scopes: [approvalFields.scope], resources: [approvalFields.resource], digest: approvalFields.digest }
+    const wide = text.replace(encodeRecap(capability), encodeRecap({ ...capability, scopes: ['admin'] }))
+    expect(await checkAction(signText(wide))).toEqual({ kind: 'does_not_hold', why: 'recap_contradicts' })
+    expect(await checkAction(signText(text.replace('Once', 'Always')))).toEqual({ kind: 'does_not_hold', why: 'not_a_consent' })
+  })
+})
+
+test.each<[string, Partial<ApprovalFields>, string]>([
+  ['a registered app', {}, "'MyApp'"],
+  ['an app without an ASCII name', { clientName: '電話' }, 'an app'],
+  [
+    'an app that no operator registered',
+    { clientId: 'https://agent.example/client.json' },
+    "the app of agent.example, which calls itself 'MyApp'",
+  ],
+])('The words about the receipt of an approval name %s', (_, change, app) => {
+  const action = readApproval(composeAction(change))
+  if (action === null) throw new Error('the text cannot be read')
+  const signed = { kind: 'approval', ...action } as const
+  const words = describeVerdict({ kind: 'holds', signed, expired: false, wallet: 'contract' }, { callsChain: true })
+  expect(words.facts).toContainEqual(['For the app', app])
+  expect(words.remarks.join(' ')).toContain('not that the API carried it out')
 })
 
 describe('Receipts with a changed text', () => {

@@ -276,7 +276,8 @@ test('The words about a receipt say to what the access goes', () => {
   const factsOf = (parties: Partial<ShortConsentFields>) => {
     const consent = readConsent(composeShort(parties))
     if (!consent) throw new Error('the text cannot be read')
-    return describeVerdict({ kind: 'holds', consent, expired: false, wallet: 'ordinary' }, { callsChain: false }).facts
+    const signed = { kind: 'consent', ...consent } as const
+    return describeVerdict({ kind: 'holds', signed, expired: false, wallet: 'ordinary' }, { callsChain: false }).facts
   }
   expect(factsOf({})).toContainEqual(['Answers go to', 'https://app.example.net/callback'])
   expect(factsOf(device)).toContainEqual(['Access goes to', 'the device that showed the code WDJB-MJHT'])

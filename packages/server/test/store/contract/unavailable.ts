@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { type NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { someApproval } from './approvals.ts'
 import {
   livingGrant,
   NOW,
@@ -117,7 +118,8 @@ export function unavailableContract(subject: Subject): void {
 
 /** One call of every operation that writes. */
 function everyWrite(store: Store, grant = newGrant()): Record<string, () => Promise<unknown>> {
-  const { grants, wallets, sessions, receipts, clients, keys, spent, pushedRequests } = store
+  const { grants, wallets, sessions, receipts, clients, keys, spent, pushedRequests, approvals } = store
+  const approval = someApproval(grant)
   return {
     redeemCode: () => grants.redeemCode(grant, 'attempt', NOW),
     spendCode: () => grants.spendCode(grant, 'attempt', NOW),
@@ -145,6 +147,10 @@ function everyWrite(store: Store, grant = newGrant()): Record<string, () => Prom
     spend: () => spent.spend({ kind: 'dpop', hash: 'hash', expiresAt: NOW, attemptId: 'attempt' }),
     push: () => pushedRequests.push({ id: 'id', clientId: 'c', request: '{}', expiresAt: NOW }),
     spendPushed: () => pushedRequests.spendPushed('id', 'attempt', NOW),
+    ask: () => approvals.ask(approval, NOW),
+    answer: () => approvals.answer(approval, { receiptId: null, isLast: false, at: NOW }),
+    useApproval: () =>
+      approvals.useApproval(approval, { clientId: approval.clientId, attemptId: 'attempt', signedFor: 600, at: NOW }),
     checkWritable: () => store.checkWritable(),
   }
 }
@@ -159,6 +165,7 @@ function everyRead({
   keys,
   spent,
   pushedRequests,
+  approvals,
   readRevision,
   readChanges,
 }: Store): Record<string, () => Promise<unknown>> {
@@ -177,6 +184,11 @@ function everyRead({
     readClients: () => clients.readClients({ after: '', limit: 1 }),
     listKeys: () => keys.listKeys(),
     readSpent: () => spent.readSpent('dpop', 'hash'),
+    readApproval: () => approvals.readApproval({ grantId: 'grant', id: 'id' }),
+    readAskedBefore: () => approvals.readAskedBefore('grant', { since: NOW, at: NOW }),
+    listWaiting: () => approvals.listWaiting(someWallet(), { at: NOW, limit: 1 }),
+    findByUserCode: () => approvals.findByUserCode('code', NOW),
+    findAnswered: () => approvals.findAnswered([{ grantId: 'grant', id: 'id' }]),
     readPushed: () => pushedRequests.readPushed('id'),
     readRevision: () => readRevision(),
     readChanges: () => readChanges(0),

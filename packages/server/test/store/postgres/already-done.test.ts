@@ -15,6 +15,7 @@ import { pack } from '../../../src/store/packed.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { administrator, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { someApproval } from '../contract/approvals.ts'
 import { bytesOf, livingGrant, NOW, newGrant, rotationOf, someKey, someReceipt, someSession } from '../contract/subject.ts'
 
 let server: PostgresServer
@@ -131,6 +132,37 @@ const CASES: Case[] = [
       return async ({ grants }) => (await grants.redeemCode(grant, 'attempt', NOW)).kind
     },
     expected: 'redeemed',
+  },
+  {
+    what: 'an approval that was asked for before',
+    async prepare(store) {
+      const approval = someApproval(await livingGrant(store))
+      await store.approvals.ask(approval, NOW)
+      return async ({ approvals }) => (await approvals.ask(approval, NOW))?.id === approval.id
+    },
+    expected: true,
+  },
+  {
+    what: 'the answer to an approval',
+    async prepare(store) {
+      const approval = someApproval(await livingGrant(store))
+      await store.approvals.ask(approval, NOW)
+      await store.approvals.answer(approval, { receiptId: 'receipt', isLast: false, at: NOW })
+      return ({ approvals }) => approvals.answer(approval, { receiptId: 'receipt', isLast: false, at: NOW })
+    },
+    expected: 'answered',
+  },
+  {
+    what: 'the use of an approval by the same attempt',
+    async prepare(store) {
+      const approval = someApproval(await livingGrant(store))
+      const use = { clientId: approval.clientId, attemptId: 'attempt', signedFor: 600, at: NOW }
+      await store.approvals.ask(approval, NOW)
+      await store.approvals.answer(approval, { receiptId: 'receipt', isLast: false, at: NOW })
+      await store.approvals.useApproval(approval, use)
+      return async ({ approvals }) => (await approvals.useApproval(approval, use)).kind
+    },
+    expected: 'used',
   },
   {
     what: 'the spending of a code',

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await migratePostgres(database.address, NOW)
   const { sql } = database
   const over = { expires_at: `${NOW} + n` }
-  for (const table of ['grants', 'sessions', 'receipts', 'spent', 'pushed_requests'] as const)
+  for (const table of ['grants', 'sessions', 'receipts', 'spent', 'pushed_requests', 'approvals'] as const)
     await sql.unsafe(fillOf(table, ROWS, over))
   await sql.unsafe(`
     INSERT INTO keys (id, kind, number, algorithm, created_at, starts_at, retired_at)
@@ -25,6 +25,8 @@ beforeAll(async () => {
   await sql.unsafe(`
     INSERT INTO audit_writers (id, number, previous, used_at)
     SELECT gen_random_uuid(), 1, 0, ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe(`
+    INSERT INTO nodes (id, at, record) SELECT gen_random_uuid(), ${NOW} + n, '{}' FROM generate_series(1, ${ROWS}) AS n`)
   await sql.unsafe('ANALYZE')
 })
 afterAll(() => database.drop())
@@ -43,7 +45,7 @@ test('On PostgreSQL, each sweep finds expired rows by an index, without a table 
     const connection = new RecordingConnection(database.address, { clock })
     createCleaning(connection)
     const sweeps = connection.sql.filter((sql) => !sql.includes('leases'))
-    expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 7 }, () => ['SELECT', 'WITH']).flat())
+    expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 9 }, () => ['SELECT', 'WITH']).flat())
     for (const sweep of sweeps) {
       const { text, valuesOf } = compile(sweep, clock)
       const values = valuesOf({ at: NOW + ROWS, overFor: 100, limit: 50, first: NOW, last: NOW + 50 })

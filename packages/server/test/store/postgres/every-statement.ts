@@ -51,13 +51,15 @@ export function callSitesInSource(): string[] {
 const MANY = Array.from({ length: 100 }, (_, index) => `r${index + 1}`)
 
 export const VALUES: Record<string, unknown> = {
+  since: 0,
   id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', isContract: false, isVouched: false, notedJti: 'j', receiptId: null, consented: true,
-  scopes: 's', requestedScopes: ['s'], requestedResources: '{}', clientScopes: '{s}', resources: '', expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
+  scopes: 's', requestedScopes: '{s}', requestedResources: '{}', clientScopes: '{s}', resources: '', expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, 
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: Buffer.from('s'),
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
   from: pack('w1'), to: pack('w2'), ending: pack(''), first: 1, last: 50, seen: 0, oldest: '0', ids: MANY, key0: 'g1', key1: 'r1', after0: '',
   dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 1, atMost: 1000,
+  grantIds: MANY, digest: 'd', apps: 'c', userCode: 'u1', scope: 's', summary: 's', isLast: false, signedFor: 600,
   series: 'b1', position: 1, writer: 'w', number: 1, addedAt: 1, size: 1, lines: '[]', previous: '',
   mostRows: 1e6, rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
 } // biome-ignore format: a list of values
@@ -66,13 +68,13 @@ export const VALUES: Record<string, unknown> = {
 export const MORE_VALUES: Record<string, unknown> = {
   createdAt: 1, record: '{}', uri: 'u', number: 1, algorithm: 'EdDSA', wrapped: Buffer.from('w'), startsAt: 1, retiredAt: null,
   after: '0', name: 'operators', holder: 'n', lifetime: 60, items: '[]', attempts: '', operator: 'o', event: 'e',
-  since: 0, sinceUnit: 0, beforeAt: 9e9, beforeUnit: 9e8, beforeSeq: 0, through: 1, writer: 'w', lines: [], url: 'u', secret: 's',
+  sinceUnit: 0, beforeAt: 9e9, beforeUnit: 9e8, beforeSeq: 0, through: 1, writer: 'w', lines: [], url: 'u', secret: 's',
   events: [], cursor: 0, failingSince: null, nextAt: 0, pausedAt: null, listedAs: 'c1', before_record: '{}', before_createdAt: 1,
   before_kind: 'sign', before_number: 1, before_algorithm: 'EdDSA', before_wrapped: null, before_startsAt: 1, before_retiredAt: 1,
   before_url: 'u', before_secret: 's', before_events: [], before_cursor: 0, before_failingSince: null, before_nextAt: 0, before_pausedAt: 1,
   period: 'd2026-11-26', signIns: 1, sketch: Buffer.from('s'), before_signIns: 1, before_sketch: Buffer.from('s'), table: 'grants',
   before_items: '[]', before_attempts: '', logo: null, before_logo: null, path: '/', content: '', keys: '[]', rows: '[]', before: '[]',
-  deliveries: '[]', before_deliveries: '[]', within: 1,
+  deliveries: '[]', before_deliveries: '[]', within: 1, before_at: 1,
 } // biome-ignore format: a list of values
 
 /** Keys of rows that do not exist. */

@@ -174,11 +174,13 @@ test('A new connection that leads to a read-only replica behind the same name is
   const database = await newMigratedDatabase()
   const store = await open(database.address)
   const grant = await livingGrant(store)
+  // A new connection has sent no query, or the one that finds the replica.
   const connections = async () =>
     (
       await database.sql`
         SELECT pid FROM pg_stat_activity
-        WHERE datname = ${database.name} AND pid <> pg_backend_pid() AND state = 'idle' AND query NOT LIKE '%pg_is_in_recovery%'
+        WHERE datname = ${database.name} AND pid <> pg_backend_pid() AND state = 'idle'
+          AND query <> '' AND query NOT LIKE '%pg_is_in_recovery%'
         ORDER BY pid`
     ).map(({ pid }) => Number(pid))
   const before = await connections()

@@ -16,7 +16,7 @@ import { PARTS, partitionTables } from '../../support/postgres-database.ts'
 import { NOW } from '../contract/subject.ts'
 import { callSitesInSource, FRESH, preparingCalls, VALUES } from './every-statement.ts'
 
-const FILLED = ['grants', 'sessions', 'spent', 'pushed_requests', 'audit_waiting', 'wallets', 'receipts'] as const
+const FILLED = ['grants', 'sessions', 'spent', 'pushed_requests', 'approvals', 'audit_waiting', 'wallets', 'receipts'] as const
 
 let database: PostgresDatabase
 let statements: readonly Statement[]
@@ -61,14 +61,18 @@ async function partitionsOf({ sql }: Statement, values: Record<string, unknown>)
   return touched.sort()
 }
 
+const numbersOf = (partitions: readonly string[]) => new Set(partitions.map((name) => /\d+$/.exec(name)?.[0]))
+
 async function measuredReach(statement: Statement): Promise<Reach | 'some'> {
   if (!spread(statement.sql)) return 'coordinator'
   const [there, fresh] = [await partitionsOf(statement, VALUES), await partitionsOf(statement, { ...VALUES, ...FRESH })]
   const tables = [...new Set(there.map((name) => name.replace(/_\d+$/, '')))]
-  // A wallet and its receipts lie in the same partition.
-  expect([1, tables.join() === 'receipts,wallets' ? 2 : 1], `one table: ${statement.sql}`).toContain(tables.length)
-  const count = there.length / tables.length
-  expect(fresh.length, `the same for a row that is not there: ${statement.sql}`).toBe(count)
+  // A wallet and its receipts lie in the same partition, and so do a grant and its approvals.
+  const isPair = ['receipts,wallets', 'approvals,grants'].includes(tables.join())
+  expect([1, isPair ? 2 : 1], `one table: ${statement.sql}`).toContain(tables.length)
+  // Rows that belong together have partitions of the same number.
+  const count = numbersOf(there).size
+  expect(numbersOf(fresh).size, `the same for a row that is not there: ${statement.sql}`).toBe(count)
   return count === 1 ? 'one' : count === PARTS ? 'every' : 'some'
 }
 
@@ -108,7 +112,7 @@ test("With a generic plan, a statement on a request's path skips all partitions 
     const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
     expect(plan, `of ${sql}`).toMatch(new RegExp(`Subplans Removed: ${PARTS - 1}`))
     const scanned = plan.match(/(?:Scan|Scan Backward|Seq Scan) (?:using \S+ )?on \w+_\d+\b/g) ?? []
-    expect(new Set(scanned.map((scan) => /\w+_\d+$/.exec(scan)?.[0])).size, `of ${plan}`).toBe(1)
+    expect(new Set(scanned.map((scan) => /\d+$/.exec(scan)?.[0])).size, `of ${plan}`).toBe(1)
     expect(plan, `of ${sql}`).not.toContain('Seq Scan')
   }
   await database.sql.unsafe('RESET plan_cache_mode')

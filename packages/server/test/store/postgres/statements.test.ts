@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { createApprovalStore } from '../../../src/store/postgres/approvals.ts'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
 import { createEndingStore } from '../../../src/store/postgres/endings.ts'
 import { createGrantStore } from '../../../src/store/postgres/grants.ts'
@@ -99,6 +100,7 @@ function fillTables(rows: number): string {
     ...(['sessions', 'spent', 'receipts'] as const).map((table) => fillOf(table, rows, { expires_at: 'n' })),
     fillOf('wallets', rows),
     fillOf('pushed_requests', rows),
+    fillOf('approvals', rows),
     `INSERT INTO clients SELECT 'c' || n, '{}', n FROM generate_series(1, 2000) AS n`,
   ].join(';\n')
 }
@@ -225,8 +227,8 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
 })
 
 /** How each table is scanned: the kind of scan and its index, one line each. */
-async function planOf(sql: string, lines = /(Seq |Index |Bitmap |Index Only )Scan/): Promise<string[]> {
-  const { text } = compile(sql, 'given')
+async function planOf(sql: string, lines = /(Seq |Index |Bitmap |Index Only )Scan/, clock: Clock = 'given'): Promise<string[]> {
+  const { text } = compile(sql, clock)
   const name = `s${randomUUID().replaceAll('-', '')}`
   await database.sql.unsafe(`PREPARE ${name} AS ${text}`)
   const [types] = await database.sql.unsafe(
@@ -256,6 +258,24 @@ test("On PostgreSQL, each statement on a request's path finds its row by the pri
     )
     expect(elsewhere, `plan of ${sql}`).toEqual([])
     expect(steps.length > 0 || /^\s*INSERT/.test(sql), `a plan for ${sql}`).toBe(true)
+  }
+})
+
+test('On PostgreSQL, an approval is found by its key, its wallet or its user code, also by a plan that was made when all approvals had expired', async () => {
+  const recording = record(database, 'database')
+  createApprovalStore(recording)
+  expect(recording.prepared.length).toBeGreaterThan(8)
+  for (const sql of recording.prepared) {
+    const column = /WHERE (?:approvals\.)?(wallet|user_code) = /.exec(sql)?.[1]
+    const index = column === undefined ? '(approvals|grants)_pkey' : `approvals_by_${column}`
+    for (const clock of ['given', 'database'] as const) {
+      const steps = (await planOf(sql, undefined, clock)).filter((step) => !step.startsWith('Bitmap Heap Scan'))
+      const uses = (name: string) => (step: string) => new RegExp(`(Scan using|Bitmap Index Scan on) ${name}\\b`).test(step)
+      // The list of a wallet also reads the grant of each row.
+      const elsewhere = steps.filter((step) => !uses(index)(step) && !uses('grants_pkey')(step))
+      expect(elsewhere, `plan of ${sql}`).toEqual([])
+      expect(steps.some(uses(index)), `a plan for ${sql}`).toBe(true)
+    }
   }
 })
 
@@ -323,8 +343,10 @@ test('On PostgreSQL, the wallets with a shortened address are found through an i
 test('On PostgreSQL, expired rows are found through an index on their expiry, never by a table scan', async () => {
   const recording = record(database, 'database')
   createCleaning(recording)
-  const statements = recording.prepared.filter((sql) => / FROM (grants|sessions|receipts|spent|pushed_requests)\b/.test(sql))
-  expect(statements).toHaveLength(10)
+  const statements = recording.prepared.filter((sql) =>
+    / FROM (grants|sessions|receipts|spent|pushed_requests|approvals)\b/.test(sql),
+  )
+  expect(statements).toHaveLength(12)
   for (const sql of statements) {
     const plan = (await planOf(sql)).filter((step) => !step.startsWith('Bitmap Heap Scan'))
     expect(plan, `plan of ${sql}`).toEqual([

@@ -2,6 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { createRecordStores } from '../../../src/store/record-stores.ts'
+import { createApprovalStore } from '../../../src/store/sqlite/approvals.ts'
 import { createAuditStore } from '../../../src/store/sqlite/audit.ts'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
 import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
@@ -170,16 +171,33 @@ test('On SQLite, receipts are read and withdrawn by their primary key', async ()
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byKey])
 })
 
+test('On SQLite, an approval is found by its key, its wallet or its user code', async () => {
+  const connection = await openRecording()
+  createApprovalStore(connection)
+  const plans = [...connection.sql].flatMap((sql) => planOf(connection, sql))
+  expect(new Set(plans)).toEqual(
+    new Set([
+      'SEARCH grants USING PRIMARY KEY (id=?)',
+      'SEARCH approvals USING PRIMARY KEY (grant_id=? AND id=?)',
+      'SEARCH approvals USING PRIMARY KEY (grant_id=?)',
+      'SCAN with_last',
+      'SEARCH approvals USING INDEX approvals_by_wallet (wallet=? AND expires_at>?)',
+      'SEARCH grants EXISTS USING PRIMARY KEY (id=?)',
+      'SEARCH approvals USING INDEX approvals_by_user_code (user_code=?)',
+    ]),
+  )
+})
+
 test('On SQLite, expired rows are found through an index on their expiry, and deleted by their own keys, without a sort', async () => {
   const connection = await openRecording()
   createCleaning(connection)
   const statements = [...connection.sql].filter((sql) => /^\s*DELETE FROM (?!endings)/.test(sql))
-  expect(statements).toHaveLength(7)
+  expect(statements).toHaveLength(9)
   for (const sql of statements) {
     const [byKey, byEnd, ...more] = planOf(connection, sql)
-    expect(byKey, `plan of ${sql}`).toMatch(/^SEARCH \w+ USING (PRIMARY KEY|COVERING INDEX sqlite_autoindex_keys_1) /)
+    expect(byKey, `plan of ${sql}`).toMatch(/^SEARCH \w+ USING (PRIMARY KEY|COVERING INDEX sqlite_autoindex_(keys|nodes)_1) /)
     expect(byEnd, `plan of ${sql}`).toMatch(
-      /^SEARCH \w+ USING (COVERING )?INDEX \w+_by_end \((<expr>|expires_at|retired_at|used_at)<\?\)$/,
+      /^SEARCH \w+ USING (COVERING )?INDEX \w+_by_end \((<expr>|expires_at|retired_at|used_at|at)<\?\)$/,
     )
     expect(more).toEqual([])
     const sorts = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
@@ -279,6 +297,7 @@ test('On SQLite, each index of a table with a row for each sign-in serves a list
     createReceiptStore(connection),
   ]
   createCleaning(connection)
+  createApprovalStore(connection)
   const page = { wallet: someWallet(), limit: 10 }
   await grants.listUnendedGrants(page)
   await grants.listGrants({ clientId: 'client', limit: 10 })
@@ -289,7 +308,7 @@ test('On SQLite, each index of a table with a row for each sign-in serves a list
       ({ detail }) => /INDEX (\w+)/.exec(detail)?.[1] ?? [],
     ),
   )
-  const tables = "'grants', 'wallets', 'sessions', 'receipts', 'spent', 'pushed_requests'"
+  const tables = "'grants', 'wallets', 'sessions', 'receipts', 'spent', 'pushed_requests', 'approvals'"
   const indexes = connection
     .prepareRead(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name IN (${tables}) AND sql IS NOT NULL`)
     .all() as { name: string }[]

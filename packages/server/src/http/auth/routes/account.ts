@@ -4,32 +4,46 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
+  type ApprovedReceipt,
   beginLogin,
   type ConnectedAccount,
   type ConnectedApp,
   endApp,
   endSessionOf,
+  type OwnReceipt,
   readAccount,
   readEnding,
   readOwnReceipt,
   sessionHandle,
+  type WaitingApproval,
 } from '../../../domain/account/account.ts'
+import { approvalUrl } from '../../../domain/approvals/state.ts'
 import { findProvenSession } from '../../../domain/consent/check-receipt.ts'
 import { endOtherSessions } from '../../../domain/consent/end-grants.ts'
 import { touchSession } from '../../../domain/consent/session.ts'
 import { isClientId } from '../../../domain/model/client-id.ts'
 import type { Deps } from '../../../domain/model/deps.ts'
+import { OF_APPROVALS } from '../../../domain/model/receipt-kinds.ts'
 import type { Receipt, Session } from '../../../domain/model/records.ts'
 import { describeScopes } from '../../../domain/resources/describe-scopes.ts'
-import { type AccountView, type ShownApp as AppView, accountPage, type ReceiptLink } from '../../../pages/account/account-page.ts'
+import {
+  type AccountView,
+  type ShownApp as AppView,
+  accountPage,
+  type ShownWaiting,
+} from '../../../pages/account/account-page.ts'
 import { endEverythingPage } from '../../../pages/account/end-everything-page.ts'
-import { receiptPage } from '../../../pages/account/receipt-page.ts'
+import { type ApprovalReceiptView, approvalReceiptPage, receiptPage } from '../../../pages/account/receipt-page.ts'
+import type { ReceiptLink, ShownApproval } from '../../../pages/account/signed-rows.ts'
 import { readerOf } from '../../../pages/languages.ts'
 import { movingOnPage } from '../../../pages/moving-on-page.ts'
 import { noticePage } from '../../../pages/notice-page.ts'
 import { pageHeaders } from '../../../pages/page-headers.ts'
 import { shortAddress } from '../../../pages/words.ts'
 import { clientPlace, isUnregistered } from '../../../protocol/oauth/client-id-url.ts'
+import { publisherOf } from '../../../protocol/wallet/app-place.ts'
+import { apiHostOf } from '../../../protocol/wallet/approval-message.ts'
+import { type ApprovedAction, readApproval } from '../../../protocol/wallet/read-approval.ts'
 import { accountShown } from '../account-shown.ts'
 import { formParameters } from '../form-body.ts'
 import { requireNavigation } from '../navigation.ts'
@@ -40,6 +54,8 @@ import { browserOf, clearSessionCookie, setBrowserCookie } from '../session-cook
 
 const PAGE = { config: { answers: 'page' } } as const
 const DONE = ['app_ended', 'session_ended', 'others_ended'] as const
+/** The number of a row on one page of a list. */
+const ROW = /^\d{1,2}$/
 
 export function accountRoutes(server: FastifyInstance, service: HttpService): void {
   viewRoutes(server, service)
@@ -50,7 +66,7 @@ export function accountRoutes(server: FastifyInstance, service: HttpService): vo
 function viewRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
-  server.get<{ Querystring: { done?: string; page?: unknown } }>(
+  server.get<{ Querystring: { done?: string; at?: unknown; page?: unknown } }>(
     '/account',
     { ...PAGE, onRequest: requireNavigation },
     async (request, reply) => {
@@ -58,11 +74,13 @@ function viewRoutes(server: FastifyInstance, service: HttpService): void {
       const session = await sessionOfRequest(service, request)
       if (!session) return signIn(service, request, reply)
       await touchSession(deps, session)
-      const { done, page } = request.query
-      const account = await readAccount(deps, session, typeof page === 'string' ? page : null)
-      return reply.send(
-        accountPage({ ...(await viewOf(deps, account, session)), done: DONE.find((each) => each === done) }, readerOf(reply)),
-      )
+      const { done, at } = request.query
+      const page = typeof request.query.page === 'string' ? request.query.page : null
+      const account = await readAccount(deps, session, page)
+      const isFirst = account.apps && account.sessions
+      const place = { at: ROW.test(String(at)) ? Number(at) : 0, page: isFirst ? undefined : (page ?? undefined) }
+      const view = { ...(await viewOf(deps, account, session)), ...place, done: DONE.find((each) => each === done) }
+      return reply.send(accountPage(view, readerOf(reply)))
     },
   )
 
@@ -80,6 +98,8 @@ function viewRoutes(server: FastifyInstance, service: HttpService): void {
         .header('content-disposition', `attachment; filename="grantor-receipt-${id}.json"`)
         .send(`${JSON.stringify({ message, signature, address: wallet, chain_id: chainId }, null, 2)}\n`)
     }
+    if (receipt.clientId === OF_APPROVALS)
+      return reply.send(approvalReceiptPage(approvalReceiptOf(deps, receipt), readerOf(reply)))
     const client = await deps.clients.find(receipt.clientId)
     return reply.send(
       receiptPage(
@@ -109,25 +129,25 @@ function endingRoutes(server: FastifyInstance, service: HttpService): void {
 
   server.post('/account/apps/end', PAGE, async (request, reply) =>
     forSession(service, { request, reply }, async (session) => {
-      const { client_id: clientId } = formParameters(request, ['client_id'])
+      const { client_id: clientId, at, cursor } = formParameters(request, ['client_id', 'at', 'cursor'])
       const isId = clientId !== null && (isClientId(clientId) || isUnregistered(clientId))
       const ending = isId ? await endApp(deps, session, clientId) : null
-      return seeOther(reply, ending === null ? '/account?done=app_ended' : `/account/ending?job=${ending}`)
+      return seeOther(reply, ending === null ? doneAt('app_ended', at, cursor) : `/account/ending?job=${ending}`)
     }),
   )
 
   server.post('/account/sessions/end', PAGE, async (request, reply) =>
     forSession(service, { request, reply }, async (session) => {
-      const { session: handle } = formParameters(request, ['session'])
+      const { session: handle, at, cursor } = formParameters(request, ['session', 'at', 'cursor'])
       const own = handle !== null && (await endSessionOf(deps, session, handle))
-      return own ? signedOut(service, reply) : seeOther(reply, '/account?done=session_ended')
+      return own ? signedOut(service, reply) : seeOther(reply, doneAt('session_ended', at, cursor))
     }),
   )
 
   server.post('/account/sessions/end-others', PAGE, async (request, reply) =>
     forSession(service, { request, reply }, async (session) => {
       await endOtherSessions(deps, session)
-      return seeOther(reply, '/account?done=others_ended')
+      return seeOther(reply, doneAt('others_ended'))
     }),
   )
 
@@ -137,6 +157,11 @@ function endingRoutes(server: FastifyInstance, service: HttpService): void {
       return signedOut(service, reply)
     }),
   )
+}
+
+/** The row of the page of the list in which the user requested the action. */
+function doneAt(done: (typeof DONE)[number], at: string | null = null, page: string | null = null): string {
+  return `/account?${new URLSearchParams({ done, ...(at && { at }), ...(page && { page }) }).toString()}#done`
 }
 
 function endEverythingRoutes(server: FastifyInstance, service: HttpService): void {
@@ -200,14 +225,20 @@ function signedOut(service: HttpService, reply: FastifyReply): FastifyReply {
   return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }, readerOf(reply)))
 }
 
-async function viewOf(deps: Deps, { apps, ended, sessions }: ConnectedAccount, session: Session): Promise<AccountView> {
+async function viewOf(
+  deps: Deps,
+  { waiting, apps, approved, ended, sessions }: ConnectedAccount,
+  session: Session,
+): Promise<AccountView> {
   return {
     ...(await accountShown(deps, session)),
     signedIn: session.method,
+    waiting: waiting?.map((each) => waitingView(deps, each)),
+    approved: approved && { ...approved, rows: approved.rows.map(approvalView) },
     apps: apps && { ...apps, rows: apps.rows.map((app) => appView(deps, app)) },
     ended: ended && {
       ...ended,
-      rows: ended.rows.map(({ receipt, ...app }) => ({ ...app, ...receiptLink(receipt) })),
+      rows: ended.rows.map(({ receipt, ...app }) => ({ ...app, clientId: receipt.clientId, ...receiptLink(receipt) })),
     },
     sessions: sessions && {
       ...sessions,
@@ -223,6 +254,35 @@ async function viewOf(deps: Deps, { apps, ended, sessions }: ConnectedAccount, s
     },
     now: deps.now(),
   }
+}
+
+function waitingView({ settings }: Deps, { request, apps: [app] }: WaitingApproval): ShownWaiting {
+  const { resource, summary, expiresAt: until } = request
+  return {
+    ...clientPlace(app.id, ''),
+    clientName: app.name,
+    href: approvalUrl(settings, request),
+    summary,
+    api: apiHostOf(resource),
+    until,
+  }
+}
+
+function approvalView({ receipt: { id, issuedAt }, action }: ApprovedReceipt): ShownApproval {
+  return { id, issuedAt, ...wordsOf(action) }
+}
+
+/** The name of an app that no operator registered is not checked, so its publisher stands for it; empty if the app registered itself. */
+function wordsOf({ clientId, clientName, summary, apiHost: api }: ApprovedAction) {
+  return { clientId, clientName: publisherOf(clientId) ?? clientName, summary, api }
+}
+
+function approvalReceiptOf(deps: Deps, receipt: OwnReceipt): ApprovalReceiptView {
+  const { id, message, signature, scopes, resources, issuedAt, wallet, chainId } = receipt
+  const action = readApproval(message)
+  const words = action ? wordsOf(action) : { clientId: '', clientName: '', summary: '', api: '' }
+  const [scope = { name: '', description: '' }] = describeScopes(deps, { scopes, resources, scopesByResource: null })
+  return { id, message, signature, ...words, scope, issuedAt, chainId, walletShort: shortAddress(wallet) }
 }
 
 function appView(deps: Deps, { receipts, scopes, resources, scopesByResource, ...app }: ConnectedApp): AppView {

@@ -29,17 +29,25 @@ import type { HttpService } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
 const PATH = '/login/cross-device'
+/** Short, because a QR code contains it. The query is the challenge. */
+const SHORT_PATH = '/phone'
 
 export function crossDeviceRoutes(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
-  server.get(PATH, { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
+  const show = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
     void reply.headers(pageHeaders(reply))
-    const { login_challenge: text } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge']).values
-    const login = await openCrossDevice(deps, text ?? '')
+    const login = await openCrossDevice(deps, text)
     if (typeof login === 'string') return refuse(service, request, reply, login)
-    return reply.send(describe(service, reply, login, text ?? ''))
+    return reply.send(describe(service, reply, login, text))
+  }
+  const page = { config: { answers: 'page' }, onRequest: requireNavigation } as const
+  server.get(PATH, page, (request, reply) => {
+    const { login_challenge: text } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge']).values
+    return show(request, reply, text ?? '')
   })
+  // The browsers of some apps add parameters
+  server.get(SHORT_PATH, page, (request, reply) => show(request, reply, queryOf(request.url).split('&')[0] ?? ''))
 
   server.post(PATH, { config: { answers: 'page' } }, async (request, reply) => {
     requireOwnOrigin(request, deps.settings.authUrl)

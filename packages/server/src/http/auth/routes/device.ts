@@ -1,10 +1,12 @@
 /**
- * `/device` (RFC 8628 §3.3): the user enters the code of a device, or arrives with the code in the URL, compares it, and goes on to sign.
+ * `/device` (RFC 8628 §3.3): the user enters the code of a device, or arrives with the code in the URL, compares it, and goes on to sign. The letters of
+ * an approval lead to its page.
  *
  * The page shows the client, its request, and the kind of place of the device, because an attacker may have sent the code (§5.4). So a login
  * for a device begins only with a form of this page.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { approvalUrl } from '../../../domain/approvals/state.ts'
 import { loginPageUrl } from '../../../domain/authorization/authorize.ts'
 import { newBrowserKey, sealChallenge } from '../../../domain/authorization/challenge.ts'
 import { denyDevice } from '../../../domain/authorization/device-answer.ts'
@@ -14,6 +16,7 @@ import {
   type OpenDeviceRequest,
   openDeviceRequest,
 } from '../../../domain/authorization/device-authorization.ts'
+import type { ApprovalKey } from '../../../domain/model/approval-store.ts'
 import { describeScopes } from '../../../domain/resources/describe-scopes.ts'
 import { networkOf } from '../../../observability/log/network.ts'
 import { deviceCodePage, deviceRequestPage } from '../../../pages/device/device-page.ts'
@@ -46,6 +49,7 @@ export function deviceRoutes(server: FastifyInstance, service: HttpService): voi
     if (entry === null) return reply.send(deviceCodePage({ action: PATH }, readerOf(reply)))
     const found = await look(request, entry)
     if (found === 'user_code_wrong') return refuseCode(service, request, reply, entry)
+    if (typeof found !== 'string' && 'approval' in found) return reply.redirect(approvalUrl(deps.settings, found.approval), 303)
     if (typeof found === 'string') return refuse(service, request, reply, found)
     if ('retryAfter' in found) return refuseForNow(service, request, reply, { entry, ...found })
     return reply.send(describe(service, reply, found))
@@ -73,14 +77,18 @@ function createLookUp({ deps, limits }: HttpService) {
   return async (
     request: FastifyRequest,
     entry: string,
-  ): Promise<OpenDeviceRequest | DeviceFault | 'user_code_wrong' | { retryAfter: number }> => {
-    if (readUserCode(entry) === null) return 'user_code_wrong'
+  ): Promise<OpenDeviceRequest | { approval: ApprovalKey } | DeviceFault | 'user_code_wrong' | { retryAfter: number }> => {
+    const userCode = readUserCode(entry)
+    if (userCode === null) return 'user_code_wrong'
     const network = networkOf(request.ip)
     return inTurn(network, async () => {
       const verdict = limits.check('user_codes', network)
       if (!verdict.allowed) return verdict
       const found = await findByUserCode(deps, entry)
-      if (found === 'user_code_wrong') limits.count('user_codes', network)
+      if (found !== 'user_code_wrong') return found
+      const approval = await deps.store.approvals.findByUserCode(userCode, deps.now())
+      if (approval) return { approval }
+      limits.count('user_codes', network)
       return found
     })
   }

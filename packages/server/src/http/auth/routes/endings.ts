@@ -17,6 +17,7 @@ import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../clien
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, parametersOf } from '../form-body.ts'
 import type { HttpService } from '../service.ts'
+import { readWait } from '../wait.ts'
 
 const PATH = '/oauth/endings'
 const EVENT_STREAM = 'text/event-stream'
@@ -31,8 +32,6 @@ const STREAM_HEADERS = {
 const FEED_PARAMETERS = ['cursor', 'wait', 'nonce'] as const
 /** 16 bytes in base64url, in one spelling. */
 const NONCE = /^[\w-]{21}[AQgw]$/
-/** Seconds. */
-const WAIT_AT_MOST = 30
 /** Seconds after which a stream ends, so that readers spread over new nodes. Up to a quarter less, so that they do not come back together. */
 const STREAM_AT_MOST = 600
 /** Milliseconds for which a reader may accept nothing. */
@@ -65,7 +64,7 @@ export function endingsRoutes(server: FastifyInstance, service: HttpService): vo
       const { resourceServer: resource } = client
       if (resource === null) throw notAResourceServer()
       const cursor = cursorOf(parameters.cursor ?? request.headers['last-event-id'])
-      const wait = waitOf(parameters.wait)
+      const wait = readWait(parameters.wait)
       const nonce = nonceOf(parameters.nonce)
       const reader = openReader(service, client)
       const { feed } = service.endings
@@ -247,11 +246,4 @@ function cursorOf(text: string | string[] | null | undefined): FeedPlace | null 
 function nonceOf(text: string | null): string | null {
   if (text !== null && !NONCE.test(text)) throw invalidRequest('nonce_malformed', 'nonce is not 16 bytes in base64url.')
   return text
-}
-
-function waitOf(text: string | null): number {
-  if (text === null) return 0
-  const wait = /^\d{1,2}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY
-  if (wait > WAIT_AT_MOST) throw invalidRequest('wait_malformed', `wait is a number of seconds from 0 to ${WAIT_AT_MOST}.`)
-  return wait
 }

@@ -75,6 +75,10 @@ function pageFor(service: HttpService, request: FastifyRequest, reply: FastifyRe
       return reply.send(noticePage({ kind: 'device_denied' }, readerOf(reply)))
     case 'ending_under_way':
       return reply.redirect(`${service.deps.settings.authUrl}/account/ending?job=${outcome.name}`, 303)
+    case 'approval_signed':
+      return reply.send(noticePage({ kind: 'approval_signed', ...outcome.app, retryUrl: '/account' }, readerOf(reply)))
+    case 'approval_declined':
+      return reply.send(noticePage({ kind: 'approval_declined' }, readerOf(reply)))
     case 'everything_ended':
       return reply.send(noticePage({ kind: 'everything_ended' }, readerOf(reply)))
     default: {
@@ -106,7 +110,9 @@ const REFUSALS: Record<
   | 'ended'
   | 'unknown_client'
   | 'device_answered'
-  | 'device_refused_by_hook',
+  | 'device_refused_by_hook'
+  | 'approval_answered'
+  | 'approval_too_late',
   [status: number, notice: NoticeKind]
 > = {
   broken: [400, 'broken_link'],
@@ -122,4 +128,6 @@ const REFUSALS: Record<
   unknown_client: [403, 'unknown_client'],
   device_answered: [409, 'device_answered'],
   device_refused_by_hook: [403, 'device_not_allowed'],
+  approval_answered: [409, 'approval_answered'],
+  approval_too_late: [410, 'approval_expired'],
 }

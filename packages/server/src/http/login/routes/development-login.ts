@@ -33,15 +33,21 @@ export function addDevelopmentLoginRoute(
       // Composed only for its checks: the address must be valid, and at least one scope must be left.
       await authService.composeMessage(login)
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 400) throw error
+      const problem = error instanceof Refusal ? problemOf(error) : null
+      if (!(error instanceof Refusal) || problem === null) throw error
       return sendPage(
-        reply.status(400),
+        reply.status(error.status),
         loginPage(
-          { ...step, developmentAccounts: accounts, refusedDevelopment: { address, problem: 'wrong_address' } },
+          { ...step, developmentAccounts: accounts, refusedDevelopment: { address, problem } },
           readerOf(reply, loginRequest.uiLocale),
         ),
       )
     }
     return sendPage(reply, developmentApprovalPage({ ...step, address }, readerOf(reply, loginRequest.uiLocale)))
   })
+}
+
+function problemOf({ status, error }: Refusal): 'wrong_address' | 'another_wallet' | null {
+  if (error === 'another_wallet') return error
+  return status === 400 ? 'wrong_address' : null
 }

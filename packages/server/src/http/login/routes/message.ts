@@ -37,23 +37,32 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
       chainId,
       chosen: scope?.split(' ').filter(Boolean),
     }
-    const message = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
-    if (message !== null) return sendPage(reply, signByHandPage({ ...step, message }, readerOf(reply, loginRequest.uiLocale)))
+    const text = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
+    if ('message' in text) return sendPage(reply, signByHandPage({ ...step, ...text }, readerOf(reply, loginRequest.uiLocale)))
     const offered = isOfDevelopmentHost(request.headers.host) ? developmentAccounts : undefined
     return sendPage(
-      reply.status(400),
-      loginPage({ ...step, developmentAccounts: offered, refusedAddress: address }, readerOf(reply, loginRequest.uiLocale)),
+      reply.status(text.status),
+      loginPage(
+        { ...step, developmentAccounts: offered, refusedAddress: address, refusal: text.refusal },
+        readerOf(reply, loginRequest.uiLocale),
+      ),
     )
   })
 
-  /** Null if the address is invalid or no scope was left. The challenge was read just before, so a 400 means one of these. */
-  async function textFor(login: WalletLogin): Promise<string | null> {
+  /**
+   * A refusal if the address is invalid, no scope was left, or another wallet must sign. The challenge was read just before, so a 400 means one of
+   * the first two.
+   */
+  async function textFor(login: WalletLogin): Promise<{ message: string } | { status: number; refusal?: 'another_wallet' }> {
     try {
-      if (login.address === '') return null
+      if (login.address === '') return { status: 400 }
       const { message } = await authService.composeMessage(login)
-      return message
+      return { message }
     } catch (error) {
-      if (error instanceof Refusal && error.status === 400) return null
+      if (!(error instanceof Refusal)) throw error
+      const { status } = error
+      if (status === 400) return { status }
+      if (error.error === 'another_wallet') return { status, refusal: 'another_wallet' }
       throw error
     }
   }

@@ -32,7 +32,10 @@ type Wire = {
 type Handlers = { handleDataRow(message: unknown): void; handleCommandComplete(message: unknown, wire: Wire): void }
 const Base = pg.Query as unknown as new (query: { text: string }) => pg.Query & Handlers
 
-/** The names of the statements that were prepared on each connection. */
+/**
+ * The names of the statements that were prepared on each connection. They differ from those of the same statements alone: the driver does not know
+ * what was prepared here, and PostgreSQL refuses a second statement with the same name.
+ */
 const prepared = new WeakMap<Wire, Set<string>>()
 
 /**
@@ -49,7 +52,7 @@ class Transaction extends Base {
 
   constructor({ before, statements }: Together) {
     super({ text: '' })
-    this.#statements = [...before, ...statements]
+    this.#statements = [...before, ...statements].map((each) => ({ ...each, name: `${each.name}+` }))
     this.#first = before.length
   }
 

@@ -19,20 +19,19 @@ afterEach(() => app.close())
 
 const openAccountPage = (walk = app.walk) => walk.browse({ path: '/account' })
 
-type ShownApp = { client: string; since: number; until: number; lastUsed: number; receipts: string[]; text: string }
+type ShownApp = { client: string; since: number; until: number; lastRenewed: number; receipts: string[]; text: string }
 
 /** The apps on the page, in its order. */
 function appsOn({ body }: Answer): ShownApp[] {
   return body
-    .split('<article class="slip">')
+    .split('<tbody>')
     .filter((slip) => slip.includes('action="/account/apps/end"'))
     .map((slip) => {
-      const facts = /<dl class="facts">([\s\S]*?)<\/dl>/.exec(slip)?.[1] ?? ''
-      const [since = 0, until = 0, , lastUsed = 0] = [...facts.matchAll(/datetime="([^"]+)"/g)].map(
+      const [since = 0, lastRenewed = 0, until = 0] = [...slip.matchAll(/datetime="([^"]+)"/g)].map(
         ([, at = '']) => Date.parse(at) / 1000,
       )
       const receipts = [...slip.matchAll(/href="\/account\/receipts\/([0-9a-f-]{36})"/g)].map(([, id = '']) => id)
-      return { client: /name="client_id" value="([^"]+)"/.exec(slip)?.[1] ?? '', since, until, lastUsed, receipts, text: slip }
+      return { client: /name="client_id" value="([^"]+)"/.exec(slip)?.[1] ?? '', since, until, lastRenewed, receipts, text: slip }
     })
 }
 
@@ -102,7 +101,7 @@ describe('The account page without a session', () => {
 })
 
 describe('The lists on the account page', () => {
-  test('The account page shows for each app the first consent, the last expiry, the last use, the permissions and the receipts', async () => {
+  test('The account page shows for each app the first consent, the last expiry, the last renewal, the permissions and the receipts', async () => {
     const start = app.grantor.clock.now()
     const { code } = await app.walk.signIn(requestOf(app.client, { scope: 'profile' }))
     const tokens: Tokens = tokensOf(await app.walk.exchange(app.client, code))
@@ -114,7 +113,7 @@ describe('The lists on the account page', () => {
     app.grantor.clock.advance(3600)
     const [another, mine] = appsOn(await openAccountPage())
     expect(another?.text).toContain('Another')
-    expect(mine).toMatchObject({ client: app.client.id, since: start, until: start + 30 * DAY, lastUsed: used })
+    expect(mine).toMatchObject({ client: app.client.id, since: start, until: start + 30 * DAY, lastRenewed: used })
     expect(mine?.text).toContain('See your profile')
     expect(mine?.text).not.toContain('enhancement')
     expect(mine?.receipts).toEqual(
@@ -273,7 +272,8 @@ describe('The receipts of apps that were ended', () => {
     const [receipt] = await receiptsOf(app.grantor, walk.wallet)
     expect(endedOn(await openAccountPage()).part).toBe('')
     const answer = await walk.postForm('/account/apps/end', { client_id: client.id })
-    const page = await walk.browse({ path: answer.location })
+    expect(answer.location).toBe('/account?done=app_ended#done')
+    const page = await walk.browse({ path: '/account?done=app_ended' })
     expect(page.body).toContain('Was it a mistake? Open the app and sign in again.')
     expect(appsOn(page)).toEqual([])
     const { ids, part } = endedOn(page)

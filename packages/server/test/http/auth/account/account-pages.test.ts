@@ -83,7 +83,7 @@ test('The account page shows all permissions and dates of an app, even if its gr
   expect(new Set(shown).size, 'lists each app once').toBe(shown.length)
   expect(shown).toHaveLength(302)
   const page = pages.find((each) => clientsOn(each).includes(heavy))
-  const slip = page?.body.split('<article class="slip">').find((each) => each.includes(heavy)) ?? ''
+  const slip = page?.body.split('<tbody>').find((each) => each.includes(heavy)) ?? ''
   expect(slip).toContain('See your profile')
   expect(slip).toContain(new Date((now() - 300) * 1000).toISOString())
   expect(slip).toContain(new Date((now() + 40 * DAY) * 1000).toISOString())
@@ -111,7 +111,14 @@ test('The account page lists fifty sessions per page, and its buttons can end a 
   expect(handles.toSorted()).toEqual(hashes.map((hash) => hash.slice(0, 16)).sort())
   expect(clientsOn(pages[1] as Answer)).toEqual([])
   const last = handles.at(-1) ?? ''
-  expect((await app.walk.postForm('/account/sessions/end', { session: last })).location).toBe('/account?done=session_ended')
+  const place = { at: '19', cursor: /name="cursor" value="([^"]+)"/.exec(pages[2]?.body ?? '')?.[1] ?? '' }
+  const ended = await app.walk.postForm('/account/sessions/end', { session: handles.at(-2) ?? '', ...place })
+  const shown = await app.walk.browse({ path: ended.location.replace('#done', '') })
+  expect(sessionsOn(shown), 'the page on which the session was listed').toEqual(
+    sessionsOn(pages[2] as Answer).filter((handle) => handle !== handles.at(-2)),
+  )
+  expect(shown.body.indexOf('id="done"')).toBeGreaterThan(shown.body.indexOf(String(handles.at(-3))))
+  expect((await app.walk.postForm('/account/sessions/end', { session: last })).location).toBe('/account?done=session_ended#done')
   expect((await pagesBy('Earlier sign-ins')).flatMap(sessionsOn)).not.toContain(last)
   await app.walk.postForm('/account/sessions/end-others', {})
   expect((await pagesBy('Earlier sign-ins')).flatMap(sessionsOn)).toEqual([])
@@ -161,7 +168,7 @@ test('The receipts of ended apps are listed fifty at a time, and those of an app
     false,
   ])
   expect(pages.flatMap(endedOn).toSorted()).toEqual(ended.flatMap((clientId) => signed[clientId] ?? []).toSorted())
-  const slip = (pages[0] as Answer).body.split('</article>').find((each) => each.includes(connected)) ?? ''
+  const slip = (pages[0] as Answer).body.split('</tbody>').find((each) => each.includes(connected)) ?? ''
   expect(receiptsOn({ ...(pages[0] as Answer), body: slip })).toHaveLength(30)
 })
 

@@ -91,7 +91,7 @@ test('Fifty simultaneous requests to end one app all succeed, and the app stays 
   const tokens = await app.freshTokens()
   const answers = await fifty(endApp)
   expect(new Set(answers.map(({ status, location }) => `${status} ${location}`))).toEqual(
-    new Set(['303 /account?done=app_ended']),
+    new Set(['303 /account?done=app_ended#done']),
   )
   expect(await app.isActive(tokens.access_token)).toBe(false)
   expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)

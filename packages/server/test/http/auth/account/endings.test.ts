@@ -33,7 +33,7 @@ afterEach(() => app.close())
 
 const endApp = (walk = app.walk, of = app.client) => walk.postForm('/account/apps/end', { client_id: of.id })
 const expectDone = (answer: Answer, done: string) =>
-  expect([answer.status, answer.location]).toEqual([303, `/account?done=${done}`])
+  expect([answer.status, answer.location]).toEqual([303, `/account?done=${done}#done`])
 const grantOf = (accessToken: string) => app.grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
 const isSignedIn = async (walk: Walk) => (await walk.browse({ path: '/account' })).status === 200
 

@@ -97,7 +97,12 @@ describe('The downloaded receipt', () => {
     expect(receipt).toEqual({ message, signature, address: app.walk.wallet.address, chain_id: 1 })
     expect(Object.keys(receipt)).toEqual(['message', 'signature', 'address', 'chain_id'])
     const verdict = await checkReceipt(receipt, { now: app.grantor.clock.now() })
-    expect(verdict).toMatchObject({ kind: 'holds', expired: false, wallet: 'ordinary', consent: { clientId: app.client.id } })
+    expect(verdict).toMatchObject({
+      kind: 'holds',
+      expired: false,
+      wallet: 'ordinary',
+      signed: { kind: 'consent', clientId: app.client.id },
+    })
     expect(await checkReceipt(receipt, { now: issuedAt + 30 * 86_400 })).toMatchObject({ kind: 'holds', expired: true })
   })
 

@@ -48,6 +48,7 @@ async function callWith(method: string, path: string, body: Record<string, strin
 test('The server metadata have exactly the members that have a test', () => {
   expect(Object.keys(metadata).sort()).toEqual(
     [
+      'approvals_endpoint',
       'authorization_endpoint',
       'authorization_response_iss_parameter_supported',
       'authorization_signing_alg_values_supported',
@@ -91,7 +92,7 @@ describe('The server metadata (RFC 8414 §2)', () => {
 
   test('Every endpoint in the metadata is below the issuer and responds', async () => {
     const endpoints = Object.keys(metadata).filter((member) => member.endsWith('_endpoint') || member.endsWith('_uri'))
-    expect(endpoints).toHaveLength(8)
+    expect(endpoints).toHaveLength(9)
     for (const member of endpoints) {
       expect(text(member).startsWith(`${text('issuer')}/oauth/`)).toBe(true)
       const method = ['authorization_endpoint', 'jwks_uri'].includes(member) ? 'GET' : 'POST'
@@ -300,11 +301,12 @@ describe('The OpenID configuration (OpenID Connect Discovery §3)', () => {
     })
   })
 
-  test('The claims in claims_supported are exactly those of an ID token with the scopes openid, wallet and profile', async () => {
+  test('The claims in claims_supported are exactly those of an ID token with the scopes openid, wallet and profile, and the two of userinfo with scope siwe', async () => {
     const client = await app.grantor.createClient({ scopes: ['openid', 'wallet', 'profile'] })
     const parameters = { scope: 'openid wallet profile', response_type: 'code', nonce: 'n' }
     const { id_token } = (await app.freshTokens(parameters, client)) as unknown as { id_token: string }
-    expect(Object.keys(claimsOf(id_token)).sort()).toEqual((openid.claims_supported as string[]).toSorted())
+    const claims = [...Object.keys(claimsOf(id_token)), 'siwe_message', 'siwe_signature']
+    expect(claims.toSorted()).toEqual((openid.claims_supported as string[]).toSorted())
   })
 })
 

@@ -22,6 +22,11 @@ const status =
   (_, response) =>
     void response.writeHead(code, { 'content-type': 'application/json', ...headers }).end('{"answer":"yes"}')
 const YES = '{"answer":"yes"}'
+/** An answer with claims for the resource of the question. */
+const withClaims =
+  (claims: unknown, more: object = {}): Respond =>
+  ({ resources: [resource = ''] }, response) =>
+    answerWith(response, { answer: 'yes', claims: { [resource]: claims }, ...more })
 
 const FAILURES: [reason: string, what: string, respond: Respond][] = [
   ['hook_status', 'a status 500', status(500)],
@@ -48,6 +53,19 @@ const FAILURES: [reason: string, what: string, respond: Respond][] = [
     (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(YES),
   ],
   ['hook_scope_not_asked', 'more scopes than asked', text('{"answer":"fewer","scopes":["profile","admin"]}')],
+  [
+    'hook_claims_refused',
+    'a claim for a resource that was not asked about',
+    withClaims({}, { claims: { 'https://b.example/': {} } }),
+  ],
+  ['hook_claims_refused', 'a claim with a registered name', withClaims({ sub: '0x00' })],
+  ['hook_claims_refused', 'a claim with a name of introspection', withClaims({ active: true })],
+  ['hook_claims_refused', 'a claim with a short name', withClaims({ roles: ['admin'] })],
+  ['hook_claims_refused', 'a claim whose name has a space', withClaims({ 'https://example.com/a b': 1 })],
+  ['hook_claims_refused', 'more than 1,024 bytes of claims', withClaims({ 'https://example.com/a': 'é'.repeat(500) })],
+  ['hook_claims_refused', 'claims of a resource as a list', withClaims(['https://example.com/a'])],
+  ['hook_claims_refused', 'claims as text', withClaims({}, { claims: 'plan' })],
+  ['hook_answer_malformed', 'a no with claims', withClaims({ 'https://example.com/a': 1 }, { answer: 'no' })],
   ['hook_answer_too_long', 'a long answer', text(`{"answer":"yes","reason":"${'x'.repeat(8200)}"}`)],
   ['hook_unreachable', 'a connection that breaks', (_, response) => void response.destroy()],
 ]

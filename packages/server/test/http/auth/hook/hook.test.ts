@@ -1,4 +1,6 @@
 /** The hook of the operator over HTTP, with a real receiver, on SQLite and on PostgreSQL. */
+import type { ServerResponse } from 'node:http'
+import { createTokenCheck } from '@grantor/resource'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { adminResourceOf } from '../../../../src/domain/operators/authorize-operator.ts'
 import { CONSOLE_CLIENT_ID, consoleCallbackOf } from '../../../../src/domain/operators/console-client.ts'
@@ -234,6 +236,74 @@ describe.each(['SQLite', 'PostgreSQL'])('On %s', (engine) => {
       expect([page.status, noticeOf(page)]).toEqual([503, 'unavailable'])
       hook.answer = { answer: 'yes' }
       expect((await allowDevice(new Walk(grantor, walk.wallet), asked)).status).toBe(200)
+    })
+  })
+
+  describe('Claims of the platform in an answer', () => {
+    const PLAN = 'https://platform.example/plan'
+    const OTHER = 'https://other.example.com/'
+    const planOf = ({ access_token }: Tokens) => [claimsOf(access_token).aud, claimsOf(access_token)[PLAN]]
+    /** Answers with the plan for each resource of the question. */
+    const plan = (value: unknown) => (question: { resources: string[] }, response: ServerResponse) => {
+      const claims = Object.fromEntries(question.resources.map((uri) => [uri, { [PLAN]: [value, uri] }]))
+      answerWith(response, { answer: 'yes', claims })
+    }
+    const appWithTwoApis = () => grantor.createClient({ resources: [RESOURCE, OTHER] })
+
+    test('Claims are in the access token of their resource only, and each refresh asks again for the resource of the next token', async () => {
+      const app = await appWithTwoApis()
+      hook.answer = plan('free')
+      const first = await appOf(grantor, app, walk).freshTokens({ resource: [RESOURCE, OTHER] })
+      expect(hook.questions.at(-1)?.resources).toEqual([RESOURCE, OTHER])
+      expect(planOf(first)).toEqual([RESOURCE, ['free', RESOURCE]])
+      hook.answer = plan('pro')
+      const second = tokensOf(await walk.refresh(app, first.refresh_token, { resource: OTHER }))
+      expect(planOf(second)).toEqual([OTHER, ['pro', OTHER]])
+      hook.answer = { answer: 'yes' }
+      const third = tokensOf(await walk.refresh(app, second.refresh_token, { resource: OTHER }))
+      expect(planOf(third), 'an answer without claims').toEqual([OTHER, undefined])
+    })
+
+    test('Claims for one resource never reach the token for another one', async () => {
+      const app = await appWithTwoApis()
+      hook.answer = { answer: 'yes', claims: { [OTHER]: { [PLAN]: 'pro' } } }
+      const code = await appOf(grantor, app, walk).freshCode({ resource: [RESOURCE, OTHER] })
+      expect(planOf(tokensOf(await walk.exchange(app, code)))).toEqual([RESOURCE, undefined])
+    })
+
+    test('The introspection of the resource server, and the check of @grantor/resource, have the claims; that of the app has none (RFC 7662 §2.2)', async () => {
+      const api = await grantor.createClient({ redirectUris: [], resourceServer: RESOURCE })
+      hook.answer = { answer: 'yes', claims: { [RESOURCE]: { [PLAN]: { name: 'pro', seats: 3 } } } }
+      const { access_token } = await freshTokens({ resource: RESOURCE })
+      const introspected = async (by: TestClient) => (await walk.introspect(by, access_token)).json()
+      expect(await introspected(api)).toMatchObject({ active: true, aud: RESOURCE, [PLAN]: { name: 'pro', seats: 3 } })
+      expect(Object.keys(await introspected(client)).filter((name) => name.includes('/'))).toEqual([])
+      const check = createTokenCheck({ issuer: grantor.authUrl, audience: RESOURCE, now: grantor.clock.now })
+      const { claims } = await check({ method: 'GET', url: '/', headers: { authorization: `Bearer ${access_token}` } })
+      expect(claims[PLAN]).toEqual({ name: 'pro', seats: 3 })
+    })
+
+    test('1,024 bytes of claims pass through the code, and fewer scopes come with them', async () => {
+      const claims = { [RESOURCE]: { [PLAN]: '' } }
+      claims[RESOURCE] = { [PLAN]: 'x'.repeat(1024 - JSON.stringify(claims).length) }
+      hook.answer = { answer: 'fewer', scopes: ['profile'], claims }
+      const tokens = await freshTokens({ resource: RESOURCE })
+      expect(tokens.scope).toBe('profile')
+      expect(claimsOf(tokens.access_token)).toMatchObject(claims[RESOURCE])
+    })
+
+    test('A device gets the claims, and a repeated refresh within the retry window gets those of the first answer', async () => {
+      const device = await createDeviceClient(grantor)
+      const asked = await authorizedDevice(walk, device)
+      hook.answer = plan('free')
+      await allowDevice(new Walk(grantor, walk.wallet), asked)
+      const tokens = tokensOf(await poll(walk, device, asked))
+      expect(planOf(tokens)).toEqual([grantor.authUrl, ['free', grantor.authUrl]])
+      for (const value of ['pro', 'team']) {
+        hook.answer = plan(value)
+        const repeated = tokensOf(await walk.refresh(device, tokens.refresh_token))
+        expect(planOf(repeated)).toEqual([grantor.authUrl, ['pro', grantor.authUrl]])
+      }
     })
   })
 

@@ -118,5 +118,5 @@ test('The text has the client name from the start of the login, reduced to ASCII
   const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
   const file = (await app.walk.browse({ path: `/account/receipts/${receipt?.id}.json` })).json()
   const verdict = await checkReceipt(file, { now: app.grantor.clock.now() })
-  expect(verdict).toMatchObject({ kind: 'holds', consent: { clientName: 'Zoes App' } })
+  expect(verdict).toMatchObject({ kind: 'holds', signed: { kind: 'consent', clientName: 'Zoes App' } })
 })

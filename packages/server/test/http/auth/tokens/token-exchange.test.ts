@@ -311,6 +311,13 @@ describe('The subject token of an exchange (RFC 8693 §2.2.2)', () => {
       expectRefused(await app.exchange(token), SUBJECT_REFUSED, 'subject_token_unknown_or_expired')
   })
 
+  test('A claim of the platform in the subject token does not reach the API behind it', async () => {
+    const subject = claimsOf(await app.subjectToken()) as unknown as Parameters<typeof signAccessToken>[1]
+    const own = { 'https://platform.example/plan': 'pro', jti: randomUUID() }
+    const { access_token } = tokensOf(await app.exchange(signAccessToken(app.grantor.deps.keys, { ...subject, ...own })))
+    expect(Object.keys(claimsOf(access_token)).filter((name) => name.includes('/'))).toEqual([])
+  })
+
   test('A token of another issuer is no subject token, even if a key of this service signed it', async () => {
     const { deps, clock } = app.grantor
     const subject = claimsOf(await app.subjectToken()) as unknown as Parameters<typeof signAccessToken>[1]

@@ -1,12 +1,12 @@
 /**
- * A token without a browser: the real flow over HTTP, as an app, a user's browser and a wallet perform it. No step is left out, so the
- * token is the one that the app would receive.
+ * A token without a browser: the real flow over HTTP, as an app and a user's browser perform it. A development account of the login server
+ * signs, so the flow works only with a login server that has these accounts. No step is left out: the token is the one that the app would
+ * receive.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { type Answer, createBrowser } from './browser.ts'
-import { EXEMPT_HEADER } from './faults.ts'
-import type { TestClient } from './records.ts'
-import type { TestWallet } from './wallets.ts'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FileClient } from './file-records.ts'
+import { type Answer, createBrowser } from './token-browser.ts'
 
 /** The response of the token endpoint (RFC 6749 §5.1). */
 export type TokenResponse = {
@@ -23,9 +23,11 @@ type Wanted = {
   address: string
   issuer: string
   loginUrl: string
-  exemption: string
-  wallet: TestWallet
-  client: TestClient
+  /** for every request */
+  headers?: OutgoingHttpHeaders
+  /** the address of a development account */
+  wallet: string
+  client: FileClient
   /** names with a space between them; the client's default scopes unless given */
   scope?: string | undefined
   /** the client's first resource unless given */
@@ -37,7 +39,7 @@ type Flow = Wanted & { browse: ReturnType<typeof createBrowser>; redirectUri: st
 export async function requestToken(wanted: Wanted): Promise<TokenResponse> {
   const [redirectUri] = wanted.client.redirectUris
   if (redirectUri === undefined) throw noToken(wanted, 'the client has no redirect_uris, so no user can sign in to it')
-  const browse = createBrowser(wanted.address, { [EXEMPT_HEADER]: wanted.exemption })
+  const browse = createBrowser(wanted.address, wanted.headers ?? {})
   const flow = { ...wanted, browse, redirectUri, codeVerifier: randomBytes(32).toString('base64url') }
   const loginPage = await authorize(flow)
   const returnTo = await prove(flow, loginPage)
@@ -63,19 +65,17 @@ async function authorize(flow: Flow): Promise<URL> {
   throw noToken(flow, `the authorization request was refused: ${to ? refusalIn(to) : reasonIn(answer)}`)
 }
 
-/** The wallet signs the text of the login page (ERC-4361). Resolves with the URL at which the browser continues. */
+/** The development account signs the text of the login page (ERC-4361). Resolves with the URL at which the browser continues. */
 async function prove(flow: Flow, { searchParams }: URL): Promise<string> {
-  const { loginUrl, wallet, browse } = flow
-  const login_challenge = searchParams.get('login_challenge') ?? ''
-  const post = async (path: string, fields: object): Promise<Record<string, string>> => {
-    const headers = { 'content-type': 'application/json', accept: 'application/json', origin: loginUrl }
-    const body = JSON.stringify({ login_challenge, address: wallet.address, chain_id: 1, ...fields })
-    const answer = await browse(`${loginUrl}${path}`, { method: 'POST', headers, body })
-    if (answer.status !== 200) throw noToken(flow, `the login was refused: ${reasonIn(answer)}`)
-    return JSON.parse(answer.body) as Record<string, string>
-  }
-  const { message = '' } = await post('/login/message', {})
-  const { redirect_to = '' } = await post('/login', { signature: wallet.sign(message) })
+  const { loginUrl, wallet: address, browse } = flow
+  const answer = await browse(`${loginUrl}/login/development-wallet`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', origin: loginUrl },
+    body: JSON.stringify({ login_challenge: searchParams.get('login_challenge') ?? '', address }),
+  })
+  if (answer.status === 404) throw noToken(flow, 'the login server has no development accounts')
+  if (answer.status !== 200) throw noToken(flow, `the login was refused: ${reasonIn(answer)}`)
+  const { redirect_to = '' } = JSON.parse(answer.body) as Record<string, string>
   return redirect_to
 }
 
@@ -111,7 +111,7 @@ async function exchange(flow: Flow, code: string): Promise<TokenResponse> {
 
 type Authentication = { headers: Record<string, string>; fields: Record<string, string> }
 
-function authenticationOf(wanted: Wanted, { clientId, clientSecret, authMethod }: TestClient): Authentication {
+function authenticationOf(wanted: Wanted, { clientId, clientSecret, authMethod }: FileClient): Authentication {
   const secret = clientSecret ?? ''
   switch (authMethod) {
     case 'client_secret_basic': {

@@ -1,5 +1,6 @@
-/** The browser of a test: sends requests, keeps cookies, follows nothing by itself. */
-import { type OutgoingHttpHeaders, request as sendRequest } from 'node:http'
+/** The browser of a test token: sends requests, keeps cookies, and follows no redirect. */
+import { type OutgoingHttpHeaders, request as plainRequest } from 'node:http'
+import { request as tlsRequest } from 'node:https'
 
 export type Answer = { status: number; location: string; body: string }
 
@@ -16,8 +17,10 @@ export function createBrowser(address: string, headers: OutgoingHttpHeaders) {
   return (url: string, { method = 'GET', headers: more = {}, body = '' }: Sending = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-      const own = { host: new URL(url).host, ...headers, ...more, ...(cookie === '' ? {} : { cookie }) }
-      const sent = sendRequest(url, { method, headers: own, hostname: address, agent: false }, (response) => {
+      const { host, hostname: servername, protocol } = new URL(url)
+      const own = { host, ...headers, ...more, ...(cookie === '' ? {} : { cookie }) }
+      const sendRequest = protocol === 'https:' ? tlsRequest : plainRequest
+      const sent = sendRequest(url, { method, headers: own, hostname: address, servername, agent: false }, (response) => {
         for (const line of response.headers['set-cookie'] ?? []) {
           const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
           cookies.set(name, value)
