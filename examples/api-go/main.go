@@ -2,32 +2,34 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"log"
 	"net"
 	"net/http"
 	"os"
-	"strings"
+
+	"grantor/resource"
 )
 
 func main() {
-	// The metadata name the issuer exactly, and the issuer of Grantor has no final slash (RFC 8414 §3.3).
-	if strings.HasSuffix(os.Getenv("ISSUER"), "/") {
-		log.Fatal("ISSUER must have no final slash, as in https://auth.example.com")
-	}
-	check := NewTokenCheck(context.Background(), Options{
-		Issuer:       os.Getenv("ISSUER"),
-		Resource:     os.Getenv("RESOURCE"),
-		ClientID:     os.Getenv("CLIENT_ID"),
-		ClientSecret: os.Getenv("CLIENT_SECRET"),
+	api, err := resource.New(resource.Options{
+		Issuer:        os.Getenv("ISSUER"),
+		Resource:      os.Getenv("RESOURCE"),
+		Check:         resource.CheckFeed, // no request for a call, and an ended token is refused within a second
+		Introspection: resource.IntrospectionCredentials{ClientID: os.Getenv("CLIENT_ID"), ClientSecret: os.Getenv("CLIENT_SECRET")},
+		Feed:          resource.FeedOptions{OnProblem: func(problem resource.FeedProblem) { log.Print(problem) }},
+		OnRefusal:     func(refusal *resource.Error) { log.Print(refusal) },
 	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	me := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		json.NewEncoder(w).Encode(map[string]string{"wallet": TokenOf(r).Wallet})
+		json.NewEncoder(w).Encode(map[string]string{"wallet": resource.AccessTokenOf(r).Wallet})
 	})
-	http.Handle("GET /me", check.Require(nil, me))
+	http.Handle("GET /me", api.RequireToken(resource.Needs{})(me))
+	http.HandleFunc(api.MetadataPath, api.ServeMetadata)
 
 	address := os.Getenv("LISTEN")
 	if address == "" {

@@ -12,7 +12,7 @@ const READERS = {
   People: 'guides/users guides/wallets guides/languages',
   Builders: `start guides/create-app guides/builders guides/apps-in-detail guides/connect-package guides/clients guides/strict-clients
     guides/devices guides/testing guides/coming-from-elsewhere guides/own-login-server`,
-  'API owners': 'guides/protect-an-api guides/checking-tokens guides/resource-languages',
+  'API owners': 'guides/protect-an-api guides/approvals guides/checking-tokens guides/resource-languages',
   Operators: `operating/production operating/install operating/init-and-doctor operating/operations operating/postgresql operating/keys
     operating/clients-and-grants operating/upgrade operating/recover operating/incident operating/watch operating/console operating/admin-api
     operating/apply operating/hook operating/audit operating/branding operating/walletconnect operating/capacity operating/scaling
