@@ -17,6 +17,8 @@ export type Page = {
   script?: keyof typeof scripts
   /** Whether the page can be requested again, in another language. */
   hasChooser?: boolean
+  /** Whether the two halves of the slip stand side by side on a desktop. */
+  isWide?: boolean
   /** Whether the page has the style, which is most of its length; true if absent. */
   hasStyle?: boolean
 }
@@ -37,7 +39,7 @@ ${page.extras}
 </head>
 <body>
 ${masthead(look)}
-<main id="page">
+<main id="page"${page.isWide && html` class="wide"`}>
 ${page.slip}
 </main>
 <footer class="promise">${texts.promise}${links(page.reader)}${page.hasChooser && languageChooser(page.reader)}</footer>

@@ -52,6 +52,7 @@ export function loginPage(login: Login, reader: Reader): string {
   return layout({
     reader,
     hasChooser: true,
+    isWide: true,
     title: fillPlain(words.title, { app }),
     extras: html`${scriptElement('hasWallet')}<noscript>${styleElement('noScript')}</noscript>${walletWindow(login)}${login.walletConnect && walletConnectStyle()}`,
     script: 'login',
