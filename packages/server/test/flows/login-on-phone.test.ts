@@ -1,5 +1,5 @@
 /** The login page on a phone, in its browser and in the browser of a wallet app. */
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
@@ -90,7 +90,7 @@ test.for(['none', 'eip6963', 'legacy'] as const)(
 )
 
 test('Nothing moves while the page arrives in small parts', async ({ browser, login }) => {
-  const slow = createServer(async (request, response) => {
+  const inParts = async (request: IncomingMessage, response: ServerResponse) => {
     const answer = await fetch(`${login.url}${request.url}`)
     const page = Buffer.from(await answer.arrayBuffer())
     for (const name of ['content-type', 'content-security-policy']) response.setHeader(name, answer.headers.get(name) ?? '')
@@ -99,7 +99,8 @@ test('Nothing moves while the page arrives in small parts', async ({ browser, lo
       await setTimeout(20)
     }
     response.end()
-  })
+  }
+  const slow = createServer((request, response) => void inParts(request, response))
   await new Promise<void>((listening) => slow.listen(0, '127.0.0.1', listening))
   const desktop = await newPage(browser)
   const frames = await watchFrames(desktop)
