@@ -128,6 +128,8 @@ export type Grantor = {
   deps: Deps
   clock: TestClock
   databasePath: string
+  /** the database of this test on Citus; undefined if the tests do not run there */
+  onCitus: StartOptions['postgres']
   ports: number[]
   /** the events of the audit log, in order */
   events: LoggedEvent[]
@@ -163,6 +165,8 @@ type OpenDatabase = {
   store: OpenedStore
   /** empty if the rows are not in a SQLite file */
   databasePath: string
+  /** of a new database on Citus */
+  onCitus?: StartOptions['postgres']
   remove(): Promise<void>
 }
 
@@ -177,7 +181,7 @@ async function openDatabase({ postgres, postgresClock, databasePath }: StartOpti
   if (databasePath === undefined && process.env.TEST_ENGINE === 'citus') {
     const { address, drop } = await createPostgresDatabase()
     await migratePostgres(address, clock.now())
-    return { store: await openPostgresStore(address, given), databasePath: '', remove: drop }
+    return { store: await openPostgresStore(address, given), databasePath: '', onCitus: address, remove: drop }
   }
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'grantor-test-')) : null
   const path = databasePath ?? join(folder ?? '', 'grantor.sqlite')
@@ -270,7 +274,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const ports = options.ports ?? (await freePorts(2))
   const scheme = options.tls ? 'https' : 'http'
   const [authUrl, loginUrl] = [`${scheme}://localhost:${ports[0]}`, `${scheme}://localhost:${ports[1]}`]
-  const { store, databasePath, remove } = await openDatabase(options, clock)
+  const { store, databasePath, onCitus, remove } = await openDatabase(options, clock)
 
   const [adminPort] = options.admin ? await freePorts(1) : []
   const adminUrl = adminPort === undefined ? undefined : `${scheme}://localhost:${adminPort}`
@@ -341,6 +345,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     deps,
     clock,
     databasePath,
+    onCitus,
     ports,
     events,
     logLines,
@@ -386,7 +391,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
 
 /** Starts another node on the database of a service, with its clock and its URLs. */
 export function startBeside(grantor: Grantor, options: StartOptions = {}): Promise<Grantor> {
-  const { databasePath, clock, authUrl, loginUrl } = grantor
+  const { databasePath, onCitus, clock, authUrl, loginUrl } = grantor
   const settings = { authUrl, loginUrl, defaultResource: authUrl, ...options.settings }
-  return startGrantor({ databasePath, clock, ...options, settings })
+  const database = onCitus ? { postgres: onCitus, postgresClock: 'given' as const } : { databasePath }
+  return startGrantor({ ...database, clock, ...options, settings })
 }
