@@ -15,18 +15,21 @@ from starlette.testclient import TestClient
 
 from grantor_resource import AccessToken, FeedOptions, IntrospectionCredentials, Needs, ProtectedResource, ResourceError
 from grantor_resource.feed import FeedFault, read_events
+from grantor_resource.issuer import Issuer
 from grantor_resource.starlette import answer_refusals, require_token, serve_metadata
 
 RESOURCE = "https://api.example.com/notes"
 NOW = 1_800_000_000
+ENDLESS = b""
 
 
 class LittleIssuer:
     def __init__(self) -> None:
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.paths: list[str] = []
+        self.is_closed = threading.Event()
         #: the answer of each path; None is a connection that breaks
-        self.answers: dict[str, dict[str, Any] | None] = {}
+        self.answers: dict[str, dict[str, Any] | bytes | None] = {}
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -37,8 +40,13 @@ class LittleIssuer:
                 if answer is None:
                     self.connection.close()
                     return
-                body = json.dumps(answer).encode()
+                body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(200)
+                if answer is ENDLESS:
+                    self.end_headers()
+                    while not issuer.is_closed.wait(0.01):
+                        self.wfile.write(b" ")
+                    return
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -71,6 +79,7 @@ class LittleIssuer:
 def issuer() -> Iterator[LittleIssuer]:
     little = LittleIssuer()
     yield little
+    little.is_closed.set()
     little.server.shutdown()
     little.server.server_close()
 
@@ -104,6 +113,21 @@ def test_an_issuer_whose_answers_stop_gets_503_and_never_401(issuer: LittleIssue
     with pytest.raises(ResourceError) as caught:
         resource.check(f"Bearer {issuer.token()}")
     assert (caught.value.status, caught.value.reason, caught.value.headers["Retry-After"]) == (503, "issuer_unreachable", "5")
+
+
+def test_an_answer_that_is_too_long_gets_503(issuer: LittleIssuer) -> None:
+    issuer.answers["/oauth/introspect"] = b'{"active": true, "more": "' + b"a" * 2**20 + b'"}'
+    resource = issuer.resource(introspection=IntrospectionCredentials("api", "secret"))
+    with pytest.raises(ResourceError) as caught:
+        resource.check(f"Bearer {issuer.token()}")
+    assert (caught.value.status, caught.value.reason) == (503, "issuer_answer_malformed")
+
+
+def test_an_answer_whose_parts_never_end_gets_503(issuer: LittleIssuer) -> None:
+    issuer.answers["/slow"] = ENDLESS
+    with pytest.raises(ResourceError) as caught:
+        Issuer(issuer.url)._ask(f"{issuer.url}/slow", timeout=0.3)
+    assert (caught.value.status, caught.value.reason) == (503, "issuer_unreachable")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from .errors import ResourceError, unavailable
 #: The algorithms that Grantor signs with, each with its kind of key. The header of a token cannot choose another.
 ALGORITHMS = {"ES256": ("EC", "P-256"), "EdDSA": ("OKP", "Ed25519"), "RS256": ("RSA", None)}
 TIMEOUT = 5.0
+#: Bytes of a response.
+BODY_AT_MOST = 1024 * 1024
 #: Seconds for which the JWK Set is cached, and seconds between two fetches for an unknown key: callers with invented key ids cannot make
 #: this API overload the authorization server.
 KEYS_KEPT_FOR = 600
@@ -137,8 +139,17 @@ class Issuer:
         """Reads the JSON object of a response with one of `statuses`. Every other response raises 503."""
         method = "GET" if data is None else "POST"
         sent = {"accept": "application/json", **(headers or {})}
+        begun = time.monotonic()
+        body = bytearray()
         try:
-            response = self.client.request(method, url, data=data, headers=sent, timeout=timeout)
+            with self.client.stream(method, url, data=data, headers=sent, timeout=timeout) as response:
+                for chunk in response.iter_bytes() if response.status_code in statuses else ():
+                    body += chunk
+                    if len(body) > BODY_AT_MOST:
+                        raise unavailable("issuer_answer_malformed")
+                    # The timeout of httpx begins again with each part of the body.
+                    if time.monotonic() - begun > timeout:
+                        raise unavailable("issuer_unreachable")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise unavailable("issuer_unreachable") from error
         text = response.headers.get("retry-after", "")
@@ -146,7 +157,7 @@ class Issuer:
         if response.status_code not in statuses:
             raise unavailable(f"issuer_answered_{response.status_code}", retry_after)
         try:
-            answer = response.json()
+            answer = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise unavailable("issuer_unreachable") from error
         if not isinstance(answer, dict):
