@@ -130,6 +130,17 @@ def test_an_answer_whose_parts_never_end_gets_503(issuer: LittleIssuer) -> None:
     assert (caught.value.status, caught.value.reason) == (503, "issuer_unreachable")
 
 
+def test_made_up_key_ids_cause_few_requests_to_an_issuer_that_fails(issuer: LittleIssuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = issuer.resource()
+    resource.check(f"Bearer {issuer.token()}")
+    monkeypatch.setattr("grantor_resource.issuer.KEYS_FETCHED_EVERY", 0)
+    issuer.answers["/oauth/jwks"] = None
+    for number in range(20):
+        assert reason_of(resource, f"Bearer {issuer.token(kid=f'made-up-{number}')}") == "jwks_unreachable"
+    assert issuer.paths.count("/oauth/jwks") < 10
+    assert resource.check(f"Bearer {issuer.token()}").client_id == "app"
+
+
 @pytest.mark.parametrize(
     "value", ["Bearer " + "W1" * 20_000, "Bearer " + jwt.utils.base64url_encode(b"[" * 20_000).decode() + ".e30.AAAA", "Bearer é", "Bearer a.b.c", "\x00"]
 )

@@ -27,6 +27,8 @@ BODY_AT_MOST = 1024 * 1024
 #: this API overload the authorization server.
 KEYS_KEPT_FOR = 600
 KEYS_FETCHED_EVERY = 30
+#: Seconds between two fetches for an unknown key if the first one failed.
+FAILED_FOR = 1
 
 Result = TypeVar("Result")
 
@@ -115,6 +117,7 @@ class Issuer:
         self._keys: list[dict[str, Any]] = []
         self._opened: dict[str, jwt.PyJWK] = {}
         self._keys_fetched_at = float("-inf")
+        self._keys_failed_at = float("-inf")
         self._read_metadata_once = _Once(self._read_metadata)
         self._read_keys_once = _Once(self._read_keys)
 
@@ -196,6 +199,8 @@ class Issuer:
             self._read_keys_once()
         key = self._opened_key(kid, algorithm)
         if key is None and self._keys_age() > KEYS_FETCHED_EVERY:
+            if time.monotonic() - self._keys_failed_at < FAILED_FOR:
+                raise unavailable("jwks_unreachable")
             self._read_keys_once()
             key = self._opened_key(kid, algorithm)
         return key
@@ -224,6 +229,7 @@ class Issuer:
         try:
             keys = self._ask(jwks_uri).json.get("keys")
         except ResourceError as error:
+            self._keys_failed_at = time.monotonic()
             raise unavailable("jwks_unreachable") from error
         if not isinstance(keys, list) or not all(isinstance(key, dict) for key in keys):
             raise unavailable("jwks_unreachable")
