@@ -106,7 +106,16 @@ async function exchange(flow: Flow, code: string): Promise<TokenResponse> {
     body: body.toString(),
   })
   if (answer.status !== 200) throw noToken(flow, `the token request was refused: ${reasonIn(answer)}`)
-  return JSON.parse(answer.body) as TokenResponse
+  const response = JSON.parse(answer.body) as TokenResponse
+  const { access_token: accessToken, refresh_token: refreshToken } = response
+  if (!isToken(accessToken) || (refreshToken !== undefined && !isToken(refreshToken)))
+    throw noToken(flow, 'the token response is malformed')
+  return response
+}
+
+/** RFC 6750 §2.1. A shell evaluates what `test-token` prints, and another program can listen at the port of a service that does not run. */
+function isToken(text: unknown): boolean {
+  return typeof text === 'string' && /^[\w.~+/-]+=*$/.test(text)
 }
 
 type Authentication = { headers: Record<string, string>; fields: Record<string, string> }
