@@ -5,6 +5,7 @@ import { oneOf, optionSpecs, readInput } from '../../operators/terminal/operatio
 import { outputLines } from '../../operators/terminal/operations/print.ts'
 import { runOperation } from '../compose/operation-command.ts'
 import { dataOption, jsonOption } from '../compose/settings.ts'
+import { tokenLines } from '../compose/token-lines.ts'
 
 const { name, ...others } = optionSpecs(createClient)
 
@@ -43,15 +44,10 @@ export const clientsCreate = defineCommand({
     } else {
       const done = () => `Registered "${String(client.name)}".`
       for (const line of outputLines(createClient, { done }, created, '')) environment.print(line)
-      for (const line of nextLines(client, options.data)) environment.print(line)
+      const { resources, resource_server: own } = client as Members
+      const [resource = own] = resources as string[]
+      for (const line of tokenLines(resource, options.data)) environment.print(line)
     }
     return EXIT.done
   },
 })
-
-/** On one's own machine, the next step after the registration for an API is a call of this API. */
-function nextLines({ resources, resource_server: own }: Members, data: string | undefined): string[] {
-  const [resource = own] = resources as string[]
-  if (data === undefined || typeof resource !== 'string') return []
-  return ['', 'A token for this API, without a browser:', `  npx grantor test-token --data ${data} --resource ${resource}`]
-}

@@ -24,6 +24,7 @@ import { outputLines, outputRecord } from '../../operators/terminal/operations/p
 import { asLine, commandErrorOf } from '../../operators/terminal/operations/refusal-lines.ts'
 import { withService } from './command-service.ts'
 import { dataOption, jsonOption } from './settings.ts'
+import { tokenLines } from './token-lines.ts'
 
 export function commandName({ subject, verb }: Pick<Operation, 'subject' | 'verb'>): string {
   return `${subject} ${verb}`
@@ -96,7 +97,10 @@ async function runConfirmed({ operation, words, options, environment }: CommandR
   if (words.isConfirmed && !options.yes) await confirmOperation(operation, call, environment)
   const { output } = await perform(operation, call)
   if (options.json) environment.print(JSON.stringify(outputRecord(operation, words, output, call.id)))
-  else for (const line of outputLines(operation, words, output, call.id)) environment.print(line)
+  else {
+    const next = words.tokenFor ? tokenLines(words.tokenFor(output as never), options.data) : []
+    for (const line of [...outputLines(operation, words, output, call.id), ...next]) environment.print(line)
+  }
 }
 
 /** Prints what will happen, and asks once. */

@@ -5,7 +5,7 @@
 import { isClientId } from '../model/client-id.ts'
 import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
-import { skeletonOf } from './deceptive-names.ts'
+import { namedRow } from './deceptive-names.ts'
 
 /** `skeleton`: names that look alike have the same one. */
 export type ClientRow = Pick<Client, 'id' | 'name' | 'type' | 'createdAt' | 'disabledAt'> & { skeleton: string }
@@ -60,5 +60,5 @@ async function renewRows(store: ClientTableStore, { revision, rows: before }: Lo
 }
 
 function rowOf({ id, name, type, createdAt, disabledAt }: Client): ClientRow {
-  return { id, name, type, createdAt, disabledAt, skeleton: skeletonOf(name) }
+  return { ...namedRow({ id, name }), type, createdAt, disabledAt }
 }

@@ -64,11 +64,11 @@ const configuredClients: ConfigurationKind<Client> = {
     const { logo: _, ...others } = members
     return bytes === null ? others : { ...others, logo: logoUri(bytes) }
   },
-  async effects(step, { service, store }) {
+  async effects(step, { service, store }, planned) {
     if (step.action !== 'delete') {
       const secretsRemoved = step.action === 'change' ? step.before.secrets.length - step.after.secrets.length : 0
       const secretsImported = step.action === 'create' ? step.after.secrets.length : 0
-      const warnings = await warningsOf(service, step.after)
+      const warnings = await warningsOf(service, step.after, planned)
       return { newSecret: lacksSecret(step.after), secretsImported, secretsRemoved, warnings }
     }
     const unended = await store.grants.countUnendedGrants({ clientId: step.before.id }, COUNTED_AT_MOST + 1)

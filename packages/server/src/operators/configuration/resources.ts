@@ -4,6 +4,7 @@ import type { Resource } from '../../domain/model/records.ts'
 import { byKey } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
 import { createResource, deleteResource, faultsOf, resourceOf, updateResource } from '../operations/resources.ts'
+import { resourceWarningsOf } from '../operations/service.ts'
 import { type Claim, type PlanEntry, sectionOf } from './section.ts'
 
 export const resourceSection = sectionOf<Resource>({
@@ -17,6 +18,11 @@ export const resourceSection = sectionOf<Resource>({
   claims: claimsOf,
   after: (members, before, { at }) => resourceOf({ ...byKey(resourceMembers, members), createdAt: before?.createdAt ?? at }),
   faults: (after, _before, { service }) => faultsOf(service, after),
+  async effects(step, { service }, planned) {
+    if (step.action === 'delete') return {}
+    const [warnings = []] = await resourceWarningsOf(service, [step.after], planned)
+    return { warnings }
+  },
   operations: { create: createResource, change: updateResource, delete: deleteResource },
 })
 

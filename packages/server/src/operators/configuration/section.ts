@@ -1,5 +1,6 @@
 /** A section of a configuration: the entries of one kind, the plan for them, and the changes of the plan. */
 
+import { namedRow, type PlannedNames } from '../../domain/clients/deceptive-names.ts'
 import type { ActName } from '../../domain/model/audit-events.ts'
 import type { Fault } from '../../domain/model/fault.ts'
 import type { Store } from '../../domain/model/store.ts'
@@ -54,7 +55,7 @@ export type PlannedChange = {
   secretsRemoved: number
   /** of a deletion: the active grants that end. `isMore`: there are more than `count`. */
   grantsEnded: { count: number; isMore: boolean } | null
-  /** what may not work for some users after the change */
+  /** what may not work for some users after the change, or deceive them */
   warnings: readonly string[]
   /** true if the change may be carried out at the same time as its neighbours in the plan */
   isIndependent: boolean
@@ -122,8 +123,8 @@ export type ConfigurationKind<R extends object> = {
   faults(after: R, before: R | null, parts: PlanParts): Promise<Fault[]> | Fault[]
   /** of the records of the entries together with the others of the store, which `prune` removes after all other changes */
   faultsOfAll?(named: readonly R[], others: readonly R[], parts: PlanParts): string[]
-  /** what the plan shows besides the changed members */
-  effects?(step: PlanStep<R>, parts: PlanParts): Promise<Partial<PlannedChange>> | Partial<PlannedChange>
+  /** what the plan shows besides the changed members. `planned`: the names in the file. */
+  effects?(step: PlanStep<R>, parts: PlanParts, planned: PlannedNames): Promise<Partial<PlannedChange>> | Partial<PlannedChange>
   /** the members of a record in the export, if they are not those of the table */
   exported?(members: Members, record: R, store: Store): Promise<Members>
   /** the secrets of a record as the store has them */
@@ -198,10 +199,11 @@ async function planOf<R extends object>(
     plan.faults.push(`At most ${kind.atMost} ${kind.noun}s can be registered, and there would be ${most}. Delete some first.`)
   if (plan.faults.length > 0) return plan
   if (parts.prune) steps.push(...others.map((before) => ({ action: 'delete', before }) as const))
-  const originOf = kind.origins?.(parts)
+  const planned = new Map(named.map(kind.naming).map(({ id, name }) => [id, namedRow({ id, name })]))
+  const of = { parts, planned, originOf: kind.origins?.(parts) }
   for (let i = 0; i < steps.length; i += READ_AT_ONCE) {
     const some = steps.slice(i, i + READ_AT_ONCE)
-    plan.changes.push(...(await Promise.all(some.map((step) => changeOf(kind, step, parts, originOf)))))
+    plan.changes.push(...(await Promise.all(some.map((step) => changeOf(kind, step, of)))))
   }
   return plan
 }
@@ -211,8 +213,7 @@ type OriginOf<R> = ((step: PlanStep<R>, keepSecret: KeepSecret) => Promise<Plann
 async function changeOf<R extends object>(
   kind: ConfigurationKind<R>,
   step: PlanStep<R>,
-  parts: PlanParts,
-  originOf: OriginOf<R>,
+  { parts, planned: names, originOf }: { parts: PlanParts; planned: PlannedNames; originOf: OriginOf<R> },
 ) {
   const { action } = step
   const { act, ...naming } = kind.naming(action === 'delete' ? step.before : step.after)
@@ -229,7 +230,7 @@ async function changeOf<R extends object>(
     secretsRemoved: 0,
     grantsEnded: null,
     warnings: [],
-    ...(await kind.effects?.(step, parts)),
+    ...(await kind.effects?.(step, parts, names)),
     isIndependent: kind.isIndependent === true,
   }
   return {

@@ -1,16 +1,18 @@
 /** The pages of the grants and of the sessions of all wallets. */
 
+import { isClientId } from '../../domain/model/client-id.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { shortAddress } from '../../pages/words.ts'
 import type { Member } from '../members/member.ts'
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
 import { endMatchingGrants, type GrantRecord, listGrants, walletOf } from '../operations/grants.ts'
+import { nameWarningsOf } from '../operations/service.ts'
 import { listSessions, type SessionRecord } from '../operations/sessions.ts'
 import { grantsText } from '../operations/totals.ts'
 import { formatCount } from '../operations/words.ts'
 import { addChange } from './change.ts'
 import { countWordsOf, type ListView, listPage, timeSortOf, viewOfList } from './list-view.ts'
-import { buttonLink, type Column, link, nameOr, pathTo, table, tag } from './parts.ts'
+import { buttonLink, type Column, link, nameOr, pathTo, table, tag, warningList } from './parts.ts'
 import { fromNow } from './times.ts'
 import { addPage, type Console, queryOf, readList, type Visit } from './visit.ts'
 
@@ -83,7 +85,17 @@ function endAction({ may }: Visit, { entered }: ListView): Html | false {
   return may('admin.grants') && buttonLink(`/console/grants/end${queryOf({ client_id, wallet })}`, 'End several grants', 'danger')
 }
 
-type ListedGrant = GrantRecord & { clientName: string }
+type ListedGrant = GrantRecord & NamedClient
+
+export type NamedClient = { clientName: string; warnings: readonly string[] }
+
+/** The name of a client. The warnings about the name of a registered client are on the page of the client; another client has no such page. */
+export async function namedClient(service: Console['service'], id: string): Promise<NamedClient> {
+  const clientName = await service.nameOfClient(id)
+  if (clientName === '' || isClientId(id)) return { clientName, warnings: [] }
+  const [warnings = []] = await nameWarningsOf(service, [{ id, name: clientName }])
+  return { clientName, warnings }
+}
 
 /** The active grants of a wallet have one order. */
 const isByClient = ({ entered: { wallet, active } }: ListView): boolean => wallet !== undefined && active === 'true'
@@ -95,11 +107,11 @@ export async function grantsTable(
   grants: GrantRecord[],
   { sort, at }: { sort?: Column<never>['sort']; at?: 'client' } = {},
 ): Promise<Html> {
-  const rows = await Promise.all(
-    grants.map(async (grant) => ({ ...grant, clientName: await service.nameOfClient(grant.client_id) })),
-  )
-  const grantLink = ({ grant_id: id, clientName, client_id: to, wallet }: ListedGrant): Html =>
-    link(pathTo('grants', id), at === 'client' ? walletWords(wallet) : nameOr(clientName, to))
+  const rows = await Promise.all(grants.map(async (grant) => ({ ...grant, ...(await namedClient(service, grant.client_id)) })))
+  const grantLink = ({ grant_id: id, clientName, client_id: to, wallet, warnings }: ListedGrant): Html =>
+    at === 'client'
+      ? link(pathTo('grants', id), walletWords(wallet))
+      : html`${link(pathTo('grants', id), nameOr(clientName, to))}${warningList(warnings)}`
   const columns: (Column<ListedGrant> | false)[] = [
     { name: at === 'client' ? 'Wallet' : 'App', cell: grantLink, kind: 'main' },
     at === undefined && { name: 'Wallet', cell: ({ wallet }) => walletLink(wallet) },

@@ -111,6 +111,14 @@ export function tag(text: string, tone: 'good' | 'plain' | 'warn' = 'plain'): Ht
   return html`<span class="tag ${tone}">${text}</span>`
 }
 
+/** The sentences of a warning. */
+export function warningList(sentences: readonly string[]): Html | false {
+  return (
+    sentences.length > 0 &&
+    html`<ul class="plain warning">${sentences.map((sentence) => html`<li>${readableText(sentence)}</li>`)}</ul>`
+  )
+}
+
 export function section(title: string, content: Html, id?: string): Html {
   return html`<section class="block"${id !== undefined && html` id="${id}"`}><h2>${title}</h2>${content}</section>`
 }

@@ -30,13 +30,13 @@ import {
   link,
   nameOr,
   pathTo,
-  readableText,
   section,
   shownCell,
   shownFact,
   table,
   tag,
   titleRow,
+  warningList,
   withCopyButton,
 } from './parts.ts'
 import { formMembers } from './record-form.ts'
@@ -143,13 +143,9 @@ function columnsOf(
   ]
 }
 
-/** The sentences of a warning. */
 function warningOf(shown: Shown): Html | false {
   const sentences = typeof shown === 'object' && shown !== null && 'lines' in shown ? shown.lines : []
-  return (
-    sentences.length > 0 &&
-    html`<ul class="plain warning">${sentences.map((sentence) => html`<li>${readableText(sentence)}</li>`)}</ul>`
-  )
+  return warningList(sentences)
 }
 
 function addRecordPage(console: Console, subject: Subject): void {

@@ -20,7 +20,7 @@ import { endSession, listSessions } from '../operations/sessions.ts'
 import { type FoundWallet, findWallets, getWallet, type WalletDetails } from '../operations/wallets.ts'
 import { formatCount, number } from '../operations/words.ts'
 import { addChange } from './change.ts'
-import { grantState, sessionsTable } from './grants.ts'
+import { grantState, type NamedClient, namedClient, sessionsTable } from './grants.ts'
 import type { ConsolePage, Crumb } from './layout.ts'
 import {
   buttonLink,
@@ -36,6 +36,7 @@ import {
   section,
   table,
   titleRow,
+  warningList,
   withCopyButton,
 } from './parts.ts'
 import { fromNow } from './times.ts'
@@ -44,7 +45,7 @@ import { addPage, type Console, doneOf, queryOf, readList, type Visit } from './
 const ROWS = 20
 const ENDING_WORDS = 'Each app loses its access, and what the wallet signed is withdrawn. Sessions stay.'
 
-type GrantView = GrantRecord & { clientName: string; scopeWords: Scope[] }
+type GrantView = GrantRecord & NamedClient & { scopeWords: Scope[] }
 
 export function walletPages(console: Console): void {
   addPage(console, '/console/wallet', async (visit) => {
@@ -75,6 +76,7 @@ ${found?.list ?? (!fault && lead)}`,
       title: 'Grant',
       crumbs: [walletCrumb(grant.wallet)],
       content: html`${titleRow(html`Grant to ${nameOr(grant.clientName, grant.client_id)}`)}
+${warningList(grant.warnings)}
 ${doneMessage(endedOf(visit))}
 <div class="columns">
 ${section('What the wallet allowed', html`${allowedFacts(grant)}`)}
@@ -200,7 +202,8 @@ function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
     [
       {
         name: 'App',
-        cell: ({ grant_id: id, clientName, client_id: clientId }) => link(pathTo('grants', id), nameOr(clientName, clientId)),
+        cell: ({ grant_id: id, clientName, client_id: clientId, warnings }) =>
+          html`${link(pathTo('grants', id), nameOr(clientName, clientId))}${warningList(warnings)}`,
         kind: 'main',
       },
       { name: 'It may', cell: ({ scopeWords: scopes }) => scopesList(scopes) },
@@ -280,7 +283,7 @@ async function walletView({ admin, service }: Console, grant: GrantRecord): Prom
   const { scopes, resources, scopes_by_resource: scopesByResource } = grant
   return {
     ...grant,
-    clientName: await service.nameOfClient(grant.client_id),
+    ...(await namedClient(service, grant.client_id)),
     scopeWords: describeScopes(admin.deps, { scopes, resources, scopesByResource }),
   }
 }

@@ -45,6 +45,7 @@ import {
   readPage,
   type Subject,
   timeDisplay,
+  warningsDisplay,
 } from './operation.ts'
 import { conflict, invalid, notFound, Refusal } from './refusal.ts'
 import { fieldsOf, nameSchema, recordSchema, refTo, time, timeOrNull, uuid } from './schemas.ts'
@@ -95,13 +96,7 @@ const clientKind: RecordKind = {
     { label: 'Secrets', print: 'secrets', part: 'Security', shown: ({ secrets }) => secretsShown(secrets) },
     timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED' }),
     { label: 'State', print: 'state', column: 'STATE', shown: stateOf },
-    {
-      label: 'Warnings',
-      print: 'warning',
-      column: 'WARNINGS',
-      isWarning: true,
-      shown: ({ warnings = [] }) => linesOf(warnings as string[]),
-    },
+    warningsDisplay,
   ],
   empty: 'No client is registered yet.',
   lead: 'The apps that sign users in, and the APIs that check tokens.',
@@ -705,10 +700,6 @@ function secretsText(secrets: SecretExpiries): string {
 function secretsShown(value: unknown): Shown {
   const texts = (value as SecretExpiries).map(({ expires_at: at }) => (at === null ? 'one' : `one until ${utc(at)}`))
   return texts.join(', ') || 'none'
-}
-
-function linesOf(texts: readonly string[]): Shown {
-  return texts.length > 0 ? { lines: texts } : null
 }
 
 function stateOf({ disabled_at: at }: Members): Shown {

@@ -78,6 +78,8 @@ export type CommandWords = {
   isConfirmed?: true
   /** the sentence before the record or in its place */
   done?: (output: never, call: Pick<Call, 'id'>) => string
+  /** the resource of the record, if a user of `grantor start` can get a token for the resource next */
+  tokenFor?: (output: never) => string
   /** the object that `--json` prints; the record unless given */
   json?: (output: never, call: Pick<Call, 'id'>) => unknown
   /**
@@ -241,6 +243,15 @@ export function column(heading: string, name: string, kind: 'text' | 'time' = 't
 /** A time of a record, in epoch seconds. */
 export function timeDisplay(name: string, label: string, others: Partial<Display> = {}): Display {
   return { label, name, ...others, shown: ({ [name]: at }) => usualShown(at, { shape: { kind: 'time' } }) }
+}
+
+/** What an operator should know about a record, one sentence each. */
+export const warningsDisplay: Display = {
+  label: 'Warnings',
+  print: 'warning',
+  column: 'WARNINGS',
+  isWarning: true,
+  shown: ({ warnings = [] }) => ((warnings as string[]).length > 0 ? { lines: warnings as string[] } : null),
 }
 
 /** How the members of a table are shown. */

@@ -13,19 +13,24 @@ import {
   namedFaults,
 } from '../members/member.ts'
 import { resourceMembers } from '../members/resource-members.ts'
+import { Type } from './json-schema.ts'
 import { type Arrangement, arrangedRecords, arrangementMembers, type RecordNames } from './lists.ts'
-import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay } from './operation.ts'
+import { displaysOf, etagOf, type RecordKind, type Subject, timeDisplay, warningsDisplay } from './operation.ts'
 import { conflict, invalid } from './refusal.ts'
 import { nameSchema, recordSchema, refTo, time } from './schemas.ts'
-import type { Service } from './service.ts'
+import { resourceWarningsOf, type Service } from './service.ts'
 import { operationsOn } from './standard.ts'
 import { formatCount } from './words.ts'
+
+const warnings = Type.Array(Type.String(), {
+  description: 'Why the name could deceive users, one sentence each, if there are any.',
+})
 
 const resourceKind: RecordKind = {
   name: 'resources',
   noun: 'resource',
   words: 'Registered resources',
-  schemas: [nameSchema('Resource', recordSchema(resourceMembers, { created_at: time }))],
+  schemas: [nameSchema('Resource', recordSchema(resourceMembers, { created_at: time, warnings: Type.Optional(warnings) }))],
   scope: 'admin.clients',
   settings: 'clients',
   idName: 'resource',
@@ -38,16 +43,31 @@ const resourceKind: RecordKind = {
       shown: ({ scopes }) => ({ words: (scopes as ResourceScope[]).map(({ name }) => name) }),
     },
     timeDisplay('created_at', 'Registered', { print: 'created', column: 'CREATED' }),
+    warningsDisplay,
   ],
   empty: 'No resource is registered yet.',
   lead: 'The APIs for which tokens are issued.',
 }
 const { list, get, create, change, remove, existing } = operationsOn(resourceKind)
 
-type ResourceRecord = ReturnType<typeof resourceRecord>
+type ResourceRecord = ReturnType<typeof resourceRecord> & { warnings?: string[] }
 
 function resourceRecord(resource: Resource) {
   return { ...membersOf(resourceMembers, resource), created_at: resource.createdAt }
+}
+
+/** The records with the warnings about their names. */
+async function checkedRecords(service: Service, resources: readonly Resource[]): Promise<ResourceRecord[]> {
+  const ofNames = await resourceWarningsOf(service, resources)
+  return resources.map((resource, index) => {
+    const ofName = ofNames[index] ?? []
+    return { ...resourceRecord(resource), ...(ofName.length > 0 && { warnings: ofName }) }
+  })
+}
+
+async function checkedRecord(service: Service, resource: Resource): Promise<ResourceRecord> {
+  const [record = resourceRecord(resource)] = await checkedRecords(service, [resource])
+  return record
 }
 
 /** The resource as it is stored: texts without outer spaces, and the kinds of clients in one order. */
@@ -68,7 +88,7 @@ const listResources = list<Arrangement>({
   summary: 'Lists the registered resources.',
   input: arrangementMembers('resource', 'name or URI', NAMES.sorts),
   async run({ service, input }) {
-    const records = (await service.store.resources.listResources()).map(resourceRecord)
+    const records = await checkedRecords(service, await service.store.resources.listResources())
     return { output: { items: arrangedRecords<Members>(records, input, NAMES) } }
   },
 })
@@ -92,6 +112,7 @@ export const createResource = create<Members, ResourceRecord>({
       'https://mcp.example.com/mcp --name "Notes" --scope "notes.read=read your notes" --scope "notes.write=change your notes" --open-to registered --open-to metadata',
     ],
     done: ({ name }: Members) => `Registered "${String(name)}".`,
+    tokenFor: ({ resource }: Members) => String(resource),
   },
   page: {
     link: 'Register a resource',
@@ -100,28 +121,29 @@ export const createResource = create<Members, ResourceRecord>({
     done: 'The resource is registered.',
   },
   async question({ service, input }) {
-    newResource(service, input)
-    return { title: 'Register this resource?', effect: 'It registers 1 resource. No grant changes.' }
+    const [notes = []] = await resourceWarningsOf(service, [newResource(service, input)])
+    return { title: 'Register this resource?', effect: 'It registers 1 resource. No grant changes.', notes }
   },
   async run({ service, actor, input }) {
     const resource = newResource(service, input)
     const outcome = await service.store.resources.insertResource(resource)
     if (outcome === 'full') throw conflict(`${RESOURCES_AT_MOST} resources are registered, which is the most.`, 'full')
-    const record = resourceRecord(resource)
+    const record = await checkedRecord(service, resource)
     if (outcome === 'inserted')
       return { output: record, record, isNew: true, act: { event: 'resource_created', resource: resource.uri } }
     const present = await service.store.resources.readResource(resource.uri)
     const isSame = present && etagOf(resourceRecord({ ...present, createdAt: 0 })) === etagOf({ ...record, created_at: 0 })
     // A request can be repeated by a program. A command is typed.
     if (!isSame || actor.kind === 'command_line') throw conflict('A resource with this URI is registered already.', 'taken')
-    return { output: resourceRecord(present), record: resourceRecord(present) }
+    const same = await checkedRecord(service, present)
+    return { output: same, record: same }
   },
 })
 
 const getResource = get({
   command: { examples: ['https://mcp.example.com/mcp'] },
   async run({ service, id }) {
-    const record = resourceRecord(await readResource(service, id))
+    const record = await checkedRecord(service, await readResource(service, id))
     return { output: record, record }
   },
 })
@@ -139,10 +161,11 @@ export const updateResource = change({
     ],
   },
   async question({ service, id, input }) {
-    changedResource(service, await readResource(service, id), input)
+    const changed = changedResource(service, await readResource(service, id), input)
+    const [ofName = []] = await resourceWarningsOf(service, [changed])
     return {
       effect: `It changes ${formatCount(Object.keys(input).length, 'setting')}. It ends 0 grants.`,
-      notes: ['A scope that is removed is missing in the next token of each grant.'],
+      notes: ['A scope that is removed is missing in the next token of each grant.', ...ofName],
     }
   },
   async run({ service, id, input, requireMatch }) {
@@ -155,7 +178,7 @@ export const updateResource = change({
     const after = existing(changed, id)
     const changes = differences(resourceMembers, before ?? after, after)
     const act = { event: 'resource_changed', resource: id, details: changedNames(changes) } as const
-    const record = resourceRecord(after)
+    const record = await checkedRecord(service, after)
     return { output: record, record, ...(changes.length > 0 && { act }) }
   },
 })

@@ -1,11 +1,11 @@
 /** What an operation works with. A server and a command each make one, so an operation never opens a store. */
 import { readClientTable } from '../../domain/clients/client-table.ts'
-import { nameWarnings } from '../../domain/clients/deceptive-names.ts'
+import { namedRow, nameWarnings, type PlannedNames } from '../../domain/clients/deceptive-names.ts'
 import type { WalletEnding } from '../../domain/consent/end-grants.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import type { ActName, AwaitedEvent } from '../../domain/model/audit-events.ts'
 import type { NodeReport } from '../../domain/model/node-store.ts'
-import type { Client, Job, OperatorRole, Session } from '../../domain/model/records.ts'
+import type { Client, Job, OperatorRole, Resource, Session } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { Attempt, StoredWebhook } from '../../domain/model/webhook-store.ts'
 import type { NewJob } from '../../domain/operators/jobs.ts'
@@ -88,19 +88,42 @@ export type ServerService = Service & {
   endSession(session: Session): Promise<void>
 }
 
-/** What an operator should know about a client that can be registered. */
-export async function warningsOf(service: WarningFacts, client: Client): Promise<string[]> {
-  const [facts, [ofName = []]] = await Promise.all([service.textFacts(), nameWarningsOf(service, [client])])
+/** What an operator should know about a client that can be registered. `planned`: the clients that a plan creates or changes. */
+export async function warningsOf(service: WarningFacts, client: Client, planned?: PlannedNames): Promise<string[]> {
+  const [facts, [ofName = []]] = await Promise.all([service.textFacts(), nameWarningsOf(service, [client], planned)])
   return [...ofName, ...(facts === null ? [] : clientWarnings(facts, client))]
 }
 
-type WarningFacts = Pick<Service, 'textFacts' | 'store' | 'settings'>
+type NamingFacts = Pick<Service, 'store' | 'settings'>
+type WarningFacts = NamingFacts & Pick<Service, 'textFacts'>
 
-/** For each client: whether its name could deceive users. Among more clients than a table has, names of clients are not compared. */
-export async function nameWarningsOf({ store, settings }: WarningFacts, clients: readonly Client[]): Promise<string[][]> {
+/**
+ * For each client, registered or not: whether its name could deceive users. Among more clients than a table has, names of stored clients are not
+ * compared.
+ */
+export async function nameWarningsOf(
+  { store, settings }: NamingFacts,
+  clients: readonly Pick<Client, 'id' | 'name'>[],
+  planned?: PlannedNames,
+): Promise<string[][]> {
   const table = await readClientTable(store)
-  const platform = settings.find(({ name }) => name === 'GRANTOR_PLATFORM_NAME')?.value ?? 'Grantor'
-  return clients.map((client) => nameWarnings(client, platform, table?.values() ?? []))
+  const compared = { platform: platformOf(settings), ...(planned && { planned }) }
+  return clients.map((client) => nameWarnings(client, { ...compared, others: table?.values() ?? [] }))
+}
+
+/** For each resource: whether its name could deceive users. */
+export async function resourceWarningsOf(
+  { store, settings }: NamingFacts,
+  resources: readonly Resource[],
+  planned?: PlannedNames,
+): Promise<string[][]> {
+  const others = (await store.resources.listResources()).map(({ uri: id, name }) => namedRow({ id, name }))
+  const compared = { platform: platformOf(settings), others, noun: 'resource', ...(planned && { planned }) } as const
+  return resources.map(({ uri: id, name }) => nameWarnings({ id, name }, compared))
+}
+
+function platformOf(settings: readonly ServiceSetting[]): string {
+  return settings.find(({ name }) => name === 'GRANTOR_PLATFORM_NAME')?.value ?? 'Grantor'
 }
 
 export function mayUse({ role, scopes }: Actor, scope: AdminScope): boolean {

@@ -186,6 +186,18 @@ describe('Deletion', () => {
   })
 })
 
+test('Two new records of one file whose names look alike are warnings of the plan', async () => {
+  const scopes = [{ name: 'a', description: 'read' }]
+  const resources = ['Notes', 'N0tes'].map((name, at) => ({ resource: `https://api${at}.example/`, name, scopes }))
+  const clients = ['Aurora', 'AUR0RA'].map((name) => ({ name, redirect_uris: ['https://app.example/cb'] }))
+  const { out, err } = await apply(JSON.stringify({ resources, clients }), '--dry-run')
+  expect(err).toBe('')
+  expect(out).toContain('warning: The name looks like that of the resource N0tes (https://api1.example/).')
+  expect(out).toContain('warning: The name looks like that of the resource Notes (https://api0.example/).')
+  expect(out).toMatch(/warning: The name looks like that of the client AUR0RA \(.{36}\)\./)
+  expect(out).toMatch(/warning: The name looks like that of the client Aurora \(.{36}\)\./)
+})
+
 test('Each change of apply is a line of the audit trail', async () => {
   const acts = async () => {
     const { out } = await run(['audit', 'list', '--json'], env)

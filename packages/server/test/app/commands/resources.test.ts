@@ -35,7 +35,7 @@ test('Without --json, the resource is printed for people', async () => {
   expect(out).toContain('Registered "Notes".')
   expect(out).toMatch(/scope +notes\.read: read your notes\n/)
   expect((await run(['resources', 'list'], env)).out).toMatch(
-    /^RESOURCE +NAME +OPEN TO +SCOPES +CREATED\nhttps:\/\/mcp.example.com\/mcp +Notes +registered +notes.read +\S+Z\n$/,
+    /^RESOURCE +NAME +OPEN TO +SCOPES +CREATED +WARNINGS\nhttps:\/\/mcp.example.com\/mcp +Notes +registered +notes.read +\S+Z +-\n$/,
   )
 })
 

@@ -28,6 +28,25 @@ test('A resource is created, read, listed and deleted, and a program may repeat 
   expect(acts.map(({ event }) => event)).toEqual(['resource_created', 'resource_deleted'])
 })
 
+test('A name that looks like that of another resource, or of the platform, is a warning of the record and in the list', async ({
+  operations,
+}) => {
+  const { output, call } = operations
+  await call('createResource', { input: GIVEN })
+  const alike = { ...GIVEN, resource: 'https://n0tes.example/', name: 'N0tes', scopes: [{ name: 'n', description: 'read' }] }
+  const warnings = [`The name looks like that of the resource Notes (${NOTES}).`]
+  expect(await output('createResource', { input: alike })).toMatchObject({ warnings })
+  expect(await output('getResource', { id: alike.resource })).toMatchObject({ warnings })
+  const { items } = (await output('listResources')) as { items: Members[] }
+  expect(items.map(({ name, warnings: of }) => [name, of !== undefined])).toEqual([
+    ['Notes', true],
+    ['N0tes', true],
+  ])
+  const renamed = await output('updateResource', { id: alike.resource, input: { name: 'Grantor files' } })
+  expect(renamed).toMatchObject({ warnings: ['The name looks like that of the platform, Grantor.'] })
+  expect(await output('getResource', { id: NOTES })).toEqual(RECORD)
+})
+
 test('A change of a resource replaces the lists that are given, keeps the rest, and removes outer spaces', async ({
   operations,
 }) => {
