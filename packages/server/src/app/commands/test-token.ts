@@ -41,7 +41,8 @@ export const testToken = defineCommand({
   async run({ options }, environment) {
     const { data = 'data', curl, env } = options
     if (env && curl !== undefined) throw new UsageError('--env and --curl are both given: keep one')
-    if (curl !== undefined && !URL.canParse(curl)) throw new UsageError(`--curl must be a URL, not "${curl}"`)
+    if (curl !== undefined && !isHttpUrl(curl))
+      throw new UsageError(`--curl must be a URL that begins with http:// or https://, not "${curl}"`)
     const { client, tokens } = await signIn({ ...options, data }, environment)
     const { access_token: token } = tokens
     if (curl !== undefined) return callApi(curl, token, environment)
@@ -63,7 +64,7 @@ async function signIn({ data, scope, wallet = FIRST_TEST_ACCOUNT, ...wanted }: W
       throw new CommandError(`${url} is no address for development: a test token comes only from grantor start`)
   const uri = wanted.resource ?? defaultResource ?? issuer
   const client = await withStore(settings, environment, async (store, now) =>
-    registerClient(made, serviceOn(store, now, { environment, data, settings, keys: null }), uri),
+    registerClient(made, serviceOn(store, now, { environment, data, settings, keys: null }), { uri, scope }),
   )
   try {
     const named = scope.length > 0 ? scope.join(' ') : undefined
@@ -78,12 +79,20 @@ async function signIn({ data, scope, wallet = FIRST_TEST_ACCOUNT, ...wanted }: W
 }
 
 /** One client for each resource, with all scopes, so that a later token changes nothing for an earlier one. */
-async function registerClient(made: DevelopmentStore, service: Service, uri: string): Promise<FileClient> {
+async function registerClient(
+  made: DevelopmentStore,
+  service: Service,
+  { uri, scope }: { uri: string; scope: string[] },
+): Promise<FileClient> {
   const resource = (await service.store.resources.listResources()).find((each) => each.uri === uri)
   if (!resource)
     throw new CommandError(
       `the resource ${uri} is not registered: grantor resources create ${uri} --help, or grantor resources list`,
     )
+  const names = resource.scopes.map(({ name }) => name)
+  const unknown = scope.find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new CommandError(`the resource ${uri} has no scope ${unknown}: its scopes are ${names.join(', ')}`)
   const configuration = readConfiguration(JSON.stringify({ clients: [clientEntry(resource)] }), CLIENT_NAME)
   const [client] = await addFileRecords(configuration, service, {
     source: CLIENT_NAME,
@@ -97,6 +106,10 @@ async function registerClient(made: DevelopmentStore, service: Service, uri: str
 function clientEntry({ uri, scopes }: Resource) {
   const redirect_uris = ['http://127.0.0.1/callback']
   return { name: CLIENT_NAME, redirect_uris, resources: [uri], scopes: scopes.map(({ name }) => name) }
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }
 
 function shellLines({ clientId, clientSecret }: FileClient, { access_token, refresh_token }: TokenResponse): string[] {

@@ -481,7 +481,9 @@ describe('The command test-token', () => {
     expect((await testToken(demo)).err).toMatch(/does not run \(.*ECONNREFUSED\): start it with grantor start --data/)
   })
 
-  test('After the registration of a client or an API, clients create prints the command that gets a token', async ({ demo }) => {
+  test('After the registration of a client or an API, the command that gets a token is printed, and a wrong scope or URL is explained', async ({
+    demo,
+  }) => {
     const resource = `http://localhost:${demo.port + 4}/mcp`
     const create = ['clients', 'create', '--data', demo.folder, '--name', 'Mine']
     const command = `npx grantor test-token --data ${demo.folder} --resource ${resource}\n`
@@ -489,5 +491,21 @@ describe('The command test-token', () => {
     expect((await run([...app, '--scope', 'notes.read', '--resource', resource])).out).toContain(command)
     expect((await run([...create, '--resource-server', resource])).out).toContain(command)
     expect((await run(app)).out).not.toContain('test-token')
+    const api = 'https://api.example.com/mine'
+    const registered = await run([
+      'resources',
+      'create',
+      api,
+      '--data',
+      demo.folder,
+      '--name',
+      'Mine',
+      '--scope',
+      'mine.read=read',
+    ])
+    expect(registered.out).toContain(`npx grantor test-token --data ${demo.folder} --resource ${api}\n`)
+    const asked = ['test-token', '--data', demo.folder, '--resource', api]
+    expect((await run([...asked, '--scope', 'other'])).err).toContain(`${api} has no scope other: its scopes are mine.read`)
+    expect((await run([...asked, '--curl', 'localhost:3000/me'])).err).toContain('http:// or https://')
   })
 })
