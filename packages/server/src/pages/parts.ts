@@ -63,7 +63,13 @@ export function placeLine(place: ClientPlace & { clientName?: string }, reader: 
   if (!clientHost && !clientScheme) return html``
   return clientScheme
     ? html`<p class="host">${symbol('device')}<span>${fill(reader.texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
-    : html`<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>`
+    : html`<p class="host">${symbol('host')}<bdi>${breakingAtDots(clientHost)}</bdi></p>`
+}
+
+/** A long host begins a new line at a dot, and not in the middle of a word. */
+function breakingAtDots(host: string): Html {
+  const [first = '', ...others] = host.split('.')
+  return html`${first}${others.map((label) => html`.<wbr>${label}`)}`
 }
 
 function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { name: string }, { texts }: Reader): Html {
