@@ -284,6 +284,7 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   chainId: 1,
   sessionHash: null,
   sessionReceiptId: null,
+  signedLimit: null,
   epoch: 0,
 })
 

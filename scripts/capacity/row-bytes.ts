@@ -4,7 +4,9 @@ import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { lineOf, newEntry } from '../../packages/server/src/domain/audit/entry.ts'
 import type { NewApproval } from '../../packages/server/src/domain/model/approval-store.ts'
+import type { DrawRequest } from '../../packages/server/src/domain/model/draw-store.ts'
 import { newGrantId } from '../../packages/server/src/domain/model/grant-id.ts'
+import type { SignedLimit } from '../../packages/server/src/domain/model/records.ts'
 import type { NewGrant } from '../../packages/server/src/domain/model/request-store.ts'
 import type { Store } from '../../packages/server/src/domain/model/store.ts'
 import { parseAddress } from '../../packages/server/src/protocol/wallet/address.ts'
@@ -15,6 +17,14 @@ const DAY = 86_400
 const CLIENTS = Array.from({ length: 100 }, () => randomUUID())
 const SCOPES = ['openid', 'profile', 'read:balance']
 const RESOURCES = ['https://api.example.com/']
+/** The grants with a limit are so few that they do not change the size of a grant. */
+const DRAWS_OF_GRANT = 500
+const LIMIT: SignedLimit = {
+  resource: 'https://api.example.com/',
+  scope: 'read:balance',
+  limit: { uses: 10_000, per: 'week', unit: 'NESO', decimals: 2, amount: 900_000_000_000, each: 5000 },
+  signedAt: NOW,
+}
 const randomHash = () => randomBytes(32).toString('base64url')
 
 /** Bytes of a row: in its table, in all indexes of the table. */
@@ -34,6 +44,8 @@ export type MeasuredEngine = {
 function operationsOn(store: Store): [name: string, perform: (index: number) => Promise<unknown>][] {
   const grants: NewGrant[] = []
   const approvals: NewApproval[] = []
+  const draws: DrawRequest[] = []
+  let limited = newGrant(0)
   return [
     [
       'sign-in',
@@ -54,15 +66,28 @@ function operationsOn(store: Store): [name: string, perform: (index: number) => 
         return store.approvals.ask(approval, NOW)
       },
     ],
+    [
+      'draw',
+      async (index) => {
+        if (index % DRAWS_OF_GRANT === 0) {
+          limited = { ...newGrant(index), sessionHash: null, signedLimit: LIMIT }
+          await store.grants.redeemCode(limited, randomUUID(), NOW)
+        }
+        const request = newDraw(limited)
+        draws.push(request)
+        return store.draws.draw(request)
+      },
+    ],
     [REFRESH, (index) => refresh(store, grants[index] as NewGrant)],
     ['approval signed', (index) => signApproval(store, approvals[index] as NewApproval)],
     ['approval used', (index) => useApproval(store, approvals[index] as NewApproval)],
+    ['return of a draw', (index) => store.draws.giveBack(draws[index] as DrawRequest, { amount: 500, at: NOW })],
     ['revocation', (index) => store.grants.endGrant(grants[index]?.id ?? '', 'revoked', NOW)],
   ]
 }
 
 const REFRESH = 'refresh'
-const TABLES = ['grants', 'sessions', 'wallets', 'receipts', 'audit_lines', 'spent', 'approvals'] as const
+const TABLES = ['grants', 'sessions', 'wallets', 'receipts', 'audit_lines', 'spent', 'approvals', 'draws'] as const
 
 /** Performs each operation `count` times. `more`: tables of this engine alone. `rowsOnly`: without the operations that insert no rows. */
 export async function measureBytes(
@@ -183,6 +208,18 @@ function newApproval({ id: grantId, clientId, wallet }: NewGrant): NewApproval {
   }
 }
 
+/** A key of the greatest length. */
+const newDraw = (grant: NewGrant): DrawRequest => ({
+  grantId: grant.id,
+  clientId: CLIENTS[0] ?? '',
+  key: randomBytes(32).toString('hex'),
+  jti: randomUUID(),
+  resource: LIMIT.resource,
+  scopes: SCOPES,
+  amount: 500,
+  at: NOW,
+})
+
 const signApproval = (store: Store, approval: NewApproval): Promise<unknown> =>
   store.approvals.answer(approval, { receiptId: randomUUID(), isLast: false, at: NOW })
 
@@ -208,6 +245,7 @@ function newGrant(index: number): NewGrant {
     chainId: 1,
     sessionHash: randomHash(),
     sessionReceiptId: null,
+    signedLimit: null,
     epoch: 0,
   }
 }

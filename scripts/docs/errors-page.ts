@@ -76,6 +76,7 @@ const WHERE: Record<Endpoint, string> = {
   token: '`/oauth/token`',
   introspect: '`/oauth/introspect`',
   approvals: '`/oauth/approvals`',
+  draw: '`/oauth/draw`',
   approve: '`/approve`',
   endings: '`/oauth/endings`',
   revoke: '`/oauth/revoke`',

@@ -13,8 +13,8 @@ const verdict = find(document, '#verdict', HTMLElement)
 const said = find(document, '#said', HTMLElement)
 const slip = find(document, '#shown', HTMLTemplateElement)
 
-/** In bytes; a receipt has about two thousand. */
-const LONGEST = 1_000_000
+/** In bytes; a receipt has about two thousand, and up to 1,400,000 with 10,000 uses of a limit. */
+const LONGEST = 2_000_000
 
 /** Only the verdict on the latest receipt may be shown, even if an earlier file is read later. */
 let latest = 0
@@ -68,6 +68,12 @@ function show(source, found, receipt) {
   if (found.kind === 'holds') {
     find(body, '.facts', HTMLElement).append(...words.facts.map(fact))
     find(body, '.paper', HTMLElement).textContent = /** @type {{ message: string }} */ (receipt).message
+    const { notSigned } = words
+    find(body, '.not-signed', HTMLElement).hidden = notSigned === undefined
+    if (notSigned) {
+      find(body, '.not-signed > p', HTMLElement).textContent = notSigned.title
+      find(body, '.not-signed > dl', HTMLElement).append(...notSigned.facts.map(fact))
+    }
   }
   verdict.replaceChildren(shown)
   // A screen reader reads the verdict at once. The user can read the rest later.

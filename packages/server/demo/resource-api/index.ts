@@ -1,6 +1,7 @@
 import { createTokenCheck, ResourceError } from '@grantor/resource'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify, { LogController } from 'fastify'
+import { enhancements } from './enhancements.ts'
 import { page, pageHeaders } from './page.ts'
 
 export interface ResourceApiOptions {
@@ -21,7 +22,7 @@ export interface ResourceApiOptions {
 /**
  * The demo resource API, which does not listen yet.
  *
- * `GET /me` returns the wallet of the token. Every call uses introspection, so a revoked token is refused at once. A
+ * `GET /me` returns the wallet of the token, and `POST /enhancements/{item}` draws from the limit that the user signed. Every call uses introspection, so a revoked token is refused at once. A
  * token that is bound to a key needs a proof of that key with each call. `GET /` is a page that explains the API.
  */
 export function createResourceApi({
@@ -33,13 +34,13 @@ export function createResourceApi({
   logger,
   now,
 }: ResourceApiOptions): FastifyInstance {
-  const check = createTokenCheck({
+  const options = {
     issuer,
-    audience,
     introspection: { clientId, clientSecret },
     ...(origin === undefined ? {} : { dpop: { origin } }),
     ...(now ? { now } : {}),
-  })
+  }
+  const check = createTokenCheck({ ...options, audience })
 
   const api = Fastify({
     ...(logger ? { loggerInstance: logger } : {}),
@@ -56,6 +57,9 @@ export function createResourceApi({
     reply.header('cache-control', 'no-store')
     return { wallet: token.wallet, client_id: token.clientId, scope: token.scopes.join(' ') }
   })
+
+  // An audience that is no web address, such as a URN, has no metadata document.
+  if (/^https?:/.test(audience)) api.register(enhancements({ ...options, resource: audience }))
 
   api.setErrorHandler(async (error, request, reply) => {
     if (error instanceof ResourceError) {

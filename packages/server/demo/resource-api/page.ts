@@ -25,7 +25,7 @@ export const page = `<!doctype html>
 <body>
 <main>
 <h1>Demo resource API</h1>
-<p>An API that apps call <strong>on behalf of a wallet</strong>. It has one address of its own:</p>
+<p>An API that apps call <strong>on behalf of a wallet</strong>:</p>
 <pre>GET /me
 Authorization: Bearer &lt;ACCESS_TOKEN&gt;</pre>
 <p>The response has the wallet of the token, the app that called, and what that app may do:</p>
@@ -34,6 +34,7 @@ Authorization: Bearer &lt;ACCESS_TOKEN&gt;</pre>
 <li>The token is checked with <code>@grantor/resource</code>: signature, issuer, audience, time, scope.</li>
 <li>Every call also uses introspection at the authorization service, so a revoked token is refused <strong>at once</strong>.</li>
 <li>A token that is bound to a key (<code>Authorization: DPoP</code>, RFC 9449) needs a <strong>fresh proof</strong> of that key with each call.</li>
+<li><code>POST /enhancements/helmet</code> needs the scope <code>enhance</code>, and draws from the <strong>limit</strong> that the wallet signed.</li>
 <li>Without a valid token or without the scope, the status is 401 or 403 (RFC 6750).</li>
 </ul>
 </main>

@@ -1,3 +1,4 @@
+import type { Limit } from '@grantor/protocol/limit'
 import type { ClientPlace } from '../protocol/oauth/redirect-uri.ts'
 import type { UiLocale } from '../protocol/oauth/ui-locales.ts'
 import type { Texts } from './catalogue.ts'
@@ -15,6 +16,8 @@ export type LoginRequest = ClientPlace & {
   /** Whether the user may leave out some of the scopes. */
   mayChooseScopes: boolean
   resources: string[]
+  /** The limit of one of the scopes, which the user can lower; absent if no scope has a limit. */
+  limit?: (Limit & { scope: string }) | undefined
   /** The end of the permissions. */
   until: number
   chainIds: number[]

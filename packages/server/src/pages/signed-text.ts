@@ -8,6 +8,7 @@ import { type ApprovedAction, readApproval } from '../protocol/wallet/read-appro
 import { type Consent, readConsent } from '../protocol/wallet/read-consent.ts'
 import { type Html, html } from './html.ts'
 import type { Language } from './languages.ts'
+import { limitNumbers } from './limit-words.ts'
 import { fillPlain, shortAddress } from './words.ts'
 
 /** One paragraph per statement of the text; empty in English, and for a text that cannot be read. */
@@ -61,12 +62,18 @@ function translateConsent(consent: Consent, language: Language): string[] {
   return [
     fillPlain(words.allow, { app: isolate(nameApp(consent, language)), day: formats().day.format(until * 1000) }),
     ...grants.map(({ resource, scopes }) => `${leftToRight(resource)}: ${leftToRight(scopes.join(', '))}`),
+    ...(consent.limit ? limitSentences(consent.limit, language) : []),
     ...describeOwnName(consent, language),
     ...(userCode === undefined
       ? []
       : [fillPlain(shownBy === 'browser' ? words.toBrowser : words.toDevice, { code: leftToRight(userCode) })]),
     ...(isUnregistered && shownBy !== 'device' ? [`${nameDestination(consent, language)}${texts.stop.trim()}`] : []),
   ]
+}
+
+function limitSentences({ scope, limit }: NonNullable<Consent['limit']>, language: Language): string[] {
+  const numbers = limitNumbers(limit, language).map(({ label, value }) => `${isolate(label)}: ${leftToRight(value)}`)
+  return [`${leftToRight(scope)}: ${numbers.join('; ')}`]
 }
 
 function translateApproval(action: ApprovedAction, language: Language): string[] {

@@ -15,7 +15,12 @@ export function day(at: number, language: Language): Html {
 export function dayAmong(at: number, all: number[], language: Language): Html {
   const dayOf = (time: number): number => Math.floor(time / 86_400)
   const isAlone = all.filter((other) => dayOf(other) === dayOf(at)).length < 2
-  return isAlone ? day(at, language) : timeTag(at, `${language.formats().minute.format(at * 1000)} UTC`)
+  return isAlone ? day(at, language) : minute(at, language)
+}
+
+/** The day and "14:05 UTC" after it. Epoch seconds. */
+export function minute(at: number, language: Language): Html {
+  return timeTag(at, `${language.formats().minute.format(at * 1000)} UTC`)
 }
 
 /** "3 hours ago", "yesterday", "in 29 days"; less than a minute away is "just now". Epoch seconds. */

@@ -8,7 +8,7 @@ import { parseClientRecord } from '../domain/model/client-record.ts'
 import { DRAFTS_AT_MOST, type Draft, type DraftEntry } from '../domain/model/draft-store.ts'
 import type { NodeReport } from '../domain/model/node-store.ts'
 import { type ClientWithLogo, type KeyRecord, RESOURCES_AT_MOST, type SmallLists } from '../domain/model/operator-store.ts'
-import type { Client, Resource } from '../domain/model/records.ts'
+import type { Client, Resource, ResourceScope } from '../domain/model/records.ts'
 import { type LoggedAttempt, type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
 
 /** The values of a row, by the names of the columns in camel case. */
@@ -68,12 +68,32 @@ export const CLIENT_LOGOS = recordTable<
   itemOf: ({ record, logo }) => ({ client: parseClientRecord(record), bytes: logo && new Uint8Array(logo) }),
 })
 
+/**
+ * Scopes with a limit are in a member of their own. A node of an earlier version does not know this member, so it refuses these scopes, and never
+ * gives a code without the limit. `at`: the place of the scope in the list.
+ */
+type StoredResource = Resource & { limited?: (ResourceScope & { at: number })[] }
+
+function writeResource(resource: Resource): string {
+  const limited = resource.scopes.flatMap((scope, at) => (scope.limit === undefined ? [] : [{ at, ...scope }]))
+  if (limited.length === 0) return JSON.stringify(resource)
+  const stored: StoredResource = { ...resource, scopes: resource.scopes.filter(({ limit }) => limit === undefined), limited }
+  return JSON.stringify(stored)
+}
+
+function parseResource(record: string): Resource {
+  const { limited = [], ...resource } = JSON.parse(record) as StoredResource
+  const scopes = [...resource.scopes]
+  for (const { at, ...scope } of limited) scopes.splice(at, 0, scope)
+  return { ...resource, scopes }
+}
+
 export const RESOURCES = recordTable<Resource, { uri: string; record: string }>({
   name: 'resources',
   columns: { uri: 'key', record: 'value' },
   order: 'uri',
-  rowOf: (resource) => ({ uri: resource.uri, record: JSON.stringify(resource) }),
-  itemOf: ({ record }) => JSON.parse(record) as Resource,
+  rowOf: (resource) => ({ uri: resource.uri, record: writeResource(resource) }),
+  itemOf: ({ record }) => parseResource(record),
   atMost: RESOURCES_AT_MOST,
   listedAs: () => RESOURCES_CHANGED,
 })

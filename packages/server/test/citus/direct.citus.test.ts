@@ -14,6 +14,7 @@ import { CHECK } from '../../src/store/citus/shard-statements.ts'
 import { pack } from '../../src/store/packed.ts'
 import { PostgresConnection } from '../../src/store/postgres/statements/connection.ts'
 import { someApproval } from '../store/contract/approvals.ts'
+import { drawOf, signedLimit } from '../store/contract/draws.ts'
 import { livingGrant, NOW, rotationOf, someSession } from '../store/contract/subject.ts'
 import { packedLiteral } from '../support/fill.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
@@ -65,7 +66,7 @@ beforeEach(async () => {
 })
 
 /** The tables of requests, and their shards. */
-const ROWS = /\b(FROM|INTO|UPDATE) (public\.)?(grants|sessions|spent|wallets|receipts|pushed_requests|approvals)(_\d+)?\b/
+const ROWS = /\b(FROM|INTO|UPDATE) (public\.)?(grants|sessions|spent|wallets|receipts|pushed_requests|approvals|draws)(_\d+)?\b/
 
 /** Whether the coordinator, and each worker after it, had a statement on these tables while a task ran. */
 async function serversUsedBy(task: () => Promise<unknown>): Promise<boolean[]> {
@@ -95,9 +96,9 @@ async function workerOf(grantId: string): Promise<number> {
   return index === -1 ? 2 : index
 }
 
-async function grantOn(worker: number): Promise<NewGrant> {
+async function grantOn(worker: number, given: Partial<NewGrant> = {}): Promise<NewGrant> {
   for (;;) {
-    const grant = await livingGrant(store)
+    const grant = await livingGrant(store, given)
     if ((await workerOf(grant.id)) === worker) return grant
   }
 }
@@ -116,14 +117,19 @@ async function untilDirect(worker: number): Promise<NewGrant> {
 const onlyWorker = (worker: number): boolean[] => [false, ...cluster.workers.map((_, index) => index === worker)]
 
 test.for([0, 1, 2])(
-  'Reads and changes of a grant and its approvals touch only the machine of the grant: worker %i',
+  'Reads and changes of a grant, its approvals and its draws touch only the machine of the grant: worker %i',
   async (worker) => {
     await untilDirect(worker)
-    const grant = await grantOn(worker)
+    const [grant, limited] = [await grantOn(worker), await grantOn(worker, { signedLimit: signedLimit() })]
     const approval = someApproval(grant)
     const signature = { receiptId: 'receipt', isLast: false, at: NOW }
     const use = { clientId: approval.clientId, attemptId: 'attempt', signedFor: 600, at: NOW }
+    const request = drawOf(limited)
     const uses: Record<string, () => Promise<unknown>> = {
+      draw: () => store.draws.draw(request),
+      'repeated draw': () => store.draws.draw(request),
+      'return of a draw': () => store.draws.giveBack(request, { amount: 100, at: NOW }),
+      'list of draws': () => store.draws.listDraws(limited.id, { limit: 20 }),
       'count of approvals': () => store.approvals.readAskedBefore(grant.id, { since: NOW, at: NOW }),
       'question for an approval': () => store.approvals.ask(approval, NOW),
       'repeated question': () => store.approvals.ask(approval, NOW),
@@ -336,7 +342,7 @@ test('A move waits for a change that has begun, so the change is not lost', { ti
 test('Refreshes at the same time are one transaction of each machine, without a two-phase commit, and a locked row delays none of the others', async () => {
   for (const worker of cluster.workers.keys()) await untilDirect(worker)
   const workers = [...cluster.workers.keys()].flatMap((worker) => [worker, worker, worker, worker])
-  const grants = await Promise.all(workers.map(grantOn))
+  const grants = await Promise.all(workers.map((worker) => grantOn(worker)))
   const refreshAll = (generation: number) =>
     Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, generation))))
   const used = await serversUsedBy(async () => {

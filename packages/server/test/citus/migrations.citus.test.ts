@@ -10,6 +10,7 @@ import { tablesWithoutRights } from '../../src/store/postgres/inspect.ts'
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/migrations.ts'
 import { run } from '../app/run.ts'
 import { someApproval } from '../store/contract/approvals.ts'
+import { drawOf, limitedGrant } from '../store/contract/draws.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'
 import { fillOf, packed } from '../support/fill.ts'
 import { test as base, FILE, started } from '../support/fixtures.ts'
@@ -88,17 +89,21 @@ test('A step that alters distributed tables changes all their shards and keeps t
   await expectEverything(cluster, database)
 })
 
-test('On a database that is distributed already, the step that adds the approvals distributes them beside their grants', async ({
+test('On a database that is distributed already, the steps that add the approvals and the draws distribute them beside their grants', async ({
   cluster,
 }) => {
   const database = await distributedDatabase(cluster)
-  await database.sql.unsafe(
-    "DROP TABLE approvals, nodes; DELETE FROM lists WHERE name = 'incidents'; DELETE FROM migrations WHERE number >= 27",
-  )
+  for (const statement of [
+    'DROP TABLE approvals, nodes, draws',
+    "DELETE FROM lists WHERE name = 'incidents'",
+    'ALTER TABLE grants DROP COLUMN signed_limit, DROP COLUMN drawn_from, DROP COLUMN drawn_amount, DROP COLUMN drawn_uses, DROP COLUMN draw_count',
+    'DELETE FROM migrations WHERE number >= 27',
+  ])
+    await database.sql.unsafe(statement)
   const steps = await migratePostgres(database.address, NOW)
-  expect(steps.map(({ number }) => number)).toEqual([27, 28])
+  expect(steps.map(({ number }) => number)).toEqual([27, 28, 29])
   expect(
-    await database.sql`SELECT DISTINCT colocationid FROM pg_dist_partition WHERE logicalrelid::text IN ('grants', 'approvals')`,
+    await database.sql`SELECT DISTINCT colocationid FROM pg_dist_partition WHERE logicalrelid::text IN ('grants', 'approvals', 'draws')`,
   ).toHaveLength(1)
   const store = await openPostgresStore(database.address, { clock: 'given' })
   onTestFinished(() => store.close())
@@ -110,6 +115,11 @@ test('On a database that is distributed already, the step that adds the approval
     expect(await store.approvals.useApproval(approval, use)).toMatchObject({ kind: 'used' })
   }
   await expectEverything(cluster, database)
+  for (let made = 0; made < 8; made++) {
+    const request = drawOf(await limitedGrant(store))
+    expect(await store.draws.draw(request)).toMatchObject({ kind: 'drawn', isAgain: false })
+    expect(await store.draws.giveBack(request, { amount: 100, at: NOW })).toMatchObject({ kind: 'returned' })
+  }
 })
 
 test('While a long read on a worker delays a step, refreshes of the rows there succeed, and the step succeeds after the read', async ({

@@ -194,6 +194,10 @@ test('The commands of the page show the challenge and the metadata of the exampl
     const command = blockWith(page, 'grantor test-token').replace(/localhost:[38]000/, `127.0.0.1:${port}`)
     expect(JSON.parse(await development.paste(command))).toEqual({ of: TEST_ACCOUNT })
   }
+  const values = blockWith('guides/resource-languages.md', 'export ISSUER')
+  expect((await development.paste(`${values}\necho "$ISSUER $RESOURCE $CLIENT_ID $CLIENT_SECRET"`)).trim()).toMatch(
+    /^http:\/\/localhost:\d+ https:\/\/api\.example\.com\/notes [0-9a-f-]{36} [\w-]{43}$/,
+  )
 })
 
 test('The lines of the page for a recent sign-in and for scopes that depend on a call refuse what they must', async ({

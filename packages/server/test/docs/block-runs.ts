@@ -88,6 +88,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
   'guides/create-app.md': { 'npm create': PACKED, 'sh grantor-json': by('create-grantor-app/test/guide') },
   'guides/devices.md': { whole: by('server/test/clients/devices-guide.journey') },
   'guides/languages.md': { 'ui_locales=': notRun('an address with an ellipsis, as an example of one parameter') },
+  'guides/limits.md': { whole: by('server/test/clients/limits-guide.journey') },
   'guides/own-login-server.md': {
     'grantor migrate': by('server/test/flows/own-login-server-faults.journey'),
     'app ──> GET': notRun('a drawing'),
@@ -119,6 +120,7 @@ export const blockRuns: Readonly<Record<string, { whole: Run } | Readonly<Record
     'resources create': MCP,
   },
   'guides/resource-languages.md': {
+    'export ISSUER': by('server/test/clients/mcp-guide.journey'),
     'python fastapi': by('server/test/clients/sdk-python'),
     'sh fastapi': by('server/test/clients/sdk-python'),
     'go go': by('server/test/clients/sdk-go'),

@@ -80,7 +80,20 @@ const OF_APPROVALS = [
   'unknown_approval',
 ]
 
-test('The errors of the OAuth endpoints are those that a standard defines (RFC 6749 §11.4), and eight at the endpoint for approvals', () => {
-  expect(Object.keys(oauthErrors).sort()).toEqual([...REGISTERED, ...OF_APPROVALS].sort())
-  for (const error of OF_APPROVALS) expect(oauthErrors[error as keyof typeof oauthErrors].definedIn).toBe('approvals.md')
+// An API that draws from a limit reads these (docs/guides/limits.md), and some of those above.
+const OF_LIMITS = [
+  'above_draw',
+  'already_returned',
+  'amount_exceeded',
+  'each_exceeded',
+  'no_limit',
+  'unknown_draw',
+  'uses_exceeded',
+]
+
+test('The errors of the OAuth endpoints are those that a standard defines (RFC 6749 §11.4), eight at the endpoint for approvals, and seven at the endpoint for draws', () => {
+  expect(Object.keys(oauthErrors).sort()).toEqual([...REGISTERED, ...OF_APPROVALS, ...OF_LIMITS].sort())
+  const pageOf = (error: string) => oauthErrors[error as keyof typeof oauthErrors].definedIn
+  for (const error of OF_APPROVALS) expect(pageOf(error)).toBe('approvals.md')
+  for (const error of OF_LIMITS) expect(pageOf(error)).toBe('limits.md')
 })

@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('The curl commands of the README work when pasted: all four phases, and a revoked token stops working at once', async () => {
+test('The curl commands of the README work when pasted: all four phases, a revoked token that stops working at once, and a limit', async () => {
   const [twoCommands, ...walk] = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(
     ([, block = '']) => block,
   )
@@ -49,6 +49,10 @@ test('The curl commands of the README work when pasted: all four phases, and a r
     200,
     { active: false },
     expect.objectContaining({ error: 'invalid_token' }),
+    { item: 'helmet', cost: 4500, left: { uses: 2, amount: 7000 } },
+    { item: 'helmet', cost: 4500, left: { uses: 2, amount: 7000 } },
+    { item: 'sword', cost: 4500, left: { uses: 1, amount: 2500 } },
+    expect.objectContaining({ error: 'insufficient_scope' }),
   ])
 })
 

@@ -49,7 +49,7 @@ const UNDECIDED: Record<string, string> = {
   '540d4015': 'a name is followed by one character that no name contains; a value ends at the first space or quote',
   '76cb9367': 'each repetition ends at a character that it does not contain, and no two alternatives begin alike but for slashes',
   eb1fd958: 'as the pattern with a fragment',
-  '1935a4e2': 'each repetition stays in its line, and fixed words follow it',
+  f3979334: 'each repetition stays in its line, and fixed words follow it',
 }
 
 /** Expressions of which the library finds in 1.5 to 30 seconds that their time is linear. It is not asked again until one changes. */

@@ -1,6 +1,7 @@
 /** The data of pages, for tests of pages. If `text` is given, each text from outside is `text`. */
 
 import type { AccountView } from '../../src/pages/account/account-page.ts'
+import type { ShownLimit } from '../../src/pages/account/limit-rows.ts'
 import type { ApprovalReceiptView, ReceiptView } from '../../src/pages/account/receipt-page.ts'
 import type { ApprovalPage } from '../../src/pages/approval/approval-page.ts'
 import type { LoginRequest } from '../../src/pages/login-request.ts'
@@ -48,6 +49,10 @@ export function accountView(text?: string): AccountView {
           since: NOW - 3 * DAY,
           until: NOW + 27 * DAY,
           lastRenewed: NOW - 240,
+          limits: [
+            { ...shownLimit(text), receiptId: text ?? 'first' },
+            { ...shownLimit(text), limit: { uses: 3 }, left: { uses: 2, amount: null }, until: null, receiptId: null },
+          ],
           receipts: [
             { ...receipt, id: text ?? 'first' },
             { ...receipt, id: 'second', until: NOW - DAY },
@@ -63,6 +68,7 @@ export function accountView(text?: string): AccountView {
           since: NOW - 400 * DAY,
           until: NOW + DAY,
           lastRenewed: NOW - 5 * DAY,
+          limits: [],
           receipts: [],
           moreReceipts: null,
         },
@@ -103,6 +109,37 @@ export function accountView(text?: string): AccountView {
           chainId: 8453,
         },
       ],
+    },
+  }
+}
+
+/** A limit of the usual size, of which one use is counted. */
+export function shownLimit(text?: string): ShownLimit {
+  return {
+    scope: text === undefined ? enhancement : { name: text, description: text },
+    limit: { uses: 20, per: 'week', unit: 'NESO', decimals: 2, amount: 50_000, each: 5000 },
+    used: { uses: 1, amount: 4500 },
+    left: { uses: 19, amount: 45_500 },
+    until: NOW + 4 * DAY,
+  }
+}
+
+/** A receipt with a limit and one page of its uses. */
+export function limitedReceiptView(text?: string): ReceiptView {
+  const { scope, limit } = shownLimit(text)
+  const draw = { at: NOW - 3600, amount: 4500, returned: null }
+  return {
+    ...receiptView(text),
+    limit: { scope, limit },
+    counted: {
+      ...shownLimit(text),
+      draws: [
+        { ...draw, number: 23 },
+        { ...draw, number: 22, returned: 500 },
+      ],
+      isFirst: true,
+      more: 22,
+      isOver: false,
     },
   }
 }

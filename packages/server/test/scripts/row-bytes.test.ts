@@ -7,7 +7,7 @@ import { migratePostgres, openPostgresStore } from '../support/postgres-database
 const together = (...rows: (RowBytes | undefined)[]) =>
   rows.reduce((sum, each) => sum + (each?.row ?? 0) + (each?.indexes ?? 0), 0)
 
-test('On PostgreSQL a grant takes at most 560 bytes with its indexes, a sign-in 1,600, a line of the audit trail 450, and an approval 600', {
+test('On PostgreSQL a grant takes at most 560 bytes with its indexes, a sign-in 1,600, a line of the audit trail 450, an approval 600, and a draw 400', {
   timeout: 240_000,
 }, async () => {
   const { address, sql } = await newPostgresDatabase()
@@ -20,4 +20,5 @@ test('On PostgreSQL a grant takes at most 560 bytes with its indexes, a sign-in 
   expect(together(rows.sessions, rows.wallets, rows.receipts)).toBeLessThanOrEqual(1600)
   expect(together(rows.audit_lines)).toBeLessThanOrEqual(450)
   expect(together(rows.approvals)).toBeLessThanOrEqual(600)
+  expect(together(rows.draws)).toBeLessThanOrEqual(400)
 })

@@ -12,6 +12,8 @@ const LANDED = {
   'PostgreSQL 27': 'tgJKT2-M1RQS23RUfzerZemAsp22DsDn9dzhC5RKzfQ',
   'SQLite 28': '61VAa6XGpin9PUYGrKMj7Cd7xzmrKqpVreFF1Uf9fCo',
   'PostgreSQL 28': 'FNs6bw-4AEabQQU2Qs5LH9EhWzVDTUp2J9VEjGarZ6k',
+  'SQLite 29': 'ACuS156C1XmrC5mjO24uNgOKiOSCbCWv64Rm_jFBAUk',
+  'PostgreSQL 29': 'JVehzJ8TCqVctqhAfr9CMfRQK5abwx5E5C_uQlwSFxE',
 }
 
 test('No step of the schema that is in the main branch has changed, on either engine', () => {

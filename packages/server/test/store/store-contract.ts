@@ -11,6 +11,7 @@ import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
 import { draftsContract } from './contract/drafts.ts'
+import { cleaningOfDrawsContract, drawRacesContract, limitsContract, periodsContract, returnsContract } from './contract/draws.ts'
 import { endingOrderContract } from './contract/ending-order.ts'
 import { endingsContract } from './contract/endings.ts'
 import { jobsContract } from './contract/jobs.ts'
@@ -61,6 +62,11 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Asking for approvals', () => askingContract(subject))
     describe('Answers to approvals', () => answersContract(subject))
     describe('Uses of approvals', () => usesContract(subject))
+    describe('Limits and draws', () => limitsContract(subject))
+    describe('Periods of limits', () => periodsContract(subject))
+    describe('Returns of draws', () => returnsContract(subject))
+    describe('Draws at once', () => drawRacesContract(subject))
+    describe('Deleting draws', () => cleaningOfDrawsContract(subject))
     describe('Deleting expired rows', () => cleaningContract(subject))
     describe('Restorations from a backup', () => restorationsContract(subject))
     describe('The audit trail', () => auditContract(subject))

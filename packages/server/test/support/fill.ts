@@ -23,6 +23,7 @@ const ROWS = {
     asked_at: 'n', expires_at: 'n', grant_id: packed("'g' || n"), id: packed("'i' || n"), client_id: packed("'c'"), wallet: packed("'w' || n % 1000"),
     digest: packed("'d'"), apps: "'c'", user_code: "'u' || n", scope: "'s'", summary: "'s'",
   },
+  draws: { grant_id: packed("'g' || n"), client_id: packed("'c'"), key: packed("'k' || n"), number: '1', at: 'n', left_uses: '0', period_from: '1' },
   audit_waiting: {
     series: packed("'b' || n"), position: '1', writer: "'w'", number: '1', at: '1', size: '1', lines: "'[]'", previous: "''", hash: "''",
   },

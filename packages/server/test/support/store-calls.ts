@@ -1,7 +1,18 @@
 /** The cost of a request: the calls of the store. */
 import type { Grantor } from './start.ts'
 
-const PORTS = ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys', 'spent', 'pushedRequests', 'approvals'] as const
+const PORTS = [
+  'grants',
+  'wallets',
+  'sessions',
+  'receipts',
+  'clients',
+  'keys',
+  'spent',
+  'pushedRequests',
+  'approvals',
+  'draws',
+] as const
 /** The methods of the store that only read. Every other method counts as a write. */
 const READS = /^(read|list)/
 

@@ -20,6 +20,7 @@ export const verifyReceipt = defineCommand({
     'A receipt is the consent that a wallet signed, downloaded from the account page, or the approval of one action, which the API gets. The check needs no server, no network, and no trust in an operator. Only what the signed text says is printed.',
     'A contract wallet has no key: for its receipt name one or more RPC endpoints of its chain. Several endpoints must agree.',
     'An approval contains the digest of its action. With --action the receipt holds only if it approves exactly the action in that file. The order of members and white space do not matter (RFC 8785).',
+    'The receipt of a limit also has the uses that the server counted, in the member not_signed. The output shows them apart from what the wallet signed: no signature proves them.',
     'The exit code is 0 if the receipt holds, even if it has expired, and 1 otherwise.',
   ],
   operands: [{ name: 'FILE', words: 'The receipt; - reads it from standard input.' }],
@@ -35,8 +36,9 @@ export const verifyReceipt = defineCommand({
   ],
   async run({ options, operands: [file = ''] }, environment) {
     const readers = options.rpc.map((url) => createChainReader({ url: checkUrl(url) }))
-    const actionDigest = options.action === undefined ? undefined : digestOf(await readFile('--action', options.action))
-    const verdict = await checkReceipt(parseReceipt(await readFile('FILE', file)), {
+    const actionDigest =
+      options.action === undefined ? undefined : digestOf(await readFile('--action', options.action, LONGEST_ACTION))
+    const verdict = await checkReceipt(parseReceipt(await readFile('FILE', file, LONGEST_RECEIPT)), {
       now: environment.now(),
       actionDigest,
       verifyContract: readers.length === 0 ? undefined : (claim) => verifyContractSignature(readers, claim),
@@ -62,11 +64,12 @@ function checkUrl(text: string): string {
   return text
 }
 
-/** In bytes; a receipt has about two thousand. */
-const LONGEST = 1_000_000
+/** In bytes; a receipt has about two thousand, and up to 1,400,000 with 10,000 uses of a limit. */
+const LONGEST_RECEIPT = 2_000_000
+const LONGEST_ACTION = 1_000_000
 
-/** Reads a file, a pipe or a device, up to a limit far above the size of a receipt; '' if it is longer. */
-async function readFile(name: string, file: string): Promise<string> {
+/** Reads a file, a pipe or a device; '' if it has more than `longest` bytes. */
+async function readFile(name: string, file: string, longest: number): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
   try {
@@ -74,7 +77,7 @@ async function readFile(name: string, file: string): Promise<string> {
     for await (const chunk of input as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       length += chunk.length
-      if (length > LONGEST) return ''
+      if (length > longest) return ''
     }
   } catch (error) {
     throw new UsageError(
@@ -106,15 +109,17 @@ function digestOf(text: string): string {
 }
 
 function verdictLines(words: ReceiptWords): string[] {
-  return [words.title, ...words.remarks, ...(words.facts.length > 0 ? ['', ...printFacts(words.facts)] : [])]
+  const { title, remarks, facts, notSigned } = words
+  const signedLines = [title, ...remarks, ...(facts.length > 0 ? ['', ...printFacts(facts)] : [])]
+  return notSigned ? [...signedLines, '', notSigned.title, '', ...printFacts(notSigned.facts)] : signedLines
 }
 
 /** Times are epoch seconds. */
 function verdictRecord(verdict: ReceiptVerdict) {
   if (verdict.kind !== 'holds') return { verdict: verdict.kind, reason: verdict.why }
-  const { signed, expired, wallet } = verdict
+  const { signed, expired, wallet, notSigned } = verdict
   const record = signed.kind === 'consent' ? { consent: consentRecord(signed) } : { approval: approvalRecord(signed) }
-  return { verdict: 'holds', expired, wallet, ...record }
+  return { verdict: 'holds', expired, wallet, ...record, ...(notSigned && { not_signed: notSigned }) }
 }
 
 function approvalRecord(action: ApprovedAction) {
@@ -147,6 +152,7 @@ function consentRecord(consent: Consent) {
     user_code: consent.userCode ?? null,
     user_code_shown_by: consent.shownBy ?? null,
     grants: consent.grants,
+    limit: consent.limit ?? null,
     issued_at: consent.issuedAt,
     expires_at: consent.until,
     key_thumbprint: consent.keyThumbprint ?? null,

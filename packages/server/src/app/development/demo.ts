@@ -1,6 +1,7 @@
 /** The demo of `grantor start`: its clients, its resources, and the programs that use them. */
 
 import type { Server } from 'node:http'
+import type { Limit } from '@grantor/protocol/limit'
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
 import { wordsOf } from '../../domain/model/fault.ts'
 import { CLIENT_KINDS, type Resource } from '../../domain/model/records.ts'
@@ -31,6 +32,9 @@ const MCP_NAME = 'Demo MCP server'
 
 /** Those of the example, which cannot be imported if a package that it needs is missing. */
 export const MCP_SCOPES = ['notes.read', 'notes.write']
+
+/** What the README draws from: two enhancements of at most 50.00 NESO. */
+const ENHANCE_LIMIT: Limit = { uses: 3, per: 'day', unit: 'NESO', decimals: 2, amount: 12_000, each: 5_000 }
 
 const DEVICE_GRANTS: NonNullable<ClientRegistration['grantTypes']> = [
   'urn:ietf:params:oauth:grant-type:device_code',
@@ -89,6 +93,8 @@ export async function registerDemoResources(
   const scopes = [
     { name: 'enhancement', description: enhancement },
     { name: 'history', description: 'read your history in the demo' },
+    // A scope of its own: a limited scope needs a signature at every sign-in, and `enhancement` is what every app requests first.
+    { name: 'enhance', description: 'enhance your items in the demo', limit: ENHANCE_LIMIT },
   ]
   const notes = [
     { name: 'notes.read', description: 'read the notes of the demo' },

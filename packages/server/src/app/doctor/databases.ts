@@ -10,7 +10,7 @@ import {
   findTablesWithoutRights,
   inspectServers,
 } from '../compose/database.ts'
-import { isSchemaMismatch, openFailure } from '../compose/with-store.ts'
+import { isSchemaMismatch, openFailure, withStore } from '../compose/with-store.ts'
 import { printable } from './call.ts'
 import { type CheckResult, ok, type Site, unchecked, warning, wrong } from './check.ts'
 import { checkDatabaseClock } from './clocks.ts'
@@ -23,7 +23,8 @@ type PostgresUrl = Extract<Site['settings']['databaseUrl'], { kind: 'postgres' }
 /** PostgreSQL 15. */
 const OLDEST_VERSION = 150_000
 
-export async function checkDatabase({ settings: { databaseUrl }, now }: Site): Promise<CheckResult[]> {
+export async function checkDatabase({ settings, now }: Site): Promise<CheckResult[]> {
+  const { databaseUrl } = settings
   if (databaseUrl.kind === 'sqlite') return checkSqliteFile(databaseUrl.path)
   const at = now()
   const servers = await inspectServers(databaseUrl)
@@ -34,8 +35,25 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
   else {
     found.push(...(await rightsFindings(databaseUrl)), ...(await coordinatorFindings(databaseUrl)))
     found.push(...(await directFindings(databaseUrl, servers)))
+    if (usable.some((server) => 'facts' in server && server.facts.synchronousStandbyNames === ''))
+      found.push(...(await limitFindings({ settings, now })))
   }
   return found
+}
+
+/** After a loss of the server, a standby that lacks the last draws would allow them again. */
+async function limitFindings({ settings, now }: Pick<Site, 'settings' | 'now'>): Promise<CheckResult[]> {
+  // The check of the schema reports a database that cannot be opened.
+  const resources = await withStore(settings, { now }, (store) => store.resources.listResources()).catch(() => [])
+  const limited = resources.flatMap(({ scopes }) => scopes).find(({ limit }) => limit !== undefined)
+  return limited === undefined
+    ? []
+    : [
+        warning(
+          `the scope ${printable(limited.name)} has a limit, and no synchronous standby is named: after a loss of the server, the last draws can be drawn again`,
+          'Name a synchronous standby (synchronous_standby_names). See docs/operating/recover.md.',
+        ),
+      ]
 }
 
 /** Some tables are used only in an emergency, such as `audit_waiting`. */

@@ -15,6 +15,7 @@ import { grantedAt } from '../model/granted-scopes.ts'
 import { pagesOf, type SessionPage } from '../model/pages.ts'
 import { isConsent, OF_APPROVALS, OF_NO_APP } from '../model/receipt-kinds.ts'
 import type { Grant, Job, Receipt, ScopesByResource, Session } from '../model/records.ts'
+import { type GrantLimit, limitsOf } from './limits.ts'
 
 /** The number of apps, of sessions, and of receipts of an app on one page. */
 const SHOWN = 50
@@ -34,6 +35,8 @@ export type ConnectedApp = ClientPlace & {
   since: number
   until: number
   lastRenewed: number
+  /** of the active grants, those that were signed last first */
+  limits: GrantLimit[]
   receipts: Receipt[]
   /** the cursor of the next page of receipts; null on the last page */
   moreReceipts: string | null
@@ -239,6 +242,7 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
     since: Math.min(...grants.map(({ createdAt }) => createdAt), ...valid.map(({ issuedAt }) => issuedAt)),
     until: Math.max(...[...grants, ...valid].map(({ expiresAt }) => expiresAt)),
     lastRenewed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...valid.map(({ issuedAt }) => issuedAt)),
+    limits: limitsOf(grants, deps.now(), { hasReceipts: method !== 'vouched' }),
     receipts,
     moreReceipts: last ? receiptCursor(deps, last) : null,
   }

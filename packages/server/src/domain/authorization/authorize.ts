@@ -148,6 +148,11 @@ async function answer(checked: CheckedRequest): Promise<AuthorizeOutcome> {
     if (prompt.none) throw isUsable && isOtherWallet && !request.onlyHinted ? accountSelectionRequired() : loginRequired()
     return toLogin(checked)
   }
+  // Each limit has a signature of its own, also under the consent rule `session`: no earlier consent covers the request.
+  if (request.limit !== null) {
+    if (prompt.none) throw consentRequired()
+    return toLogin(checked)
+  }
   // The redemption of the code checks session and epoch again, so they can be read here in any order.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   return client.consent === 'signed' ? answerSigned(checked, { session, epoch }) : answerBySession(checked, { session, epoch })
@@ -179,7 +184,7 @@ async function answerBySession(checked: CheckedRequest, basis: SessionBasis): Pr
 /** `until`: when the consent ends. */
 async function issueCode(
   { deps, client, request, prompt, browser }: CheckedRequest,
-  { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt' | 'first'> & { until: number },
+  { until, ...basis }: Omit<CodeBasis, 'grantExpiresAt' | 'first' | 'limit'> & { until: number },
 ): Promise<AuthorizeOutcome> {
   const verdict = browser.admitCode(basis.session.wallet)
   if (!verdict.allowed) {
@@ -196,7 +201,7 @@ async function issueCode(
   }
   await touchSession(deps, basis.session)
   const grantExpiresAt = Math.min(deps.now() + grantLifetime(deps.settings.lifetimes, client), until)
-  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt, first: permission ?? ALLOWED_AS_ASKED })
+  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt, first: permission ?? ALLOWED_AS_ASKED, limit: null })
   return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
 }
 

@@ -13,8 +13,16 @@ import { showUserCode, userCodeOf } from '../../protocol/oauth/user-code.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../protocol/wallet/account-message.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
 import { APPROVAL_TEMPLATE } from '../../protocol/wallet/approval-message.ts'
+import type { ScopeLimit } from '../../protocol/wallet/limit-words.ts'
 import { transliterateName } from '../../protocol/wallet/plain-words.ts'
-import { SHORT_DEVICE_TEMPLATE, SHORT_TEMPLATE, TWO_SCREENS_TEMPLATE } from '../../protocol/wallet/short-consent.ts'
+import {
+  DEVICE_LIMIT_TEMPLATE,
+  SHORT_DEVICE_TEMPLATE,
+  SHORT_LIMIT_TEMPLATE,
+  SHORT_TEMPLATE,
+  TWO_SCREENS_LIMIT_TEMPLATE,
+  TWO_SCREENS_TEMPLATE,
+} from '../../protocol/wallet/short-consent.ts'
 import { lastUse } from '../approvals/state.ts'
 import type { ApprovalRequest } from '../model/approval-request.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
@@ -39,14 +47,27 @@ export type LoginPurpose =
 /** The purposes in which the wallet consents to a client. */
 export type ConsentPurpose = Extract<LoginPurpose, { kind: 'app' | 'device' }>
 
-/** The templates of new challenges. */
-export const TEMPLATES = {
-  app: SHORT_TEMPLATE,
-  device: SHORT_DEVICE_TEMPLATE,
+/** The templates of new challenges; of a consent the template without a limit, and then the one with a limit. */
+const TEMPLATES = {
+  app: [SHORT_TEMPLATE, SHORT_LIMIT_TEMPLATE],
+  device: [SHORT_DEVICE_TEMPLATE, DEVICE_LIMIT_TEMPLATE],
+  twoScreens: [TWO_SCREENS_TEMPLATE, TWO_SCREENS_LIMIT_TEMPLATE],
   approval: APPROVAL_TEMPLATE,
   account: ACCOUNT_TEMPLATE,
   end_everything: END_EVERYTHING_TEMPLATE,
-} as const satisfies Record<LoginPurpose['kind'], number>
+} as const
+
+/** The template of a new challenge. */
+export function templateOf(purpose: LoginPurpose): number {
+  if (purpose.kind !== 'app' && purpose.kind !== 'device') return TEMPLATES[purpose.kind]
+  return TEMPLATES[purpose.kind][purpose.request.limit ? 1 : 0]
+}
+
+/** The template of the text if the user switched off the scope with the limit. */
+export function templateWithoutLimit(template: number): number {
+  const pair = [TEMPLATES.app, TEMPLATES.device, TEMPLATES.twoScreens].find(([, limited]) => limited === template)
+  return pair ? pair[0] : template
+}
 
 export type Challenge = {
   /** the number of the template of the text to sign */
@@ -91,7 +112,7 @@ export function sealChallenge(
   const browserHash = hashBrowserKey(browserKey)
   const { lifetimes } = deps.settings
   const challenge = {
-    template: TEMPLATES[purpose.kind],
+    template: templateOf(purpose),
     nonce: newNonce(),
     issuedAt: at,
     until:
@@ -124,7 +145,7 @@ export function resumeChallenge(
     kind: 'app' as const,
     request: { ...request, state: null, codeChallenge: null, nonce: null, pushedId: null },
   }
-  const forDevice = crossDevice ? { template: TWO_SCREENS_TEMPLATE } : { place: null }
+  const forDevice = crossDevice ? { template: TEMPLATES.twoScreens[request.limit ? 1 : 0] } : { place: null }
   const browserHash = hashBrowserKey(browserKey)
   return sealFor(deps, { ...challenge, ...forDevice, browserHash, elsewhere: true, purpose }, request.pushedId)
 }
@@ -139,7 +160,7 @@ export function uiLocaleOf({ purpose, elsewhere }: Challenge): UiLocale | null {
 
 /** Whether the signature of this device signs in the browser that requested the login. */
 export function isCrossDevice({ elsewhere, template }: Challenge): boolean {
-  return elsewhere && template === TWO_SCREENS_TEMPLATE
+  return elsewhere && (TEMPLATES.twoScreens as readonly number[]).includes(template)
 }
 
 /** The eight letters that the browser shows and the text names. Only the service can compute the letters. Undefined if the key is retired. */
@@ -158,6 +179,8 @@ export async function openChallenge(deps: Deps, text: string): Promise<Challenge
 async function openPurpose(deps: Deps, packed: PackedChallenge): Promise<LoginPurpose | undefined> {
   const purpose = packed[8]
   if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
+  if ('limited' in purpose) return { kind: 'app', request: unpackRequest(purpose.limited) }
+  if ('limitedDevice' in purpose) return { kind: 'device', request: purpose.limitedDevice }
   if ('approval' in purpose) return { kind: 'approval', approval: purpose.approval }
   if ('device' in purpose) return { kind: 'device', request: purpose.device }
   const request = await requestOfLogin(deps, purpose.pushed)
@@ -214,10 +237,13 @@ type PackedExtras = {
   s?: number[][]
   l?: UiLocale
   a?: 1
+  t?: ScopeLimit
 }
 type PackedDevice = { device: DeviceRequest }
 type PackedApproval = { approval: ApprovalRequest }
-type PackedPurpose = PackedRequest | PackedDevice | PackedApproval | 'account' | 'end_everything'
+/** Names that a version without limits does not know: such a node refuses the challenge, and never issues a code without the limit. */
+type PackedLimited = { limited: PackedRequest } | { limitedDevice: DeviceRequest }
+type PackedPurpose = PackedRequest | PackedDevice | PackedApproval | PackedLimited | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 /** The network and the program, with a space between. The network contains no space. */
 type PackedPlace = string
@@ -252,9 +278,12 @@ function unpack(packed: PackedChallenge, purpose: LoginPurpose): Challenge {
 }
 
 function packPurpose(purpose: LoginPurpose): PackedPurpose {
-  if (purpose.kind === 'device') return { device: purpose.request }
   if (purpose.kind === 'approval') return { approval: purpose.approval }
-  return purpose.kind === 'app' ? packRequest(purpose.request) : purpose.kind
+  if (purpose.kind !== 'app' && purpose.kind !== 'device') return purpose.kind
+  const isLimited = Boolean(purpose.request.limit)
+  if (purpose.kind === 'device') return isLimited ? { limitedDevice: purpose.request } : { device: purpose.request }
+  const packed = packRequest(purpose.request)
+  return isLimited ? { limited: packed } : packed
 }
 
 export function packRequest(request: AuthorizationRequest): PackedRequest {
@@ -267,7 +296,8 @@ export function packRequest(request: AuthorizationRequest): PackedRequest {
 
 /** `maxAge` is not included: the login of the challenge satisfies it. */
 function packExtras(request: AuthorizationRequest): PackedExtras {
-  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource, needsSignature, uiLocale } = request
+  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource, needsSignature, uiLocale, limit } =
+    request
   return {
     ...(nonce === null ? {} : { n: nonce }),
     ...(dpopJkt === null ? {} : { d: dpopJkt }),
@@ -277,6 +307,7 @@ function packExtras(request: AuthorizationRequest): PackedExtras {
     ...(needsSignature ? { a: 1 as const } : {}),
     ...(uiLocale === null ? {} : { l: uiLocale }),
     ...(responseMode === 'query' ? {} : { m: responseMode }),
+    ...(limit === null ? {} : { t: limit }),
     ...(scopesByResource === null ? {} : { s: packPairs(request, scopesByResource) }),
   }
 }
@@ -291,7 +322,7 @@ function unpackPairs(positions: number[][] | undefined, scopes: string[], resour
   return Object.fromEntries(resources.map((uri, i) => [uri, (positions[i] ?? []).flatMap((at) => scopes[at] ?? [])]))
 }
 
-function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice | PackedApproval>): LoginPurpose {
+function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice | PackedApproval | PackedLimited>): LoginPurpose {
   return typeof packed === 'string' ? { kind: packed } : { kind: 'app', request: unpackRequest(packed) }
 }
 
@@ -304,6 +335,7 @@ export function unpackRequest(packed: PackedRequest): AuthorizationRequest {
     scopes,
     resources,
     scopesByResource: unpackPairs(extras.s, scopes, resources),
+    limit: extras.t ?? null,
     state,
     answersIss: answersIss === 1,
     codeChallenge,

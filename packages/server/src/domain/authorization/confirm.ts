@@ -69,7 +69,7 @@ export async function confirm(
   if (permission?.kind === 'failed') throw permission.error
   if (permission?.kind === 'refused') return { kind: 'failed', to: await refusedByHook(deps, request), app }
   await touchSession(deps, session)
-  const to = await codeRedirect(deps, request, { ...basis, first: permission ?? ALLOWED_AS_ASKED })
+  const to = await codeRedirect(deps, request, { ...basis, first: permission ?? ALLOWED_AS_ASKED, limit: null })
   if (to === null) return { kind: 'already_used' }
   await deps.audit({ event: 'consent_confirmed', client_id: client.id, wallet: session.wallet })
   return { kind: 'allowed', to, app }
@@ -80,7 +80,7 @@ async function readBasis(
   deps: Deps,
   client: Client,
   { request, session, shownUnder }: { request: AuthorizationRequest; session: Session; shownUnder: ConsentRule },
-): Promise<Omit<CodeBasis, 'first'> | null> {
+): Promise<Omit<CodeBasis, 'first' | 'limit'> | null> {
   // As for a code without a page, the receipt is read after the epoch.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   const until = deps.now() + grantLifetime(deps.settings.lifetimes, client)

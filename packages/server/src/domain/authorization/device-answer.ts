@@ -2,22 +2,25 @@
 import type { Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Session } from '../model/records.ts'
+import { grantIdFor } from '../tokens/code.ts'
 import { readAnswer, storeAnswer } from '../tokens/device-code.ts'
-import type { CodeBasis } from './redirects.ts'
+import { type CodeBasis, requireLimit } from './redirects.ts'
 
 export async function isAnswered(deps: Deps, request: DeviceRequest): Promise<boolean> {
   return (await readAnswer(deps, request)) !== null
 }
 
 /** What the user allowed with a signature. */
-export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt' | 'first'> & {
+export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt' | 'first' | 'limit'> & {
   scopes: string[]
 }
 
 /** False if the request was answered before. */
 export async function allowDevice(deps: Deps, request: DeviceRequest, permission: DevicePermission): Promise<boolean> {
   const { session, epoch, receiptId, grantExpiresAt, scopes, first } = permission
-  const { grantId, clientId, resources, dpopJkt, expiresAt } = request
+  const limit = requireLimit(request.limit, permission)
+  const grantId = grantIdFor({ ...(limit && { limit }), receiptId }) ?? request.grantId
+  const { clientId, resources, dpopJkt, expiresAt } = request
   const stored = await storeAnswer(deps, request, {
     grantId,
     clientId,
@@ -37,6 +40,7 @@ export async function allowDevice(deps: Deps, request: DeviceRequest, permission
     dpopJkt,
     firstScopes: first.scopes,
     firstClaims: first.claims,
+    ...(limit && { limit }),
   })
   if (stored) await deps.audit({ event: 'device_allowed', client_id: clientId, grant_id: grantId, wallet: session.wallet })
   return stored

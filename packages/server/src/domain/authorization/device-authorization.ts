@@ -74,10 +74,14 @@ function readTarget(
   deps: Deps,
   client: Client,
   { scope, resource }: DeviceParameters,
-): Pick<DeviceRequest, 'scopes' | 'resources'> {
-  const { scopes, resources, scopesByResource } = readScopesAndResources(deps, client, { scope, resource, response_type: 'code' })
+): Pick<DeviceRequest, 'scopes' | 'resources' | 'limit'> {
+  const { scopes, resources, scopesByResource, limit } = readScopesAndResources(deps, client, {
+    scope,
+    resource,
+    response_type: 'code',
+  })
   if (scopesByResource !== null) throw invalidTarget('more_than_one_resource')
-  return { scopes, resources }
+  return { scopes, resources, ...(limit && { limit }) }
 }
 
 /** §3.3.1: the URI of the page with the code in it. */

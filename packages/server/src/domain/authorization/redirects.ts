@@ -1,12 +1,14 @@
 /** The redirects that answer an authorization request: with a code, or with an error (RFC 6749 §4.1.2, §4.1.2.1). */
+
 import { randomUUID } from 'node:crypto'
 import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
 import { accessDenied, type OAuthError } from '../../protocol/oauth/oauth-error.ts'
 import { redirectUriMatches } from '../../protocol/oauth/redirect-uri.ts'
-import type { AuthorizationRequest, RequestingApp, ResponseTarget } from '../model/authorization-request.ts'
+import type { ScopeLimit } from '../../protocol/wallet/limit-words.ts'
+import { type AuthorizationRequest, limitAmong, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import { codeLifetime } from '../model/client-lifetimes.ts'
 import type { AllowedByHook, Deps } from '../model/deps.ts'
-import type { Client, Session } from '../model/records.ts'
+import type { Client, Session, SignedLimit } from '../model/records.ts'
 import { portRuleOf } from '../model/redirect-rules.ts'
 import { sealCode } from '../tokens/code.ts'
 import { type Destination, makeResponse } from './authorization-response.ts'
@@ -53,12 +55,29 @@ export type CodeBasis = {
   grantExpiresAt: number
   /** for the first tokens */
   first: AllowedByHook
+  /** what the wallet signed of a limited scope; null if no scope has a limit */
+  limit: SignedLimit | null
+}
+
+/**
+ * The limit that the wallet signed; null if the scopes that the user allowed have none.
+ *
+ * @throws Error if the limit was not signed: a defect. A code for a limited scope without a limit must not exist.
+ */
+export function requireLimit(
+  requested: ScopeLimit | null | undefined,
+  { limit, scopes }: Pick<CodeBasis, 'limit'> & { scopes: readonly string[] },
+): SignedLimit | null {
+  if (limitAmong(requested, scopes) === null) return null
+  if (limit === null) throw new Error('the wallet has not signed the limit of the scope')
+  return limit
 }
 
 /** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued. */
 export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
   if (!(await mayIssueCode(deps, request))) return null
   const { session, epoch, receiptId, consented, grantExpiresAt, first } = basis
+  const limit = requireLimit(request.limit, { limit: basis.limit, scopes: request.scopes })
   const code = sealCode(deps.keys, {
     clientId: request.clientId,
     redirectUri: request.redirectUri,
@@ -81,6 +100,7 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
     dpopJkt: request.dpopJkt,
     firstScopes: first.scopes,
     firstClaims: first.claims,
+    ...(limit && { limit }),
   })
   deps.audit({ event: 'code_issued', client_id: request.clientId })
   return makeResponse(deps, request, [['code', code]])

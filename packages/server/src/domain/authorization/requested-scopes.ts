@@ -22,10 +22,11 @@ import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { clientKindOf } from '../model/client-kind.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Resource } from '../model/records.ts'
+import { requestedLimit } from '../resources/requested-limit.ts'
 import { mayHave, mayRequest, scopesAt, scopesOfNoResource } from '../resources/scopes-at.ts'
 
 type ScopeParameters = Parameters<'response_type' | 'scope', 'resource'>
-type RequestedScopes = Pick<AuthorizationRequest, 'scopes' | 'resources' | 'scopesByResource'>
+type RequestedScopes = Pick<AuthorizationRequest, 'scopes' | 'resources' | 'scopesByResource' | 'limit'>
 
 export function readScopesAndResources(deps: Deps, client: Client, parameters: ScopeParameters): RequestedScopes {
   const named = readScopes(deps, client, parameters)
@@ -35,7 +36,8 @@ export function readScopesAndResources(deps: Deps, client: Client, parameters: S
   const pairs = resources.map((uri) => [uri, scopesAt(deps, client, uri, scopes)] as const)
   if (!isPaired(pairs, scopes)) throw scopesRefused(deps, client, { scopes, asked })
   const isEverywhere = pairs.every(([, own]) => own.length === scopes.length)
-  return { scopes, resources, scopesByResource: isEverywhere ? null : Object.fromEntries(pairs) }
+  const requested = { scopes, resources, scopesByResource: isEverywhere ? null : Object.fromEntries(pairs) }
+  return { ...requested, limit: requestedLimit(deps, requested) }
 }
 
 function scopesRefused(deps: Deps, client: Client, { scopes, asked }: { scopes: string[]; asked: string[] | null }): OAuthError {

@@ -13,7 +13,7 @@ import { isClientId } from '../model/client-id.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { bytesOfUuid, uuidOfBytes } from '../model/uuid.ts'
-import { type Challenge, openChallenge, type PackedRequest, packRequest, TEMPLATES, unpackRequest } from './challenge.ts'
+import { type Challenge, openChallenge, type PackedRequest, packRequest, templateOf, unpackRequest } from './challenge.ts'
 
 /** Bytes before the compression. A longer request is pushed, or the link has the whole challenge. */
 const LONGEST = 2_000
@@ -90,8 +90,12 @@ function unpack(plain: Buffer, dictionary: string, registeredId: string): Challe
   const parsed = parseAddress(`0x${hint.toString('hex')}`)
   const loginHint = parsed.kind === 'address' ? parsed.address : null
   const dpopJkt = thumbprint.length > 0 ? thumbprint.toString('base64url') : null
+  const purpose = {
+    kind: 'app' as const,
+    request: { ...unpackRequest(packed), clientId: registeredId || id, loginHint, dpopJkt },
+  }
   return {
-    template: TEMPLATES.app,
+    template: templateOf(purpose),
     nonce: plain.subarray(0, HASH_AT).toString('latin1'),
     issuedAt,
     until: issuedAt + lifetime,
@@ -101,7 +105,7 @@ function unpack(plain: Buffer, dictionary: string, registeredId: string): Challe
     sessionKeyId: plain.subarray(KEY_ID_AT, TIME_AT).toString('hex'),
     elsewhere: false,
     place: where === 0 ? null : { network, program: program.join(' ') },
-    purpose: { kind: 'app', request: { ...unpackRequest(packed), clientId: registeredId || id, loginHint, dpopJkt } },
+    purpose,
   }
 }
 

@@ -74,12 +74,14 @@ export function isForAnotherPort(receipt: Receipt, client: Client, { redirectUri
 
 /**
  * A consent covers each resource with the scopes that the text names for it. A consent that names a key (RFC 9449) covers only requests
- * with that key. An unreadable receipt may name a key, so nothing is covered.
+ * with that key. An unreadable receipt may name a key, so nothing is covered. A consent with a limit covers no later request: each signature over a
+ * limit has one grant and one count.
  */
 function coversText(ring: KeyRing, receipt: Receipt, request: AuthorizationRequest): boolean {
   const signed = openReceipt(ring, receipt)
   const consent = signed ? readConsent(signed.message) : null
-  if (consent === null || (consent.keyThumbprint !== undefined && consent.keyThumbprint !== request.dpopJkt)) return false
+  if (consent === null || consent.limit !== undefined) return false
+  if (consent.keyThumbprint !== undefined && consent.keyThumbprint !== request.dpopJkt) return false
   return request.resources.every((resource) => {
     const allowed = consent.grants.find((each) => each.resource === resource)?.scopes ?? []
     return isSubset(grantedAt(request, resource), allowed)

@@ -277,7 +277,7 @@ async function continueOnDevice(
   { session, sessionId, epoch, first }: StartedSession,
 ): Promise<CompleteOutcome> {
   const { scopes, receiptId } = proof
-  const permission = { session, epoch, scopes, receiptId, grantExpiresAt: challenge.until, first }
+  const permission = { session, epoch, scopes, receiptId, grantExpiresAt: challenge.until, first, limit: proof.limit ?? null }
   const stored = await allowDevice(deps, request, permission)
   return stored ? { kind: 'device_allowed', sessionId, app } : { kind: 'device_answered', sessionId }
 }
@@ -297,7 +297,8 @@ async function continueToApp(
     return { kind: 'another_wallet', sessionId, to: await errorRedirect(deps, request, refusal), app }
   }
   const { receiptId } = proof
-  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until, first }
+  const { until: grantExpiresAt } = challenge
+  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt, first, limit: proof.limit ?? null }
   const to = await codeRedirect(deps, withScopes(request, proof.scopes), basis)
   return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app }
 }

@@ -1,7 +1,7 @@
 /** The login verifier: the sealed result of a sign-in, which the browser carries from the login server to `/login/complete`. */
 import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
-import type { LoginMethod, WalletKind } from '../model/records.ts'
+import type { LoginMethod, SignedLimit, WalletKind } from '../model/records.ts'
 
 /** The sealed contents of `login_verifier`, for `/login/complete`. */
 export type LoginVerifier = {
@@ -30,4 +30,6 @@ export type ProvenWallet = {
   provedAt: number
   scopes: string[]
   receiptId: string | null
+  /** absent if the wallet signed no limit */
+  limit?: SignedLimit
 }

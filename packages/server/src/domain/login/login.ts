@@ -4,12 +4,15 @@
  * Nothing is stored before the wallet is proved. A proof stores the signed text as a receipt. If several proofs of one challenge by one
  * wallet race, exactly one succeeds.
  */
+
+import type { Limit } from '@grantor/protocol/limit'
 import { clientPlace } from '../../protocol/oauth/client-id-url.ts'
 import { isRequiredScope, NAME_SCOPE } from '../../protocol/oauth/standard-scopes.ts'
 import type { UiLocale } from '../../protocol/oauth/ui-locales.ts'
 import { showUserCode } from '../../protocol/oauth/user-code.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
 import { apiHostOf } from '../../protocol/wallet/approval-message.ts'
+import type { ScopeLimit } from '../../protocol/wallet/limit-words.ts'
 import { findParties } from '../approvals/answer.ts'
 import { approvalUrl } from '../approvals/state.ts'
 import {
@@ -64,6 +67,8 @@ export type ChallengeDescription = {
   /** true if the user can decline single scopes */
   may_choose_scopes: boolean
   resources: string[]
+  /** the limit of one of the scopes, which the user can lower; absent if no scope has a limit */
+  limit?: Limit & { scope: string; resource: string }
   chain_ids: number[]
   /** the chain of contract wallets; absent if they cannot sign in */
   home_chain_id?: number
@@ -116,6 +121,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     scopes: app ? describeScopes(deps, { scopesByResource: null, ...app.request }).map(withRequired) : [],
     may_choose_scopes: app !== null && mayChooseScopes(app.client, challenge),
     resources: app?.request.resources ?? [],
+    ...limitOf(app?.request.limit ?? null),
     chain_ids: chainIds,
     ...(deps.contractWallets ? { home_chain_id: deps.contractWallets.homeChainId } : {}),
     expires_at: challengeExpiresAt(challenge),
@@ -128,6 +134,10 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     ...codesOf(deps, challenge, { text, links, isSigned }),
     resume_url: resumeUrlOf(deps, challenge, links),
   }
+}
+
+function limitOf(requested: ScopeLimit | null): Pick<ChallengeDescription, 'limit'> {
+  return requested ? { limit: { scope: requested.scope, resource: requested.resource, ...requested.limit } } : {}
 }
 
 /** The wallet that must sign, or that the app expects. */
@@ -210,7 +220,7 @@ async function openUnexpired(deps: Deps, text: string): Promise<Challenge> {
 async function acceptSignature(
   deps: Deps,
   challenge: Challenge,
-  { address, message, scopes }: SignInText,
+  { address, message, scopes, limit }: SignInText,
   { claim: { chainId }, signature, admitContractCheck }: SignInAttempt & { signature: string },
 ): Promise<ProvenWallet> {
   // The epoch is read before the proof. If an ending raises the epoch meanwhile, the insert of the receipt fails.
@@ -222,7 +232,7 @@ async function acceptSignature(
   // Ending everything allows nothing, so no receipt is stored. An attacker who keeps raising the epoch could make that insert fail.
   if (challenge.purpose.kind === 'end_everything') return { ...proven, epoch: wallet.epoch, receiptId: null }
   const signed = { address, chainId, message, signature, scopes, walletKind }
-  return { ...proven, ...(await keepReceipt(deps, challenge, signed, wallet.epoch)) }
+  return { ...proven, ...(await keepReceipt(deps, challenge, signed, wallet.epoch)), ...(limit && { limit }) }
 }
 
 /** The login server vouches for the wallet. This is off by default. A vouched login is not a consent and has no receipt. */

@@ -168,7 +168,7 @@ const TABLE = {
   id_token_hint_unknown: { means: 'An `id_token_hint` is forged, or its key was retired. The request goes on without the hint.' },
   request_pushed: { means: 'A client pushed an authorization request.' },
   code_issued: { means: 'An app got an authorization code.' },
-  code_redeemed: { means: 'A client exchanged a code, and a grant began.' },
+  code_redeemed: { means: 'A client exchanged a code, and a grant began. `limit` is what the wallet signed of a limited scope.' },
   client_token_issued: { means: 'A client got an access token of its own.' },
   token_exchanged: { means: 'A client exchanged an access token for another one.' },
   device_requested: { means: 'A device began a request.' },

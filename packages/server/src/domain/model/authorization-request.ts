@@ -2,10 +2,12 @@
  * A checked authorization request (RFC 6749 §4.1.1): where to send the response, and what the code would grant. Challenges and
  * confirmations contain the request, so the service does not store requests.
  */
+
 import type { ClientPlace } from '../../protocol/oauth/redirect-uri.ts'
 import type { ResponseMode } from '../../protocol/oauth/response-mode.ts'
 import type { UiLocale } from '../../protocol/oauth/ui-locales.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
+import type { ScopeLimit } from '../../protocol/wallet/limit-words.ts'
 import type { ScopesByResource } from './records.ts'
 
 export type AuthorizationRequest = {
@@ -15,6 +17,8 @@ export type AuthorizationRequest = {
   resources: string[]
   /** the scopes of each resource; null if every resource has every scope */
   scopesByResource: ScopesByResource | null
+  /** the limit of one of the scopes, the most that the wallet can sign; null if no scope has a limit */
+  limit: ScopeLimit | null
   responseMode: ResponseMode
   /** percent-encoded, and returned unchanged; UTF-8 in every response mode except `query` */
   state: string | null
@@ -51,7 +55,8 @@ export type ResponseTarget = Pick<AuthorizationRequest, 'clientId' | 'redirectUr
  */
 export function withScopes(request: AuthorizationRequest, scopes: string[]): AuthorizationRequest {
   const { resources, scopesByResource: all } = request
-  if (all === null) return { ...request, scopes }
+  const limit = limitAmong(request.limit, scopes)
+  if (all === null) return { ...request, scopes, limit }
   const pairs = resources
     .map((uri) => [uri, (all[uri] ?? []).filter((scope) => scopes.includes(scope))] as const)
     .filter(([, own]) => own.length > 0)
@@ -59,7 +64,13 @@ export function withScopes(request: AuthorizationRequest, scopes: string[]): Aut
   return {
     ...request,
     scopes,
+    limit,
     resources: pairs.map(([uri]) => uri),
     scopesByResource: isSame ? null : Object.fromEntries(pairs),
   }
+}
+
+/** The limit, unless the user switched off its scope. `limit` is undefined in a request that an earlier version sealed. */
+export function limitAmong(limit: ScopeLimit | null | undefined, scopes: readonly string[]): ScopeLimit | null {
+  return limit && scopes.includes(limit.scope) ? limit : null
 }

@@ -1,4 +1,5 @@
 /** A checked device authorization request (RFC 8628 §3.1). The device code and the login challenge contain the request. */
+import type { ScopeLimit } from '../../protocol/wallet/limit-words.ts'
 
 /** The kind of place from which the device sent the request, never precise. */
 export type DevicePlace = {
@@ -16,6 +17,8 @@ export type DeviceRequest = {
   clientId: string
   scopes: string[]
   resources: string[]
+  /** as in an authorization request; absent if no scope has a limit */
+  limit?: ScopeLimit
   /** the thumbprint of the key that the device code is bound to */
   dpopJkt: string | null
   place: DevicePlace

@@ -107,7 +107,8 @@ export interface CleaningStore {
    * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use, an approval or an
    * unspent pushed request is the expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is the
    * retirement. The end of a writer of the audit trail is its last append, that of a process its last report. Of the endings, only the oldest `limit` rows are examined, and the
-   * newest one is kept. Returns the number of deleted rows.
+   * newest one is kept. The draws of a grant are deleted with the grant, and count as rows: a batch ends with the first grant that passes the limit.
+   * Returns the number of deleted rows.
    */
   sweep(kind: SweptKind, of: { overFor: number; limit: number; at: number }): Promise<number>
   /**

@@ -1,9 +1,12 @@
 /** The stored records: clients, grants, sessions and receipts. */
+
+import type { Limit } from '@grantor/protocol/limit'
 import type { JwkSet } from '@grantor/protocol/public-jwk'
 import type { SigningAlgorithm } from '../../protocol/keys/signing-key.ts'
 import type { GrantType } from '../../protocol/oauth/grant-types.ts'
 import type { ResponseMode } from '../../protocol/oauth/response-mode.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
+import type { ScopeLimit } from '../../protocol/wallet/limit-words.ts'
 
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
 
@@ -99,8 +102,8 @@ export type Client = {
 export const CLIENT_KINDS = ['registered', 'metadata', 'dynamic'] as const
 export type ClientKind = (typeof CLIENT_KINDS)[number]
 
-/** `description`: what an app with the scope may do, for users. */
-export type ResourceScope = { name: string; description: string }
+/** `description`: what an app with the scope may do, for users. `limit`: the most that a user can sign; absent for a scope without a limit. */
+export type ResourceScope = { name: string; description: string; limit?: Limit | undefined }
 
 /** A registered resource: an API for which tokens are issued (RFC 8707). */
 export type Resource = {
@@ -173,6 +176,22 @@ export const endReasons = {
 } as const
 export type EndReason = keyof typeof endReasons
 
+/** What the wallet signed of a limited scope. The grant keeps it, whatever the operator changes later. */
+export type SignedLimit = ScopeLimit & {
+  /** `Issued At` of the signed text: the periods are counted from this time */
+  signedAt: number
+}
+
+/** What was drawn of the limit of a grant. */
+export type Drawn = {
+  /** the begin of the period of the other members; never before the begin that was stored last */
+  from: number
+  uses: number
+  amount: number
+  /** the number of all draws of the grant */
+  draws: number
+}
+
 /** `ordinary`: the key of the address signs. `contract`: the contract at the address accepts signatures of the owners (ERC-1271). */
 export type WalletKind = 'ordinary' | 'contract'
 
@@ -216,6 +235,10 @@ export type Grant = {
   sessionReceiptId: string | null
   /** the wallet's epoch when the code was issued */
   epoch: number
+  /** null if no scope of the grant has a limit */
+  signedLimit: SignedLimit | null
+  /** null if nothing was drawn */
+  drawn: Drawn | null
   /** access tokens that were revoked one by one: from `jti` to the time until which the revocation is remembered */
   revokedTokens: Record<string, number>
 }

@@ -5,6 +5,7 @@
  */
 import type { Address } from '../../protocol/wallet/address.ts'
 import type { ApprovalStore } from './approval-store.ts'
+import type { DrawStore } from './draw-store.ts'
 import type { EndingStore } from './ending-store.ts'
 import type { RestorationStore } from './operator-store.ts'
 import type { ReceiptPage, SessionPage, UnendedPage } from './pages.ts'
@@ -18,7 +19,10 @@ import type { EndReason, Grant, Receipt, Session } from './records.ts'
 export const LATE_BY_AT_MOST = 3
 
 /** The grant that the redemption of a code creates. */
-export type NewGrant = Omit<Grant, 'createdAt' | 'generation' | 'rotatedAt' | 'endedAt' | 'endReason' | 'revokedTokens'> & {
+export type NewGrant = Omit<
+  Grant,
+  'createdAt' | 'generation' | 'rotatedAt' | 'endedAt' | 'endReason' | 'revokedTokens' | 'drawn'
+> & {
   epoch: number
 }
 
@@ -90,7 +94,7 @@ export type SpendOutcome = 'spent' | 'spent_before'
 export type RevokeTokenOutcome = 'revoked' | 'revoked_before' | 'grant_ended' | 'grant_ended_before' | 'foreign' | 'unknown'
 
 /** What decides whether the access tokens of a grant are still valid. */
-export type GrantValidity = Pick<Grant, 'clientId' | 'expiresAt' | 'endedAt' | 'revokedTokens'>
+export type GrantValidity = Pick<Grant, 'clientId' | 'expiresAt' | 'endedAt' | 'revokedTokens' | 'signedLimit' | 'drawn'>
 
 /** The number of unexpired access tokens of one grant that can be revoked one by one. */
 export const REVOKED_AT_MOST = 64
@@ -255,6 +259,7 @@ export interface RequestStore {
   readonly pushedRequests: PushedRequestStore
   readonly endings: EndingStore
   readonly approvals: ApprovalStore
+  readonly draws: DrawStore
   readonly restorations: Pick<RestorationStore, 'readRestoration'>
   /** Increases with every change of a client, a key or a resource, so that each node notices the change within a second. */
   readRevision(): Promise<number>

@@ -1,4 +1,5 @@
 /** All registered resources in memory. A change of any resource reads all of them again: they are few, and they change rarely. */
+import type { Limit } from '@grantor/protocol/limit'
 import { type Changed, RESOURCES_CHANGED } from '../model/changes.ts'
 import type { ClientKind, Resource } from '../model/records.ts'
 import type { OpenResources, Resources } from '../model/resources.ts'
@@ -22,6 +23,10 @@ export class RegisteredResources implements Resources {
 
   lists(uri: string, scope: string): boolean {
     return this.#index.byUri.get(uri)?.scopes.has(scope) === true
+  }
+
+  limitOf(uri: string, scope: string): Limit | undefined {
+    return this.#index.byUri.get(uri)?.limits.get(scope)
   }
 
   listing(scope: string): readonly Resource[] {
@@ -55,7 +60,7 @@ export class RegisteredResources implements Resources {
 
 type Index = {
   all: readonly Resource[]
-  byUri: Map<string, { resource: Resource; scopes: Set<string> }>
+  byUri: Map<string, { resource: Resource; scopes: Set<string>; limits: Map<string, Limit> }>
   byScope: Map<string, Resource[]>
   scopes: string[]
   open: Map<ClientKind, OpenResources>
@@ -63,7 +68,11 @@ type Index = {
 
 function indexOf(all: readonly Resource[]): Index {
   const byUri = new Map(
-    all.map((resource) => [resource.uri, { resource, scopes: new Set(resource.scopes.map(({ name }) => name)) }]),
+    all.map((resource) => {
+      const scopes = new Set(resource.scopes.map(({ name }) => name))
+      const limits = new Map(resource.scopes.flatMap(({ name, limit }) => (limit ? [[name, limit] as const] : [])))
+      return [resource.uri, { resource, scopes, limits }]
+    }),
   )
   const byScope = new Map<string, Resource[]>()
   for (const resource of all) {

@@ -53,11 +53,16 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
 
 function readScopes(deps: Deps, client: Client, resource: string, request: ClientCredentialsRequest): string[] {
   const { scope: requested, resources } = request
-  const scopes = requested === null ? client.defaultScopes.filter((scope) => !isStandardScope(scope)) : parseScope(requested)
+  const isLimited = (scope: string): boolean => deps.resources.limitOf(resource, scope) !== undefined
+  const scopes =
+    requested === null
+      ? client.defaultScopes.filter((scope) => !isStandardScope(scope) && !isLimited(scope))
+      : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
   // These scopes request claims about a user (OpenID Connect Core §5.4). This grant has no user.
   requireScopes(scopes, (each) => !isStandardScope(each), 'scope_about_a_user')
   requireScopes(scopes, (each) => client.scopes.includes(each), 'scope_not_allowed')
+  requireScopes(scopes, (each) => !isLimited(each), 'scope_with_limit')
   const own = scopesAt(deps, client, resource, scopes)
   const isOfAnother = requested === null ? own.length === 0 && scopes.length > 0 : own.length < scopes.length
   const [impossible] = isOfAnother ? scopesOfNoResource(deps, client, scopes) : []

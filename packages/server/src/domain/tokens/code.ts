@@ -6,8 +6,8 @@ import type { KeyRing } from '../../protocol/keys/key-ring.ts'
 import type { ClaimsByResource } from '../../protocol/keys/platform-claims.ts'
 import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import type { Address } from '../../protocol/wallet/address.ts'
-import { newGrantId } from '../model/grant-id.ts'
-import type { ScopesByResource, WalletKind } from '../model/records.ts'
+import { grantIdOfReceipt, newGrantId } from '../model/grant-id.ts'
+import type { ScopesByResource, SignedLimit, WalletKind } from '../model/records.ts'
 
 /** The contents of a code: everything that the redemption needs, including the id of the new grant. */
 export type Code = {
@@ -44,15 +44,27 @@ export type Code = {
   firstScopes: string[] | null
   /** the claims of the first tokens, from the operator's hook; absent in what an earlier version stored */
   firstClaims?: ClaimsByResource | null
+  /** what the wallet signed of a limited scope; absent if no scope has a limit */
+  limit?: SignedLimit
 }
 
 export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
-  return PACKED_CODE.seal(ring, pack({ ...code, grantId: newGrantId(code.expiresAt) }))
+  const packed = pack({ ...code, grantId: grantIdFor(code) ?? newGrantId(code.expiresAt) })
+  return code.limit ? LIMITED_CODE.seal(ring, [packed, code.limit]) : PACKED_CODE.seal(ring, packed)
+}
+
+/** The id of the one grant that the signature over a limit can create; null without a limit. */
+export function grantIdFor({ limit, receiptId }: Pick<Code, 'limit' | 'receiptId'>): string | null {
+  if (!limit) return null
+  if (receiptId === null) throw new Error('a limit without a signature')
+  return grantIdOfReceipt(receiptId, limit.signedAt)
 }
 
 export function openCode(ring: KeyRing, text: string): Code | undefined {
   const packed = PACKED_CODE.open(ring, text)
-  return packed === undefined ? undefined : unpack(packed)
+  if (packed !== undefined) return unpack(packed)
+  const limited = LIMITED_CODE.open(ring, text)
+  return limited === undefined ? undefined : { ...unpack(limited[0]), limit: limited[1] }
 }
 
 // A packed code is an array: member names would make the URL a third longer.
@@ -83,6 +95,8 @@ type PackedCode = [
 ]
 
 const PACKED_CODE = sealedFormat<PackedCode>('authorizationCode')
+/** A node of a version without limits does not open this code, so it cannot create the grant without the limit. */
+const LIMITED_CODE = sealedFormat<[PackedCode, SignedLimit]>('limitedCode')
 
 function pack(code: Code): PackedCode {
   return [

@@ -24,7 +24,8 @@ export const DEVICE_REQUEST = sealedFormat<DeviceRequest>('deviceRequest')
 
 export type DeviceAnswer = 'denied' | Code
 
-const DEVICE_ANSWER = sealedFormat<DeviceAnswer>('deviceAnswer')
+/** The name `limited` is for nodes of a version without limits: such a node cannot read the permission, and creates no grant without the limit. */
+const DEVICE_ANSWER = sealedFormat<'denied' | Code | { limited: Code }>('deviceAnswer')
 
 /** The id of the row of a request. A `request_uri` cannot contain this id. */
 export function rowOfUserCode(userCode: string): string {
@@ -41,13 +42,14 @@ export async function readAnswer(deps: Deps, request: DeviceRequest): Promise<De
   if (!row) return null
   const answer = DEVICE_ANSWER.open(deps.keys, row.request)
   // The key that sealed the answer is retired.
-  return answer === undefined || row.clientId !== request.clientId ? 'denied' : answer
+  if (answer === undefined || row.clientId !== request.clientId) return 'denied'
+  return answer !== 'denied' && 'limited' in answer ? answer.limited : answer
 }
 
 /** Stores the answer. False if the request was answered before. */
 export async function storeAnswer(deps: Deps, request: DeviceRequest, answer: DeviceAnswer): Promise<boolean> {
   const id = rowOfAnswer(request)
-  const sealed = DEVICE_ANSWER.seal(deps.keys, answer)
+  const sealed = DEVICE_ANSWER.seal(deps.keys, answer !== 'denied' && answer.limit ? { limited: answer } : answer)
   const { clientId, expiresAt } = request
   await deps.store.pushedRequests.push({ id, clientId, request: sealed, expiresAt })
   return (await deps.store.pushedRequests.readPushed(id))?.request === sealed

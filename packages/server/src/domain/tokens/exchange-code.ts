@@ -13,6 +13,7 @@ import {
   type OAuthError,
   unauthorizedClient,
 } from '../../protocol/oauth/oauth-error.ts'
+import { writeLimit } from '../../protocol/wallet/limit-words.ts'
 import { checkReceipts, restsOnContract } from '../consent/check-receipt.ts'
 import { refreshIdleLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
@@ -134,9 +135,14 @@ export async function redeem(deps: Deps, client: Client, { code, grant, proof, a
   const outcome = isReplay ? ({ kind: 'taken' } as const) : await deps.store.grants.redeemCode(grant, attemptId, at)
   if (outcome.kind === 'taken') throw await endReplayed(deps, client, code, at)
   if (outcome.kind !== 'redeemed') throw invalidGrant('ended_since_code')
-  deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId })
+  deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId, ...limitDetails(outcome.grant) })
   deps.bounds.noteGrant(outcome.grant)
   return outcome.grant
+}
+
+/** The draws have no lines of their own. */
+function limitDetails({ signedLimit }: Grant): { details?: { limit: string } } {
+  return signedLimit === null ? {} : { details: { limit: `${signedLimit.scope} ${writeLimit(signedLimit.limit)}` } }
 }
 
 /** RFC 6749 §4.1.2: if a code is used twice, the server "SHOULD revoke (when possible) all tokens previously issued based on that code". */
@@ -168,5 +174,6 @@ export function newGrantOf(deps: Deps, client: Client, { code, proof, at }: Pick
     sessionHash: code.sessionHash,
     sessionReceiptId: code.sessionReceiptId,
     epoch: code.epoch,
+    signedLimit: code.limit ?? null,
   }
 }

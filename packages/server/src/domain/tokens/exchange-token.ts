@@ -23,9 +23,10 @@ import { requireScopes } from '../../protocol/oauth/require-scopes.ts'
 import { accessTokenLifetime } from '../model/client-lifetimes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import type { GrantValidity } from '../model/request-store.ts'
 import { scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
-import { findFaultOfToken } from './grant-of-token.ts'
+import { readValidityOfToken } from './grant-of-token.ts'
 import type { TokenResponse } from './token-response.ts'
 
 /** The parsed body of the request (RFC 8693 §2.1). */
@@ -59,13 +60,14 @@ export async function exchangeToken(deps: Deps, client: Client, request: TokenEx
   // 2. Check the subject token.
   const at = deps.now()
   const subject = openSubjectToken(deps, client, request.subjectToken, at)
-  const scope = chooseScopes(deps, client, subject, { aud, requested: request.scope }).join(' ')
+  const chosen = chooseScopes(deps, client, subject, { aud, requested: request.scope })
   const exchangedFrom = [...(subject.exchanged_from ?? []), subject.jti]
   if (exchangedFrom.length > EXCHANGES_AT_MOST) throw subjectRefused('subject_token_exchanged_too_often')
   const { proof } = request
   // A bound token is of no use to a caller without the key. The exchange must not turn it into a bearer token.
   if (subject.cnf && proof === null) throw invalidDpopProof('proof_missing')
-  await requireStillValid(deps, subject)
+  requireSignedLimit(deps, chosen, { aud, grant: await requireStillValid(deps, subject) })
+  const scope = chosen.join(' ')
 
   // 3. Spend the proof, then issue the token.
   if (proof) await spendProof(deps, proof, client.id)
@@ -159,10 +161,17 @@ function narrow({ settings }: Deps, client: Client, subject: SubjectToken, narro
 }
 
 /** The checks of introspection: client, grant and revocations. */
-async function requireStillValid(deps: Deps, subject: SubjectToken): Promise<void> {
+async function requireStillValid(deps: Deps, subject: SubjectToken): Promise<GrantValidity> {
   if (!(await deps.clients.isEnabled(subject.client_id))) throw subjectRefused('subject_token_client_disabled')
-  const fault = await findFaultOfToken(deps, subject, subject.grant_id)
-  if (fault !== null) throw subjectRefused(REASONS[fault])
+  const found = await readValidityOfToken(deps, subject, subject.grant_id)
+  if (typeof found === 'string') throw subjectRefused(REASONS[found])
+  return found
+}
+
+/** A scope that has a limit at the target needs the limit that the wallet signed. The new token draws from the same limit. */
+function requireSignedLimit({ resources }: Deps, scopes: string[], { aud, grant }: { aud: string; grant: GrantValidity }): void {
+  const isSigned = (scope: string) => resources.limitOf(aud, scope) === undefined || grant.signedLimit?.scope === scope
+  requireScopes(scopes, isSigned, 'limit_not_signed')
 }
 
 const REASONS = {

@@ -19,10 +19,15 @@ export async function readGrantOfToken(deps: Deps, claims: AccessTokenClaims, gr
   return (await findFault(deps, claims, grant)) ?? grant
 }
 
-/** Why the token is no longer valid; null if it is valid. As `readGrantOfToken`, for callers that do not need the grant. */
-export async function findFaultOfToken(deps: Deps, claims: AccessTokenClaims, grantId: string): Promise<GrantFault | null> {
+/** As `readGrantOfToken`, for callers that need a third of the row. */
+export async function readValidityOfToken(
+  deps: Deps,
+  claims: AccessTokenClaims,
+  grantId: string,
+): Promise<GrantValidity | GrantFault> {
   const grant = await deps.store.grants.readGrantValidity(grantId)
-  return grant ? findFault(deps, claims, grant) : 'grant_ended'
+  if (!grant) return 'grant_ended'
+  return (await findFault(deps, claims, grant)) ?? grant
 }
 
 async function findFault(deps: Deps, claims: AccessTokenClaims, grant: GrantValidity): Promise<GrantFault | null> {

@@ -14,6 +14,7 @@ import { authorizeRoutes } from './routes/authorize.ts'
 import { crossDeviceRoutes } from './routes/cross-device.ts'
 import { deviceRoutes } from './routes/device.ts'
 import { deviceAuthorizationRoute } from './routes/device-authorization.ts'
+import { drawRoutes } from './routes/draw.ts'
 import { endingsRoutes } from './routes/endings.ts'
 import { healthRoutes } from './routes/health.ts'
 import { introspectRoute } from './routes/introspect.ts'
@@ -85,6 +86,7 @@ export function createAuthServer(service: HttpService): FastifyInstance {
   tokenRoute(server, service)
   introspectRoute(server, service)
   approvalRoutes(server, service)
+  drawRoutes(server, service)
   approveRoutes(server, service)
   revokeRoute(server, service)
   endingsRoutes(server, service)

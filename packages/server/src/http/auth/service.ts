@@ -66,7 +66,7 @@ export type HttpService = {
   /** shared with the login server alone; two while the secret is being changed */
   loginSecrets: readonly string[]
   limits: RateLimit<Limited>
-  metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute' | 'countRefusal' | 'countTokens'> | undefined
+  metrics?: Pick<Metrics, 'observeRequest' | 'expectRoute' | 'countRefusal' | 'countTokens' | 'countDraw'> | undefined
   /** absent if no collector is configured */
   tracing?: Tracing | undefined
   /** Counts a refused sign-in. `wallet` is what the caller named. Absent if no operator can read them. */

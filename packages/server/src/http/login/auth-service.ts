@@ -1,8 +1,10 @@
+import { isAmount } from '@grantor/protocol/limit'
 import type { Tracing } from '../../observability/metrics/tracing.ts'
 import type { CrossDevice, LoginPurpose, LoginRequest } from '../../pages/login-request.ts'
 import type { NamedUri, Scope } from '../../pages/parts.ts'
 import { encodeFormValue } from '../../protocol/oauth/form.ts'
 import { isUiLocale } from '../../protocol/oauth/ui-locales.ts'
+import type { LimitChoice } from '../../protocol/wallet/limit-choice.ts'
 import type { OutageLog } from '../outage-log.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
@@ -26,6 +28,8 @@ export type WalletLogin = {
   address: string
   chainId: number | undefined
   scope: string | undefined
+  /** The numbers of the limit; absent for those of the request. */
+  limit?: LimitChoice | undefined
   /** The user's address, for which failures are counted. The auth service trusts it because this server authenticates. */
   clientIp: string
 }
@@ -139,10 +143,10 @@ function callingAuthService({ url, secret, report, outage, tracing }: AuthServic
 }
 
 function onTheWire(login: WalletLogin): Record<string, unknown> {
-  const { loginChallenge, address, chainId, scope, clientIp } = login
+  const { loginChallenge, address, chainId, scope, limit, clientIp } = login
   // The auth service reads an empty scope as absent, which means all scopes: the opposite of the user's choice.
   if (scope === '') throw invalidRequest('scope is empty: at least one must stay.')
-  return { login_challenge: loginChallenge, address, chain_id: chainId, scope, client_ip: clientIp }
+  return { login_challenge: loginChallenge, address, chain_id: chainId, scope, limit, client_ip: clientIp }
 }
 
 function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
@@ -155,6 +159,7 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   if (!Array.isArray(resources) || !resources.every((resource) => typeof resource === 'string')) return null
   if (!Array.isArray(chainIds) || chainIds.length === 0 || !chainIds.every(isWholeNumber)) return null
   if (resume !== null && !isWebAddress(resume)) return null
+  if (answer.limit !== undefined && !isLimit(answer.limit)) return null
   // Only a login that an app began can continue on another device.
   const resumeUrl = purpose === 'account' || purpose === 'end_everything' ? null : resume
   const hasCode = purpose === 'device' || purpose === 'cross_device'
@@ -172,6 +177,7 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
     scopes,
     mayChooseScopes,
     resources,
+    limit: answer.limit,
     until,
     chainIds,
     homeChainId,
@@ -213,6 +219,14 @@ function isScope(scope: unknown): scope is Scope {
   if (!isRecord(scope) || typeof scope.name !== 'string' || typeof scope.description !== 'string') return false
   if (scope.resources !== undefined && !(Array.isArray(scope.resources) && scope.resources.every(isPlace))) return false
   return scope.required === undefined || typeof scope.required === 'boolean'
+}
+
+function isLimit(limit: unknown): limit is NonNullable<LoginRequest['limit']> {
+  if (!isRecord(limit) || typeof limit.scope !== 'string' || !isAmount(limit.uses)) return false
+  const { unit, decimals, amount, each } = limit
+  const hasAmounts = typeof unit === 'string' && isWholeNumber(decimals) && isAmount(amount) && isAmount(each)
+  const hasNone = [unit, decimals, amount, each].every((member) => member === undefined)
+  return (hasAmounts || hasNone) && (limit.per === undefined || limit.per === 'day' || limit.per === 'week')
 }
 
 function isPlace(place: unknown): place is NamedUri {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Form, parseForm, queryOf } from '../../protocol/oauth/form.ts'
+import { LIMIT_CHOICES, type LimitChoice } from '../../protocol/wallet/limit-choice.ts'
 import { invalidRequest, tooLarge, unsupportedType } from './refusal.ts'
 
 /**
@@ -15,6 +16,8 @@ export type Posted = {
   chainId: number | undefined
   /** Names with a space between them; '' if the user switched off every scope. */
   scope: string | undefined
+  /** The numbers of the limit as they were typed; absent for those of the request. */
+  limit: LimitChoice | undefined
   signature: string | undefined
   /** The response to a plain form is a page, the response to JSON is JSON. */
   from: 'json' | 'form'
@@ -78,13 +81,15 @@ function readJson(body: Buffer): Posted {
   }
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
     throw invalidRequest('The body is not a JSON object.')
-  const { login_challenge, address, chain_id, scope, signature } = fields as Record<string, unknown>
+  const { login_challenge, address, chain_id, scope, limit, signature } = fields as Record<string, unknown>
   if (chain_id !== undefined && typeof chain_id !== 'number') throw invalidRequest('chain_id is not a number.')
+  const numbers = numbersOf(limit)
   return makePosted('json', {
     login_challenge: postedText('login_challenge', login_challenge),
     address: postedText('address', address),
     chain_id,
     scope: scope === '' ? '' : postedText('scope', scope),
+    limit: limitOf((name) => postedText(`limit.${name}`, numbers[name])),
     signature: postedText('signature', signature),
   })
 }
@@ -97,19 +102,36 @@ function readForm(form: Form): Posted {
     address: single(form, 'address'),
     chain_id: chainId === undefined ? undefined : Number(chainId),
     scope: together(form, 'scope'),
+    limit: limitOf((name) => single(form, `limit_${name}`)),
     signature: single(form, 'signature'),
   })
 }
 
 type LoginFields = Record<'login_challenge' | 'address' | 'scope' | 'signature', string | undefined> & {
   chain_id: number | undefined
+  limit: LimitChoice | undefined
 }
 
 function makePosted(from: Posted['from'], fields: LoginFields): Posted {
   const { login_challenge: loginChallenge, chain_id: chainId } = fields
   if (loginChallenge === undefined) throw invalidRequest('login_challenge is missing.')
   if (chainId !== undefined && !(Number.isSafeInteger(chainId) && chainId > 0)) throw invalidRequest('chain_id is not a number.')
-  return { from, loginChallenge, chainId, address: fields.address, scope: fields.scope, signature: fields.signature }
+  const { address, scope, limit, signature } = fields
+  return { from, loginChallenge, chainId, address, scope, limit, signature }
+}
+
+/** The numbers of a limit in JSON; none without a limit. */
+function numbersOf(limit: unknown): Partial<Record<keyof LimitChoice, unknown>> {
+  if (limit === undefined) return {}
+  if (typeof limit !== 'object' || limit === null || Array.isArray(limit)) throw invalidRequest('limit is not an object.')
+  return { uses: '', ...limit }
+}
+
+/** An empty number is not absent: the user must not sign the number of the request in its place. */
+function limitOf(read: (name: keyof LimitChoice) => string | undefined): LimitChoice | undefined {
+  const [uses, each, amount] = LIMIT_CHOICES.map(read)
+  if (uses === undefined && each === undefined && amount === undefined) return undefined
+  return { uses: uses ?? '', each, amount }
 }
 
 function postedText(name: string, value: unknown): string | undefined {

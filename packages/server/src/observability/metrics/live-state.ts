@@ -7,7 +7,7 @@ import type { Metrics, RequestObservation } from './metrics.ts'
 import { createRefusedSenders, type RefusedSenders } from './refused-senders.ts'
 import { createRefusedSignIns, type RefusedSignIns } from './refused-sign-ins.ts'
 
-type Observed = Pick<Metrics, 'observeRequest' | 'expectRoute' | 'countRefusal' | 'countTokens'>
+type Observed = Pick<Metrics, 'observeRequest' | 'expectRoute' | 'countRefusal' | 'countTokens' | 'countDraw'>
 
 const MINUTES = 60
 
@@ -61,6 +61,7 @@ export function createLiveState(now: () => number): LiveState {
       countRefusal: (error, reason) => metrics?.countRefusal(error, reason),
       expectRoute: (route) => metrics?.expectRoute(route),
       countTokens: (grantType, client) => metrics?.countTokens(grantType, client),
+      countDraw: (result) => metrics?.countDraw(result),
     }),
     readMinutes() {
       const end = Math.floor(now() / 60)

@@ -12,6 +12,25 @@ export const CLIENTS_AT_MOST = 200
 const SPAN_RESULTS = ['exported', 'failed', 'dropped'] as const
 type SpanResult = (typeof SPAN_RESULTS)[number]
 
+/** What came of a request to draw from a limit, or to give back. The refusals are the codes of the answers. */
+export const DRAW_RESULTS = [
+  'drawn',
+  'repeated',
+  'returned',
+  'not_yours',
+  'token_inactive',
+  'no_limit',
+  'each_exceeded',
+  'uses_exceeded',
+  'amount_exceeded',
+  'key_used',
+  'unknown_draw',
+  'above_draw',
+  'already_returned',
+  'invalid_request',
+] as const
+export type DrawResult = (typeof DRAW_RESULTS)[number]
+
 export type KeyTimes = {
   kind: string
   /** epoch seconds */
@@ -37,6 +56,7 @@ export type ServiceMetrics = {
   /** `result` is `signed`, `confirmed` or `declined` */
   countConsent(result: string, client: string): void
   countGrant(client: string): void
+  countDraw(result: DrawResult): void
   countEnding(ending: { event: string; reason: string; client: string }): void
   countNotice(result: 'delivered' | 'lost'): void
   countAlarm(): void
@@ -68,6 +88,7 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
   const signIns = counter('grantor_sign_ins_total', 'Sessions that began, by method and client.', 'method', 'client')
   const consents = counter('grantor_consents_total', 'Answers of users to requests of apps.', 'result', 'client')
   const grants = counter('grantor_grants_created_total', 'Grants that a code created, by client.', 'client')
+  const draws = counter('grantor_draws_total', 'Requests of APIs to draw from a limit or to give back, by result.', 'result')
   const endings = counter(
     'grantor_endings_total',
     'Events that ended grants, sessions or tokens, by reason and client.',
@@ -85,11 +106,13 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
   const spans = counter('grantor_trace_spans_total', 'Spans that were exported, refused or dropped.', 'result')
   // A series that begins at 1 has no increase, so an alert would miss the first event.
   for (const result of ['delivered', 'lost']) notices.inc({ result }, 0)
+  for (const result of DRAW_RESULTS) draws.inc({ result }, 0)
   return {
     countTokens: (grant_type, client) => tokens.inc({ grant_type, client: bounded(client) }),
     countSignIn: (method, client) => signIns.inc({ method, client: bounded(client) }),
     countConsent: (result, client) => consents.inc({ result, client: bounded(client) }),
     countGrant: (client) => grants.inc({ client: bounded(client) }),
+    countDraw: (result) => draws.inc({ result }),
     countEnding: ({ event, reason, client }) => endings.inc({ event, reason, client: bounded(client) }),
     countNotice: (result) => notices.inc({ result }),
     countAlarm: () => alarms.inc(),

@@ -1,5 +1,7 @@
 /** Forms for the members of an operation. */
 import { type Fault, wordsOf } from '../../domain/model/fault.ts'
+import type { ResourceScope } from '../../domain/model/records.ts'
+import { readScopeWords, writeScopeWords } from '../../domain/resources/scope-words.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type Member, type Members, textOf } from '../members/member.ts'
 import type { Operation } from '../operations/operation.ts'
@@ -86,7 +88,7 @@ function fieldText(kind: Member['shape']['kind'], value: unknown): string {
 
 function scopeLines(value: unknown): string {
   if (!Array.isArray(value)) return textOf(value)
-  return (value as { name: string; description: string }[]).map(({ name, description }) => `${name}: ${description}`).join('\n')
+  return (value as ResourceScope[]).map((scope) => `${scope.name}: ${writeScopeWords(scope)}`).join('\n')
 }
 
 /** A form with a file is sent in another format (RFC 7578). */
@@ -128,7 +130,7 @@ function enteredValue(member: Member, fields: FormFields): unknown {
     case 'scopes':
       return inputLines(text).map((line) => {
         const [scope = '', ...description] = line.split(':')
-        return { name: scope.trim(), description: description.join(':').trim() }
+        return { name: scope.trim(), ...readScopeWords(description.join(':')) }
       })
     case 'key_set':
       return text === '' ? null : parseOrKeep(text)

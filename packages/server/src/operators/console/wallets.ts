@@ -6,6 +6,7 @@ import { type Scope, scopeWords } from '../../pages/parts.ts'
 import { shortAddress } from '../../pages/words.ts'
 import { type Address, parseAddress } from '../../protocol/wallet/address.ts'
 import { COUNTED_AT_MOST } from '../operations/clients.ts'
+import { type DrawRecord, draws, listDraws } from '../operations/draws.ts'
 import {
   endGrant,
   endGrantsOfWallet,
@@ -15,6 +16,7 @@ import {
   listGrants,
   type ReceiptRecord,
 } from '../operations/grants.ts'
+import { countWords, type LimitRecord, leftWords, signedWords } from '../operations/limit-fields.ts'
 import { Refusal } from '../operations/refusal.ts'
 import { endSession, listSessions } from '../operations/sessions.ts'
 import { type FoundWallet, findWallets, getWallet, type WalletDetails } from '../operations/wallets.ts'
@@ -24,6 +26,7 @@ import { grantState, type NamedClient, namedClient, sessionsTable } from './gran
 import type { ConsolePage, Crumb } from './layout.ts'
 import {
   buttonLink,
+  type Column,
   dangerSection,
   doneMessage,
   exact,
@@ -34,6 +37,7 @@ import {
   nextLink,
   pathTo,
   section,
+  shownFact,
   table,
   titleRow,
   warningList,
@@ -82,6 +86,7 @@ ${doneMessage(endedOf(visit))}
 ${section('What the wallet allowed', html`${allowedFacts(grant)}`)}
 ${section('State', stateFacts(grant, visit))}
 </div>
+${grant.limit && section('Limit', await limitContent(console, visit, grant.limit), 'limit')}
 ${section('The text that the wallet signed', receiptContent(await receiptDetails(visit)))}
 ${visit.may('admin.grants') && dangerSection(endingsOf(grant))}`,
     }
@@ -206,7 +211,11 @@ function grantsTable(grants: GrantView[], mayEnd: boolean, now: number): Html {
           html`${link(pathTo('grants', id), nameOr(clientName, clientId))}${warningList(warnings)}`,
         kind: 'main',
       },
-      { name: 'It may', cell: ({ scopeWords: scopes }) => scopesList(scopes) },
+      {
+        name: 'It may',
+        cell: ({ scopeWords: scopes, limit }) =>
+          html`${scopesList(scopes)}${limit && html`<p class="fine">Left: ${leftWords(limit)}</p>`}`,
+      },
       { name: 'Since', cell: ({ created_at: at }) => fromNow(at, now) },
       { name: 'Last used', cell: ({ refreshed_at: at }) => fromNow(at, now) },
       { name: 'Until', cell: ({ state, expires_at: at }) => (state === 'ended' ? '–' : fromNow(at, now)) },
@@ -254,6 +263,27 @@ function stateFacts(grant: GrantView, { frame }: Visit): Html {
     ['Grant id', html`<code>${id}</code>`],
     frame.mayReadAudit && ['Audit', link(`/console/audit?grant_id=${encodeURIComponent(id)}`, 'What happened to this grant')],
   ])
+}
+
+/** What the wallet signed of a limit, what was used, and a page of the draws. */
+async function limitContent(console: Console, visit: Visit, limit: LimitRecord): Promise<Html> {
+  const id = visit.params.id ?? ''
+  const { signed, used, left, until } = limit
+  const after = visit.query.text('draws')
+  const { items, next } = await readList(console, visit, listDraws, { input: { grant_id: id }, limit: ROWS, after })
+  const columns = draws.displays.map(
+    ({ label, shown }): Column<DrawRecord> => ({ name: label, cell: (record) => shownFact(shown(record)) }),
+  )
+  const older = next === null ? null : `${pathTo('grants', id)}${queryOf({ draws: next })}#limit`
+  return html`${facts([
+    ['Signed', signedWords(limit)],
+    ['Used', countWords(used, signed)],
+    ['Left', countWords(left, signed)],
+    until !== null && ['Counted anew from', moment(until)],
+    ['Draws in all', number(limit.draws)],
+  ])}
+${table('Draws', columns, items, draws.empty)}
+${nextLink(older, 'Older draws')}`
 }
 
 function receiptContent(receipt: ReceiptRecord | null): Html {

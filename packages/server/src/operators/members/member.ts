@@ -18,8 +18,10 @@ export type Shape =
   | { kind: 'key_set' }
   /** a picture: a data URI when it is given, its SHA-256 when it is returned */
   | { kind: 'picture' }
-  /** a list of `{ name, description }` */
+  /** a list of `{ name, description, limit }`; the limit may be absent */
   | { kind: 'scopes' }
+  /** the limit of a scope */
+  | { kind: 'limit' }
 
 /** A value as people read it. A terminal prints it as text, and a page as HTML. */
 export type Shown =

@@ -1,5 +1,6 @@
 /** The members of a resource. A new property of `Resource` is one entry here. */
 import { CLIENT_KINDS, type Resource, type ResourceScope } from '../../domain/model/records.ts'
+import { writeScopeWords } from '../../domain/resources/scope-words.ts'
 import { type RecordMembers, text, texts } from './member.ts'
 
 export const resourceMembers = {
@@ -27,13 +28,13 @@ export const resourceMembers = {
     shape: { kind: 'scopes' },
     required: true,
     label: 'Scopes',
-    hint: 'One on each line: notes.read: read your notes',
+    hint: 'One on each line: notes.read: read your notes. With a limit: enhancement: enhance an item | at most 20 times a week, 50.00 NESO each, 500.00 a week',
     print: 'scope',
-    shown: (value) => ({ lines: (value as ResourceScope[]).map(({ name, description }) => `${name}: ${description}`) }),
+    shown: (value) => ({ lines: (value as ResourceScope[]).map((scope) => `${scope.name}: ${writeScopeWords(scope)}`) }),
     option: {
       value: 'NAME=DESCRIPTION',
       words:
-        'A scope of the resource, and what an app with the scope may do: the end of the sentence "The app may …", which users read before they sign.',
+        'A scope of the resource, and what an app with the scope may do: the end of the sentence "The app may …", which users read before they sign. Add "| at most 20 times a week, 50.00 NESO each, 500.00 a week" to limit the scope (a day, a week or in all; the amounts are optional): the wallet signs the limit, and the API draws from it.',
     },
   },
   openTo: texts('open_to', 'Open to', {

@@ -2,6 +2,7 @@
 import { audit } from './audit.ts'
 import { clients } from './clients.ts'
 import { deliveries } from './deliveries.ts'
+import { draws } from './draws.ts'
 import { grants } from './grants.ts'
 import { jobs } from './jobs.ts'
 import { keys } from './keys.ts'
@@ -21,6 +22,7 @@ export const subjects: readonly Subject[] = [
   resources,
   operators,
   grants,
+  draws,
   sessions,
   wallets,
   keys,

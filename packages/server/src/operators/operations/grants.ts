@@ -3,20 +3,22 @@ import { endOneGrant } from '../../domain/consent/end-grants.ts'
 import { countMatching } from '../../domain/consent/end-matching.ts'
 import { type PagePlace, readGrantPage } from '../../domain/consent/list-grants.ts'
 import { openReceipt } from '../../domain/consent/receipt.ts'
+import { describeUse } from '../../domain/limits/use.ts'
 import type { Order } from '../../domain/model/pages.ts'
 import type { Grant, Receipt } from '../../domain/model/records.ts'
 import { conditionsOf, matchingOf } from '../../domain/operators/jobs.ts'
 import { type Address, parseAddress, shortenAddress } from '../../protocol/wallet/address.ts'
-import type { Member, Members } from '../members/member.ts'
+import type { Member, Members, Shown } from '../members/member.ts'
 import { COUNTED_AT_MOST } from './clients.ts'
 import { type JobRecord, jobRecord, jobs } from './jobs.ts'
 import { Type } from './json-schema.ts'
-import { type Call, column, columns, type RecordKind, type Subject } from './operation.ts'
+import { countWords, type LimitRecord, leftWords, limitOrNull, limitRecord, signedWords } from './limit-fields.ts'
+import { type Call, column, type Display, type RecordKind, type Subject } from './operation.ts'
 import { conflict, invalid, notFound } from './refusal.ts'
 import { fieldsOf, nameSchema, refTo, textOrNull, time, timeOrNull, walletSchema } from './schemas.ts'
 import type { Service } from './service.ts'
 import { operationsOn } from './standard.ts'
-import { formatCount } from './words.ts'
+import { formatCount, utc } from './words.ts'
 
 /** One wallet has few grants at one client. */
 const COUNTED_AT_CLIENT = 100
@@ -35,6 +37,7 @@ const grantFields = fieldsOf<GrantAt>()({
     }),
     ({ scopesByResource }) => scopesByResource,
   ],
+  limit: [limitOrNull, (grant) => limitRecord(describeUse(grant, grant.at))],
   state: [Type.Enum(['active', 'expired', 'ended']), stateOf],
   created_at: [time, ({ createdAt }) => createdAt],
   refreshed_at: [time, ({ rotatedAt }) => rotatedAt],
@@ -67,17 +70,42 @@ const grantKind: RecordKind = {
   settings: 'grants',
   idName: 'grant_id',
   displays: [
-    ...columns('grant_id', 'wallet', 'client_id', 'scopes'),
-    column('SINCE', 'created_at', 'time'),
+    ...['grant_id', 'wallet', 'client_id', 'scopes'].map((name) => ({ ...column(name.toUpperCase(), name), print: name })),
+    ...['resources', 'scopes_by_resource'].map((name) => printed(name)),
+    { ...column('LEFT', 'limit'), shown: ({ limit }) => limitShown(limit, leftWords) },
+    { ...printed('limit'), shown: ({ limit }) => limitShown(limit, (of) => ({ lines: limitLines(of) })) },
+    { ...column('SINCE', 'created_at', 'time'), print: 'created_at' },
     // For a grant that has ended, also the reason.
     {
       ...column('STATE', 'state'),
       shown: ({ state, end_reason: reason }) => [state, reason].filter((part) => typeof part === 'string').join(': '),
     },
+    printed('state'),
+    ...['refreshed_at', 'expires_at', 'ended_at'].map((name) => printed(name, 'time')),
+    printed('end_reason'),
   ],
   empty: 'No grant matches.',
 }
 const { list, get, remove, act, existing } = operationsOn(grantKind)
+
+/** A value that only a single record shows. */
+function printed(name: string, kind: 'text' | 'time' = 'text'): Display {
+  const { column: _, ...display } = column(name, name, kind)
+  return { ...display, print: name }
+}
+
+function limitShown(limit: unknown, words: (limit: LimitRecord) => Shown): Shown {
+  return limit === null ? null : words(limit as LimitRecord)
+}
+
+function limitLines(limit: LimitRecord): string[] {
+  const { signed, used, left, until } = limit
+  return [
+    signedWords(limit),
+    `used ${countWords(used, signed)}`,
+    `left ${countWords(left, signed)}${until === null ? '' : `, until ${utc(until)}`}`,
+  ]
+}
 
 export type GrantRecord = ReturnType<typeof grantRecord>
 export type ReceiptRecord = Awaited<ReturnType<typeof readReceipt>>
@@ -127,7 +155,7 @@ export const listGrants = list<{ wallet?: string; client_id?: string; active?: b
   isPaged: true,
   command: {
     about:
-      'The newest grants come first; with --wallet and --living the grants are in the order of their clients. STATE is active, expired or, if a grant has ended, ended with the reason (docs/reference/errors.md). Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
+      'The newest grants come first; with --wallet and --living the grants are in the order of their clients. LEFT is what is left of the limit that the wallet signed, in the current period. STATE is active, expired or, if a grant has ended, ended with the reason (docs/reference/errors.md). Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
     examples: ['--living --client 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20', '--all --json > grants.json'],
     stream: 'array',
   },
@@ -153,7 +181,7 @@ export const getReceiptOfGrant = get<ReceiptRecord>({
   answers: { done: 'The receipt.' },
   output: refTo(receiptSchema),
   needs: 'keys',
-  command: { examples: ['6f1d2c3b-8a47-4c5e-b1a0-9d3e7f2c4b5a --json'] },
+  command: { examples: ['6f1d2c3b-8a47-4c5e-b1a0-9d3e7f2c4b5a --json'], printsMembers: true },
   run: async ({ service, id }) => ({ output: await readReceipt(service, id) }),
 })
 

@@ -78,6 +78,8 @@ export type CommandWords = {
   isConfirmed?: true
   /** the sentence before the record or in its place */
   done?: (output: never, call: Pick<Call, 'id'>) => string
+  /** true if every member of the output is printed as it is, because the output is not the record of its kind */
+  printsMembers?: true
   /** the resource of the record, if a user of `grantor start` can get a token for the resource next */
   tokenFor?: (output: never) => string
   /** the object that `--json` prints; the record unless given */

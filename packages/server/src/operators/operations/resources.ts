@@ -77,7 +77,11 @@ export function resourceOf({ name = '', scopes = [], openTo = ['registered'], ..
     createdAt: 0,
     ...rest,
     name: name.trim(),
-    scopes: scopes.map((scope) => ({ name: scope.name, description: scope.description.trim() })),
+    scopes: scopes.map(({ name: scope, description, limit }) => ({
+      name: scope,
+      description: description.trim(),
+      ...(limit !== undefined && { limit }),
+    })),
     openTo: CLIENT_KINDS.filter((each) => openTo.includes(each)),
   }
 }

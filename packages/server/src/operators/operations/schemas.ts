@@ -1,7 +1,9 @@
 /** The JSON Schemas of inputs and outputs, derived from the members. Times are epoch seconds. */
 
+import { LARGEST_AMOUNT, PERIODS } from '@grantor/protocol/limit'
 import { CLIENT_LOGO_URI_AT_MOST } from '../../config/look/logo.ts'
 import { ENTRIES_AT_MOST } from '../../domain/clients/client-faults.ts'
+import { DECIMALS_AT_MOST, USES_AT_MOST } from '../../protocol/oauth/limit-faults.ts'
 import type { Member, RecordMembers } from '../members/member.ts'
 import { type JsonSchema, Type } from './json-schema.ts'
 import type { NamedSchema, Operation, OperationKind } from './operation.ts'
@@ -15,6 +17,33 @@ export const textOrNull = Type.Union([Type.String(), Type.Null()])
 const LATEST = 253_402_300_799
 const LONGEST = 2000
 const CLOSED = { additionalProperties: false } as const
+
+const amountSchema = (description: string): JsonSchema =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: LARGEST_AMOUNT, description }))
+
+/** `limitFaults` checks what the schema cannot say. */
+const limitSchema = Type.Object(
+  {
+    uses: Type.Integer({ minimum: 1, maximum: USES_AT_MOST, description: 'The number of uses in each period.' }),
+    per: Type.Optional(Type.Enum(Object.keys(PERIODS), { description: 'The period; absent for the whole time of the grant.' })),
+    unit: Type.Optional(
+      Type.String({
+        pattern: /^[A-Z0-9]{1,10}$/u,
+        description: 'The unit of the amounts. unit, decimals, amount and each are all present or all absent.',
+      }),
+    ),
+    decimals: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: DECIMALS_AT_MOST,
+        description: 'The number of decimals: with 2, the amount 5000 is 50.00.',
+      }),
+    ),
+    amount: amountSchema('The sum of all uses in each period, in the smallest step of the unit.'),
+    each: amountSchema('The most of one use, in the smallest step of the unit.'),
+  },
+  { ...CLOSED, description: 'The most that a user can sign for this scope.' },
+)
 
 type OutputFields<Stored> = Readonly<Record<string, readonly [schema: JsonSchema, read: (stored: Stored) => unknown]>>
 type RecordOf<Own> = {
@@ -141,8 +170,17 @@ function schemaOfShape(shape: Member['shape']): JsonSchema {
       return Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 20 }) })
     case 'scopes':
       return Type.Array(
-        Type.Object({ name: Type.String({ maxLength: 64 }), description: Type.String({ maxLength: 200 }) }, CLOSED),
+        Type.Object(
+          {
+            name: Type.String({ maxLength: 64 }),
+            description: Type.String({ maxLength: 200 }),
+            limit: Type.Optional(schemaOfShape({ kind: 'limit' })),
+          },
+          CLOSED,
+        ),
         { maxItems: 100 },
       )
+    case 'limit':
+      return limitSchema
   }
 }

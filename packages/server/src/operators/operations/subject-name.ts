@@ -4,6 +4,7 @@ export type SubjectName =
   | 'resources'
   | 'operators'
   | 'grants'
+  | 'draws'
   | 'sessions'
   | 'wallets'
   | 'keys'

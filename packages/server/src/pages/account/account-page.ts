@@ -8,6 +8,7 @@ import { layout, slip } from '../layout.ts'
 import { accountLabel, appName, permissions, type Scope, type ShownAccount } from '../parts.ts'
 import { day, fromNow } from '../times.ts'
 import { appTitle, countOf, fill, fillPlain } from '../words.ts'
+import { limitTable, type ShownLimit } from './limit-rows.ts'
 import { approvalRows, fold, foldedRows, type ReceiptLink, receiptRows, type ShownApproval } from './signed-rows.ts'
 
 /**
@@ -54,6 +55,8 @@ export type ShownApp = ClientPlace & {
   until: number
   /** The last sign-in, exchange or refresh. The use of an access token is not stored. */
   lastRenewed: number
+  /** `receiptId`: the receipt with the uses; null if the user may see no receipt. */
+  limits: (ShownLimit & { receiptId: string | null })[]
   receipts: ReceiptLink[]
   moreReceipts: string | null
 }
@@ -186,8 +189,20 @@ ${button({ action: '/account/apps/end', fields: { client_id: app.clientId, ...pl
 </div>
 </details></td>
 </tr>
+${app.limits.length > 0 && html`<tr><td colspan="6">${limitsOfApp(app, reader)}</td></tr>`}
 ${view.signedIn === 'signature' && html`<tr><td colspan="6"><div class="signed">${signedForApp(app, view, reader)}</div></td></tr>`}
 </tbody>`
+}
+
+/** The uses are on the page of the receipt, so this page reads none. */
+function limitsOfApp({ limits }: ShownApp, reader: Reader): Html {
+  const words = reader.texts.account.limit
+  const row = ({
+    receiptId,
+    ...limit
+  }: ShownApp['limits'][number]): Html => html`<li class="row"><div>${limitTable(limit, reader)}
+${receiptId !== null && html`<p class="fine"><a href="/account/receipts/${encodeURIComponent(receiptId)}#uses">${words.link}</a></p>`}</div></li>`
+  return foldedRows({ rows: limits.map(row), others: words.others, more: false }, reader)
 }
 
 function placeOf(at: number, { page }: AccountView): Record<string, string> {

@@ -22,18 +22,16 @@ export type ShownApproval = {
 /** The number of rows that stand above the fold. */
 const FOLDED_AT = 3
 
-/** The first rows, and a fold with the others and the link to the next page. */
-export function foldedRows(given: { rows: Html[]; state?: 'open' | 'closed'; more: Html | false }, reader: Reader): Html {
-  const { rows, state, more } = given
+type FoldedRows = { rows: Html[]; state?: 'open' | 'closed'; more: Html | false; others?: string }
+
+/** The first rows, and a fold with the others and the link to the next page. `others`: the words for the other rows, unless these are receipts. */
+export function foldedRows(given: FoldedRows, reader: Reader): Html {
+  const { rows, state, more, others = reader.texts.account.moreReceipts } = given
   const folded = rows.slice(FOLDED_AT)
   return html`<ul class="rows">
 ${rows.slice(0, FOLDED_AT)}
 </ul>
-${
-  folded.length === 0
-    ? more
-    : fold({ summary: reader.texts.account.moreReceipts, state, body: html`<ul class="rows">\n${folded}\n</ul>\n${more}` })
-}`
+${folded.length === 0 ? more : fold({ summary: others, state, body: html`<ul class="rows">\n${folded}\n</ul>\n${more}` })}`
 }
 
 export function fold({ summary, state, body }: { summary: string; state?: 'open' | 'closed' | undefined; body: Html }): Html {

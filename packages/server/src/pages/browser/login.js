@@ -14,6 +14,8 @@ const login = at('login')
 const loginChallenge = login.dataset.challenge
 /** The switches of the scopes. @type {HTMLInputElement[]} */
 const switches = Array.from(document.querySelectorAll('#scopes input'))
+/** The numbers of the limit. @type {HTMLInputElement[]} */
+const numbers = Array.from(document.querySelectorAll('#limit input'))
 
 /** The name on the button that requests the signature; empty if the button sends a signature that exists. */
 let signWith = ''
@@ -50,7 +52,10 @@ const view = {
     if (moved) scrollTo(0, 0)
   },
 
-  lock: (on) => switches.forEach((input) => (input.disabled = on || input.required)),
+  lock(on) {
+    switches.forEach((input) => (input.disabled = on || input.required))
+    numbers.forEach((input) => (input.disabled = on))
+  },
 
   keep() {
     signWith = ''
@@ -67,7 +72,7 @@ const view = {
 }
 
 const { chainIds, signer } = login.dataset
-const signIn = new SignIn({ view, loginChallenge, chainIds: chainIds.split(' ').map(Number), signer, chosenScope })
+const signIn = new SignIn({ view, loginChallenge, chainIds: chainIds.split(' ').map(Number), signer, chosen })
 
 const phone = at('phone')
 const showWallets = createWalletList(at('wallets'), (wallet) => signIn.connect(wallet))
@@ -101,10 +106,12 @@ for (const input of switches) {
     view.warn('oneMustStay')
   })
 }
-// The switches also apply to the forms by hand
+for (const input of numbers) input.addEventListener('change', () => signIn.again('', 'rechosen'))
+// What the user chose also applies to the forms by hand
 document.addEventListener('formdata', ({ formData }) => {
-  const scope = chosenScope()
+  const { scope } = chosen()
   if (scope) formData.set('scope', scope)
+  for (const { name, value } of numbers) formData.set(name, value)
 })
 
 const openUntil = at('open-until')
@@ -117,6 +124,11 @@ addEventListener('pageshow', (event) => event.persisted && location.reload())
 function chosenScope() {
   const on = switches.filter(({ checked }) => checked).map(({ value }) => value)
   return switches.length > 0 ? on.join(' ') : undefined
+}
+
+function chosen() {
+  const limit = Object.fromEntries(numbers.map(({ name, value }) => [name.slice('limit_'.length), value.trim()]))
+  return { scope: chosenScope(), limit: numbers.length > 0 ? limit : undefined }
 }
 
 /** The name of the wallet, unless the button would have three lines. */

@@ -41,7 +41,7 @@ export class SignIn {
     await this.prepare(wallet, accounts, signer ?? accounts[0])
   }
 
-  /** Another account, or another choice of scopes, needs another text. */
+  /** Another account, or another choice, needs another text. */
   again(address = '', why = '') {
     const { step } = this
     if (step) void this.prepare(step.wallet, step.accounts, address || step.address, why)
@@ -49,19 +49,19 @@ export class SignIn {
 
   /** Fetches the text for this account and shows it. @param {Wallet} wallet @param {string[]} accounts */
   async prepare(wallet, accounts, address = '', why = '') {
-    const { view, loginChallenge, chainIds, chosenScope } = this.options
+    const { view, loginChallenge, chainIds, chosen } = this.options
     const mine = ++this.attempt
     this.step = null
     this.address = address
     view.report('preparing')
     const chain_id = await chooseChain(wallet, chainIds)
     if (mine !== this.attempt) return
-    const scope = chosenScope()
-    const fields = { login_challenge: loginChallenge, address, chain_id, scope }
+    const choice = chosen()
+    const fields = { login_challenge: loginChallenge, address, chain_id, ...choice }
     const answer = await ask('/login/message', fields)
     if (mine !== this.attempt) return
-    // A switch changed while the text was requested
-    if (scope !== chosenScope()) return void this.prepare(wallet, accounts, address, why)
+    // The choice changed while the text was requested
+    if (JSON.stringify(choice) !== JSON.stringify(chosen())) return void this.prepare(wallet, accounts, address, why)
     if (answer.kind !== 'answered') {
       view.choose()
       return this.refuse(answer, wallet, 'addressRefused')
@@ -169,6 +169,7 @@ const REFUSALS = {
   another_wallet: 'anotherWallet',
   address_not_allowed: 'addressNotAllowed',
   chain_not_allowed: 'chainNotAllowed',
+  limit_refused: 'limitRefused',
   403: 'defect',
   429: 'tooMany',
   500: 'defect',

@@ -53,8 +53,8 @@ export type SignInOptions = {
   chainIds: number[]
   /** The only account that can sign, as `0xf39f…2266` in lower case; undefined if any can. */
   signer: string | undefined
-  /** Names with a space between them; undefined if the user cannot choose. */
-  chosenScope(): string | undefined
+  /** The names of the scopes with a space between them, and the numbers of the limit as they were typed; undefined if the user cannot choose. */
+  chosen(): { scope: string | undefined; limit: Record<string, string> | undefined }
 }
 
 export type WalletWatch = { legacyName: string; show(wallets: Wallet[]): void }

@@ -1,14 +1,19 @@
+import type { LimitChoice } from '../../protocol/wallet/limit-choice.ts'
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
 import { hasChoice, type LoginRequest, requestPlace } from '../login-request.ts'
 import { fill, fillPlain, shortAddress } from '../words.ts'
+import { chosenFields } from './by-hand.ts'
 import { loginHead } from './login-head.ts'
 
 /** The development login: plain forms whose ids never change, so that a tool can rely on them. */
 export type DevelopmentAccount = { address: string; label: string }
 
-export type RefusedDevelopment = { address: string; problem: 'wrong_address' | 'needs_signature' | 'another_wallet' }
+export type RefusedDevelopment = {
+  address: string
+  problem: 'wrong_address' | 'needs_signature' | 'another_wallet' | 'limit_refused'
+}
 
 /** In English in every language: the page is for developers. */
 const words = {
@@ -23,13 +28,19 @@ const words = {
   needsSignature:
     '{app} asks for a signature, and only the test accounts can give one here. Use one of them, or sign with your own wallet.',
   anotherWallet: 'Only {signer} can sign this.',
+  limitRefused: 'A number of the limit cannot be signed. Each can only be lowered.',
   approveTitle: 'Sign in as {account}?',
   approveExplain:
     'Development only. A test account signs the same text that a wallet would; any other address is accepted without proof.',
   approve: 'Approve',
   deny: 'Deny',
 }
-const PROBLEMS = { wrong_address: words.wrongAddress, needs_signature: words.needsSignature, another_wallet: words.anotherWallet }
+const PROBLEMS = {
+  wrong_address: words.wrongAddress,
+  needs_signature: words.needsSignature,
+  another_wallet: words.anotherWallet,
+  limit_refused: words.limitRefused,
+}
 
 /** The first step, part of the login page: `#address` and `#sign-in`, in `#development`, which is closed. */
 export function developmentForm(
@@ -71,10 +82,12 @@ export function developmentApprovalPage(
     address: string
     /** The scopes that are on; if absent, all requested scopes. */
     chosen?: readonly string[] | undefined
+    /** The numbers of the limit as they were typed; if absent, those of the request. */
+    limit?: LimitChoice | undefined
   },
   reader: Reader,
 ): string {
-  const { loginChallenge, request, address, chosen } = step
+  const { loginChallenge, request, address } = step
   const challenge = html`<input type="hidden" name="login_challenge" value="${loginChallenge}">`
   const account = html`<code class="account">${shortAddress(address)}</code>`
   return layout({
@@ -88,7 +101,7 @@ export function developmentApprovalPage(
 <form method="post" action="/login/development-wallet">
 ${challenge}
 <input type="hidden" name="address" value="${address}">
-${chosen && html`<input type="hidden" name="scope" value="${chosen.join(' ')}">`}
+${chosenFields(step)}
 <button class="button" id="approve">${words.approve}</button>
 </form>
 <form method="post" action="/login/deny">

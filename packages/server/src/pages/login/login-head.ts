@@ -1,6 +1,8 @@
+import type { LimitChoice } from '../../protocol/wallet/limit-choice.ts'
 import { actionInWords } from '../approval/approval-page.ts'
 import { type Html, html } from '../html.ts'
 import type { Reader } from '../languages.ts'
+import { type LimitNumber, limitList, limitNumbers } from '../limit-words.ts'
 import { hasChoice, type LoginRequest, requestPlace } from '../login-request.ts'
 import { GRANTOR_LOOK } from '../look.ts'
 import { appHeading, groupScopes, permissions, placeWords, type Scope, scopeWords } from '../parts.ts'
@@ -18,6 +20,10 @@ export type LoginHead = {
   now: number
   /** The scopes that are on; if absent, all of them. */
   chosen?: readonly string[] | undefined
+  /** The numbers of the limit as they were typed; if absent, those of the request. */
+  limit?: LimitChoice | undefined
+  /** Whether a number that was typed was refused. */
+  isLimitRefused?: boolean | undefined
   /** Whether the scopes can be switched on this page, or are only listed. */
   scopes: 'switches' | 'listed'
 }
@@ -56,8 +62,31 @@ function requestedScopes(head: LoginHead, app: string, reader: Reader): Html {
       ? switches({ scopes: request.scopes, isOn, app }, reader)
       : permissions({ scopes, app, some: mayDo, none: mayNothing }, reader)
   }
+${request.limit && (head.scopes === 'switches' ? limitFields(request.limit, head, reader) : isLimitOn(head) && limitList(request.limit, reader))}
 ${request.resources.length > 1 && !isGrouped && html`<h2 class="label">${at}</h2><ul class="places">${request.resources.map((resource) => html`<li><code>${resource}</code></li>`)}</ul>`}
 ${request.scopes.length > 0 && runs}`
+}
+
+/** Whether the user left the scope of the limit on. */
+function isLimitOn({ request, chosen }: LoginHead): boolean {
+  return request.limit !== undefined && (chosen === undefined || chosen.includes(request.limit.scope))
+}
+
+/** The numbers of the limit, which the user can lower. Like the switches they belong to the form without script, and the script adds them to every request. */
+function limitFields(
+  limit: NonNullable<LoginRequest['limit']>,
+  { limit: typed, isLimitRefused }: LoginHead,
+  reader: Reader,
+): Html {
+  const words = reader.texts.limit
+  const one = ({ name, label, value }: LimitNumber): Html =>
+    html`<label for="limit-${name}"><span>${label}</span><input id="limit-${name}" name="limit_${name}" value="${typed?.[name] ?? value}" form="${NO_SCRIPT_FORM}" inputmode="decimal" maxlength="17" autocomplete="off" dir="ltr" aria-describedby="limit-hint${isLimitRefused && ' limit-problem'}"></label>`
+  return html`<fieldset id="limit">
+<legend class="label">${words.title} <code>${limit.scope}</code></legend>
+<p class="hint" id="limit-hint">${words.hint}</p>
+${isLimitRefused && html`<p class="field-problem" id="limit-problem">${words.refused}</p>`}
+${limitNumbers(limit, reader).map(one)}
+</fieldset>`
 }
 
 /** The switches belong to the form without script. The page's script reads them too and adds them to every request. */

@@ -1,3 +1,4 @@
+import type { LimitChoice } from '../../protocol/wallet/limit-choice.ts'
 import { type Html, html } from '../html.ts'
 import { scriptElement, styleElement } from '../inline.ts'
 import type { Reader } from '../languages.ts'
@@ -32,7 +33,9 @@ export type Login = {
   /** The text that the user entered by hand and that is not an address. */
   refusedAddress?: string | undefined
   /** Why, if it is an address. */
-  refusal?: 'another_wallet' | undefined
+  refusal?: 'another_wallet' | 'limit_refused' | undefined
+  /** The numbers of the limit as they were typed. */
+  limit?: LimitChoice | undefined
   /** The same for the development form, with the reason. */
   refusedDevelopment?: RefusedDevelopment | undefined
 }
@@ -57,7 +60,7 @@ export function loginPage(login: Login, reader: Reader): string {
     extras: html`${scriptElement('hasWallet')}<noscript>${styleElement('noScript')}</noscript>${walletWindow(login)}${login.walletConnect && walletConnectStyle()}`,
     script: 'login',
     slip: slip({
-      head: loginHead({ ...login, scopes: 'switches' }, reader),
+      head: loginHead({ ...login, scopes: 'switches', isLimitRefused: isLimitRefused(login) }, reader),
       body: html`<div id="login" data-challenge="${loginChallenge}" data-chain-ids="${request.chainIds.join(' ')}" data-seconds-left="${secondsLeft(login)}" data-locale="${reader.formats().number.resolvedOptions().locale}"${signer && html` data-signer="${signer.toLowerCase()}"`}>
 ${chooseSection(login, app, reader)}
 ${reviewSection(reader)}
@@ -81,6 +84,10 @@ ${login.walletConnect && walletConnectDialog(login.walletConnect, request, reade
   })
 }
 
+function isLimitRefused({ refusal, refusedDevelopment }: Login): boolean {
+  return refusal === 'limit_refused' || refusedDevelopment?.problem === 'limit_refused'
+}
+
 /** Smart wallets are contracts, and sign in only on the home chain. Without a home chain their window is not offered. */
 function walletWindow({ walletWindow: url, request: { homeChainId } }: Login): Html | undefined {
   if (url === undefined || homeChainId === undefined) return undefined
@@ -91,7 +98,7 @@ function chooseSection({ request, loginChallenge, refusedAddress, refusal, chose
   const { texts } = reader
   // An empty field with the name of the switches: if no switch is on, the form must not look like a request for all
   // scopes
-  const choice = hasChoice(request) ? { id: NO_SCRIPT_FORM, noneLeft: chosen?.length === 0 } : undefined
+  const choice = hasChoice(request) || request.limit ? { id: NO_SCRIPT_FORM, noneLeft: chosen?.length === 0 } : undefined
   return html`<section id="choose" aria-labelledby="choose-title">
 <h2 id="choose-title" class="with-wallet" tabindex="-1">${texts.login.choose}</h2>
 <ul id="wallets" class="wallets"></ul>
@@ -153,7 +160,8 @@ function scriptWords({ request, loginChallenge, walletConnect }: Login, app: str
   // An approval signs no user in
   const ofApproval = request.approval && { ...texts.approve.script, done: texts.movingOn.approving.text }
   const ofWalletConnect = walletConnect && texts.walletConnect.script
-  const words = Object.entries({ ...texts.script, sign, signShort, again, ...ofApproval, ...ofWalletConnect })
+  const ofLimit = request.limit && { limitRefused: texts.limit.refused }
+  const words = Object.entries<string>({ ...texts.script, sign, signShort, again, ...ofApproval, ...ofLimit, ...ofWalletConnect })
   const signer = shortAddress(request.loginHint ?? '')
   const ended = { clientName: app, clientHost: request.clientHost, clientScheme: request.clientScheme }
   const goOnHere = request.crossDevice && { retryUrl: `/login?login_challenge=${encodeURIComponent(loginChallenge)}` }

@@ -1,9 +1,11 @@
+import type { LimitChoice } from '../../protocol/wallet/limit-choice.ts'
 import { html } from '../html.ts'
 import type { Reader } from '../languages.ts'
 import { layout, slip } from '../layout.ts'
 import { type LoginRequest, requestPlace } from '../login-request.ts'
 import { translationOf } from '../signed-text.ts'
 import { fill, fillPlain, shortAddress, waitingTime } from '../words.ts'
+import { chosenFields } from './by-hand.ts'
 import { loginHead } from './login-head.ts'
 
 /** The second step without script: the exact text, and a field for the signature that the user made elsewhere. */
@@ -16,6 +18,8 @@ export type SignByHand = {
   chainId: number | undefined
   /** The scopes that are on; if absent, all requested scopes. */
   chosen?: readonly string[] | undefined
+  /** The numbers of the limit as they were typed; if absent, those of the request. */
+  limit?: LimitChoice | undefined
   /** Exactly what has to be signed, byte for byte. */
   message: string
   problem?: SignatureProblem | undefined
@@ -39,7 +43,7 @@ export function signByHandPage(step: SignByHand, reader: Reader): string {
   const purpose = texts.purpose[step.request.purpose]
   const app = requestPlace(step.request, texts)
   const account = html`<code class="account">${shortAddress(step.address)}</code>`
-  const { problem, chosen } = step
+  const { problem } = step
   const unchecked = problem && 'signature' in problem ? problem : null
   const wait = html`${waitingTime(unchecked?.retryAfter ?? 5, reader)}`
   return layout({
@@ -57,7 +61,7 @@ ${translationOf(step.message, reader)}
 <input type="hidden" name="login_challenge" value="${step.loginChallenge}">
 <input type="hidden" name="address" value="${step.address}">
 <input type="hidden" name="chain_id" value="${step.chainId}">
-${chosen && html`<input type="hidden" name="scope" value="${chosen.join(' ')}">`}
+${chosenFields(step)}
 <label for="signature">${words.signature}</label>
 <p class="hint" id="signature-hint">${words.signatureHint}</p>
 ${problem && html`<p class="field-problem" id="signature-problem">${fill(words[PROBLEMS[problem.kind]], { account, wait })}</p>`}

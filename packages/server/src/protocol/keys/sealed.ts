@@ -29,6 +29,7 @@ export const PREFIXES = {
   deviceCode: 'grk',
   deviceRequest: 'grq',
   endingProgress: 'grg',
+  limitedCode: 'grm',
   loginChallenge: 'grl',
   logoutQuestion: 'gro',
   pushedRequest: 'grp',

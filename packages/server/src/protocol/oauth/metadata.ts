@@ -39,6 +39,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     revocation_endpoint: `${issuer}/oauth/revoke`,
     // docs/guides/approvals.md
     approvals_endpoint: `${issuer}/oauth/approvals`,
+    // docs/guides/limits.md
+    draw_endpoint: `${issuer}/oauth/draw`,
     // docs/reference/feed.md
     endings_endpoint: `${issuer}/oauth/endings`,
     jwks_uri: `${issuer}/oauth/jwks`,

@@ -202,6 +202,26 @@ export const notApproved = (state: 'waiting' | 'declined' | 'expired' | 'ended')
 export const insufficientScope = (reason: ReasonOf<'insufficient_scope'>): OAuthError =>
   new OAuthError({ error: 'insufficient_scope', reason })
 
+export const drawAmountMissing = (): OAuthError =>
+  invalidRequest('draw_amount_missing', 'The limit has amounts, so amount is required.')
+
+export const amountWithoutLimit = (): OAuthError =>
+  invalidRequest('amount_without_limit', 'The limit has no amounts, so amount is not allowed.')
+
+export const drawKeyUsed = (): OAuthError => new OAuthError({ error: 'key_used', reason: 'draw_amount_differs' })
+
+export const noLimit = (): OAuthError => new OAuthError({ error: 'no_limit', reason: 'grant_without_limit' })
+
+/** `scope`: the app asks for this scope again, and the wallet signs again. */
+export const limitExceeded = (error: 'each_exceeded' | 'uses_exceeded' | 'amount_exceeded', scope: string): OAuthError =>
+  new OAuthError({ error, reason: `limit_${error}`, members: { scope } } as ConstructorParameters<typeof OAuthError>[0])
+
+export const unknownDraw = (): OAuthError => new OAuthError({ error: 'unknown_draw', reason: 'draw_unknown' })
+
+export const aboveDraw = (): OAuthError => new OAuthError({ error: 'above_draw', reason: 'return_above_draw' })
+
+export const alreadyReturned = (): OAuthError => new OAuthError({ error: 'already_returned', reason: 'draw_returned_otherwise' })
+
 /** OpenID Connect Core §3.1.2.6 */
 export const accountSelectionRequired = (): OAuthError =>
   new OAuthError({ error: 'account_selection_required', reason: 'session_of_another_wallet' })

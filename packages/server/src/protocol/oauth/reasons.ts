@@ -19,6 +19,7 @@ export type Endpoint =
   | 'introspect'
   | 'approvals'
   | 'approve'
+  | 'draw'
   | 'endings'
   | 'revoke'
   | 'userinfo'
@@ -50,6 +51,7 @@ export type ParameterName =
   | 'actor_token'
   | 'actor_token_type'
   | 'address'
+  | 'amount'
   | 'approval_id'
   | 'at'
   | 'attempt'
@@ -68,6 +70,7 @@ export type ParameterName =
   | 'device_code'
   | 'digest'
   | 'dpop_jkt'
+  | 'grant_id'
   | 'grant_type'
   | 'id_token_hint'
   | 'key'
@@ -180,13 +183,17 @@ export const oauthErrors = {
       nonce_malformed: ['endings', '`nonce` is not 16 bytes in base64url.'],
       wait_malformed: [['endings', 'approvals'], '`wait` is not a number of seconds from 0 to 30.'],
       approval_scope_malformed: ['approvals', '`scope` is not one scope.'],
-      key_malformed: ['approvals', '`key` is not 1 to 64 letters, digits, dots, dashes or underscores.'],
+      key_malformed: [['approvals', 'draw'], '`key` is not 1 to 64 letters, digits, dots, dashes or underscores.'],
       summary_malformed: [
         'approvals',
         '`summary` is not 1 to 120 characters that a text to sign can contain (ERC-4361), or has a quote, or a space at an end or beside another.',
         'Write ASCII without quotes, percent signs and angle brackets, in one line.',
       ],
       digest_malformed: ['approvals', '`digest` is not a SHA-256 in base64url.'],
+      draw_amount_missing: ['draw', 'The limit has amounts, and the request has none.'],
+      amount_without_limit: ['draw', 'The limit has no amounts, and the request has one.'],
+      amount_malformed: ['draw', '`amount` is not a whole number from 1 to 999999999999999.'],
+      grant_id_malformed: ['draw', '`grant_id` is not a UUID.'],
       attempt_malformed: ['approvals', '`attempt` is not 1 to 64 letters, digits, dots, dashes or underscores.'],
       token_malformed: ['userinfo', 'The access token was sent twice, or is not a token.'],
       verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code stays valid.'],
@@ -385,9 +392,19 @@ export const oauthErrors = {
         'The request names no resource, and the default resource does not have its scopes.',
         'Send `resource`.',
       ],
+      more_than_one_limit: [
+        AT_REQUEST_OR_TOKEN,
+        'Two scopes of the request have a limit, or another resource of the request has a scope with the name of the limited one.',
+        'Request one limited scope at a time.',
+      ],
       scope_unknown: ['token', 'A scope of the refresh is malformed, or the client is not registered for it.'],
       scope_not_granted: ['token', 'A scope was not granted: to the app, at a refresh, or to `subject_token`, at an exchange.'],
+      limit_not_signed: [
+        'token',
+        'A scope has a limit, and the wallet has signed none: always at `client_credentials`, and at an exchange if the grant has none.',
+      ],
       scope_about_a_user: ['token', '`client_credentials` cannot have a scope about a user.'],
+      scope_with_limit: ['token', '`client_credentials` cannot have a scope with a limit: no wallet signs the limit.'],
       no_scope_left: [
         'token',
         'The client is not registered for any scope that was granted, or the resource no longer has any of them.',
@@ -634,7 +651,10 @@ export const oauthErrors = {
     description: 'The client is not the resource server that the access token is for.',
     act: 'Authenticate as the client of the API that received the token.',
     reasons: {
-      token_of_another_audience: ['approvals', 'The client is no resource server, or the token is for another resource.'],
+      token_of_another_audience: [
+        ['approvals', 'draw'],
+        'The client is no resource server, or the token is for another resource.',
+      ],
     },
   },
   token_inactive: {
@@ -643,19 +663,71 @@ export const oauthErrors = {
     description: 'The access token is not active, or belongs to no user.',
     act: 'Refuse the call with 401, so that the client gets a new token.',
     reasons: {
-      access_token_unknown: ['approvals', 'The access token was not made by this service, is damaged, or has expired.'],
-      access_token_without_user: ['approvals', 'The access token is of a client itself, so there is no user to ask.'],
+      access_token_unknown: [['approvals', 'draw'], 'The access token was not made by this service, is damaged, or has expired.'],
+      access_token_without_user: [['approvals', 'draw'], 'The access token is of a client itself, so there is no user.'],
       access_token_revoked: ['approvals', 'The access token was revoked.'],
-      client_unknown_or_disabled: ['approvals', CLIENT],
-      grant_ended: ['approvals', 'The grant of the access token has ended.'],
+      client_unknown_or_disabled: [['approvals', 'draw'], CLIENT],
+      grant_ended: [['approvals', 'draw'], 'The grant of the access token has ended.'],
     },
   },
   key_used: {
     status: 409,
     definedIn: 'approvals.md',
-    description: 'The key names an action with another scope, summary or digest.',
+    description: 'The key names an action with other values.',
     act: 'Choose a new key for each action.',
-    reasons: { approval_values_differ: ['approvals', 'The API asked under the same key for something else.'] },
+    reasons: {
+      approval_values_differ: ['approvals', 'The API asked under the same key for something else.'],
+      draw_amount_differs: ['draw', 'The API drew another amount under the same key.'],
+    },
+  },
+  no_limit: {
+    status: 403,
+    definedIn: 'limits.md',
+    description: 'No scope of the access token has a limit that the wallet signed.',
+    act: 'Draw only for tokens with a limited scope. A grant from before the limit has none.',
+    reasons: { grant_without_limit: ['draw', 'The grant has no limit for this resource, or the token lacks the scope.'] },
+  },
+  each_exceeded: {
+    status: 403,
+    definedIn: 'limits.md',
+    description: 'The amount is more than the user allowed for one use.',
+    act: 'Draw less, or refuse the call with `insufficient_scope`, so that the user can sign again.',
+    reasons: { limit_each_exceeded: ['draw', 'The amount is above the amount of one use.'] },
+  },
+  uses_exceeded: {
+    status: 403,
+    definedIn: 'limits.md',
+    description: 'No use is left.',
+    act: 'Refuse the call with `insufficient_scope`, so that the user can sign again.',
+    reasons: { limit_uses_exceeded: ['draw', 'All uses of the period are drawn, or the grant has 10,000 draws.'] },
+  },
+  amount_exceeded: {
+    status: 403,
+    definedIn: 'limits.md',
+    description: 'The amount is more than what is left.',
+    act: 'Draw less, or refuse the call with `insufficient_scope`, so that the user can sign again.',
+    reasons: { limit_amount_exceeded: ['draw', 'The amount is above the rest of the period.'] },
+  },
+  unknown_draw: {
+    status: 403,
+    definedIn: 'limits.md',
+    description: 'There is no such draw of this client.',
+    act: 'Send the `grant_id` and the `key` of a draw of this client.',
+    reasons: { draw_unknown: ['draw', 'The client has drawn nothing with this key, or the grant was deleted.'] },
+  },
+  above_draw: {
+    status: 409,
+    definedIn: 'limits.md',
+    description: 'The amount is more than was drawn.',
+    act: 'Give back at most the amount of the draw.',
+    reasons: { return_above_draw: ['draw', 'The amount is above that of the draw, or one of both has no amount.'] },
+  },
+  already_returned: {
+    status: 409,
+    definedIn: 'limits.md',
+    description: 'Another amount of this draw was given back before.',
+    act: 'Give back once. The same amount gets the same answer again.',
+    reasons: { draw_returned_otherwise: ['draw', 'The draw was given back before, with another amount.'] },
   },
   too_many_approvals: {
     status: 429,
@@ -822,6 +894,7 @@ export const loginErrors = {
       PARAMETER_missing: ['login-api', 'A required member is missing, empty, or not a string.'],
       PARAMETER_malformed: ['login-api', 'A member is not a string.'],
       body_not_an_object: ['login-api', 'The body is not a JSON object.'],
+      limit_malformed: ['login-api', '`limit` is not an object of texts.'],
       chain_id_malformed: ['login-api', '`chain_id` is not a whole number.'],
       challenge_unknown: ['login-api', '`login_challenge` was not made by this service, or is damaged.'],
       address_malformed: ['login-api', '`address` is not an address.'],
@@ -829,6 +902,16 @@ export const loginErrors = {
       scope_not_asked_for: ['login-api', '`scope` holds a scope that the app did not request.'],
       scope_choice_not_offered: ['login-api', 'A scope was left out, and this client does not let the user choose.'],
       signature_malformed: ['login-api', '`signature` is not a signature.'],
+    },
+  },
+  limit_refused: {
+    status: 400,
+    definedIn: 'own-login-server.md',
+    description: 'A number of the limit cannot be signed.',
+    act: 'The user chooses numbers that are at most those of the request.',
+    reasons: {
+      limit_not_lower: ['login-api', 'A number of `limit` is missing, is not a number, or is above that of the request.'],
+      limit_declined_alone: ['login-api', '`limit` allows no use, and the request has no other scope.'],
     },
   },
   not_proven: {

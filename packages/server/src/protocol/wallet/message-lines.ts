@@ -24,7 +24,7 @@ export type MessageHeader = {
 }
 
 type MessageLines = Omit<MessageHeader, 'requestId'> & {
-  /** absent in templates 10 to 12 */
+  /** absent in the templates of `short-consent.ts` and `approval-message.ts` */
   requestId?: string
   statement: string
   uri: string

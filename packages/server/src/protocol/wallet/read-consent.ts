@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a signed consent (templates 10 to 12), for receipts.
+ * Reads the fields of a signed consent (templates 10 to 12 and 14 to 16), for receipts.
  *
  * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
  * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
@@ -10,6 +10,7 @@ import { type Address, parseAddress } from './address.ts'
 import { hostOf, privateUseScheme } from './app-place.ts'
 import { readParty } from './client-words.ts'
 import { composeAgain, LONGEST_TEXT, withoutRecap } from './compose-again.ts'
+import { readLimit, type ScopeLimit } from './limit-words.ts'
 import {
   composeShortConsent,
   redirectUriFor,
@@ -17,7 +18,6 @@ import {
   type ShortConsentFields,
   SOME_PROGRAM,
   shortTemplateOf,
-  TWO_SCREENS_TEMPLATE,
 } from './short-consent.ts'
 
 /** What the wallet's owner agreed to. Times in epoch seconds; every text is printable ASCII. */
@@ -40,6 +40,8 @@ export type Consent = {
   userCode?: string
   shownBy?: 'device' | 'browser'
   grants: { resource: string; scopes: string[] }[]
+  /** The limit of one of the scopes, if the text names one. */
+  limit?: ScopeLimit
   until: number
   issuedAt: number
   nonce: string
@@ -76,12 +78,15 @@ function readText(message: string): ShortConsentFields | null {
   const address = parseAddress(groups.address ?? '')
   if (address.kind !== 'address') return null
   const grants: Grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)].map(
-    ([, scopes = '', resource = '']) => [resource, scopes.split('+')] as const,
+    ([, scopes = '', resource = '']) => [resource, scopes.split(/\+|', '/).sort()] as const,
   )
   const isSame = grants.every(([, scopes]) => String(scopes) === String(grants[0]?.[1]))
   const parties = readParties(groups)
+  const limited = readLimit(groups)
+  const resource = grants.find(([, scopes]) => limited !== undefined && scopes.includes(limited.scope))?.[0]
+  const limit = limited && { resource: resource ?? '', ...limited }
   return {
-    template: shortTemplateOf({ ...parties, userCode }) ?? 0,
+    template: shortTemplateOf({ ...parties, userCode, limit }) ?? 0,
     address: address.address,
     chainId: Number(groups.chainId),
     domain,
@@ -91,6 +96,7 @@ function readText(message: string): ShortConsentFields | null {
     scopes: [...new Set(grants.flatMap(([, scopes]) => scopes))],
     resources: grants.map(([resource]) => resource),
     scopesByResource: isSame ? undefined : Object.fromEntries(grants),
+    limit,
     issuedAt: Date.parse(groups.issuedAt ?? '') / 1000,
     until: Date.parse(groups.until ?? '') / 1000,
     userCode,
@@ -105,9 +111,9 @@ function readParties({ uri = '', party, shownBy, host, opener, destination = ope
 }
 
 function toConsent(fields: ShortConsentFields): Consent {
-  const { template, scopes, resources, scopesByResource, redirectUri = '', keyThumbprint, userCode, ...same } = fields
+  const { template: _, scopes, resources, scopesByResource, redirectUri = '', keyThumbprint, userCode, limit, ...same } = fields
   const grants = resources.map((resource) => ({ resource, scopes: [...(scopesByResource?.[resource] ?? scopes)] }))
-  const isForBrowser = template === TWO_SCREENS_TEMPLATE
+  const isForBrowser = userCode !== undefined && redirectUri !== ''
   const place = isForBrowser && redirectUri === SOME_PROGRAM ? '' : redirectUri
   return {
     ...same,
@@ -115,6 +121,7 @@ function toConsent(fields: ShortConsentFields): Consent {
     clientHost: hostOf(place),
     clientScheme: place === '' ? null : privateUseScheme(place),
     grants,
+    ...(limit === undefined ? {} : { limit }),
     ...(userCode === undefined ? {} : { userCode, shownBy: isForBrowser ? 'browser' : 'device' }),
     ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
   }

@@ -6,6 +6,7 @@
  * the scopes belong to single resources.
  */
 
+import { limitRestriction, type ScopeLimit } from './limit-words.ts'
 import { checkForm, forms } from './message-grammar.ts'
 
 /** The scopes are abilities in this namespace: `oauth/<scope>`. */
@@ -19,6 +20,8 @@ export type Capability = {
   scopesByResource?: Readonly<Record<string, readonly string[]>> | undefined
   /** `joined`: the scopes of a resource are one ability, `oauth/read+write`. A scope cannot contain `+`, and an ability can. */
   abilities?: 'joined' | undefined
+  /** The limit of one scope at one resource. The scope is an ability of its own there, restricted to the limit (ERC-5573, "nota bene"). */
+  limit?: ScopeLimit | undefined
   /** Limits every ability to one action: base64url of its SHA-256 (ERC-5573, "nota bene"). The sentence does not contain it. */
   digest?: string | undefined
 }
@@ -27,16 +30,25 @@ export type Capability = {
  * `urn:recap:` and the base64url, unpadded, of `{"att":{"<resource>":{"oauth/<scope>":[{}]}}}` (ERC-5573, "ReCap URI
  * Scheme").
  *
- * `[{}]` means "no further restriction"; `[]` would mean "cannot be used". With a digest, it is `[{"digest":"<digest>"}]`.
+ * `[{}]` means "no further restriction"; `[]` would mean "cannot be used". With a digest, it is `[{"digest":"<digest>"}]`, and the ability of a
+ * limit has `[{"limit":{"uses":20}}]`.
  *
  * @throws RangeError if a list is empty or contains an entry that the text cannot contain.
  */
 export function encodeRecap(capability: Capability): string {
-  const { digest } = capability
-  const limits = digest === undefined ? [{}] : [{ digest: checkForm('digest', digest, forms.sha256) }]
-  const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [`${namespace}/${name}`, limits]))
+  const { digest, limit } = capability
+  const usual = digest === undefined ? {} : { digest: checkForm('digest', digest, forms.sha256) }
+  const entriesOf = (resource: string, names: readonly string[]) =>
+    Object.fromEntries(
+      names.map((name) => {
+        const isLimited = limit !== undefined && limit.resource === resource && limit.scope === name
+        return [`${namespace}/${name}`, [isLimited ? limitRestriction(limit.limit) : usual]]
+      }),
+    )
   // JSON.stringify keeps this order: a key with a colon or a slash is never treated as an array index.
-  const details = { att: Object.fromEntries(inOrder(capability).map(([resource, names]) => [resource, entriesOf(names)])) }
+  const details = {
+    att: Object.fromEntries(inOrder(capability).map(([resource, names]) => [resource, entriesOf(resource, names)])),
+  }
   return `urn:recap:${base64url(JSON.stringify(details))}`
 }
 
@@ -69,15 +81,22 @@ export function translateRecap(capability: Capability): string {
  * `sort()` gives this order.
  */
 function inOrder(capability: Capability): [resource: string, abilities: string[]][] {
-  const { scopes, resources, scopesByResource, abilities } = capability
+  const { scopes, resources, scopesByResource, abilities, limit } = capability
   if (resources.length === 0) throw new RangeError('resources are empty')
   return [...new Set(resources)].sort().map((resource) => {
     const own = scopesByResource === undefined ? scopes : (scopesByResource[resource] ?? [])
     // An object without abilities is not a ReCap ("minProperties": 1), and a consent to nothing is not a consent.
     if (own.length === 0) throw new RangeError('scopes are empty')
     const sorted = [...new Set(own)].sort().map((scope) => checkForm('scope', scope, forms.scope))
-    return [checkForm('resource', resource, forms.resource), abilities === 'joined' ? [sorted.join('+')] : sorted]
+    const names = abilities === 'joined' ? joinScopes(sorted, limit?.resource === resource ? limit.scope : undefined) : sorted
+    return [checkForm('resource', resource, forms.resource), names]
   })
+}
+
+/** One ability for all scopes, and one for the limited scope. Takes and returns a sorted list. */
+function joinScopes(scopes: readonly string[], limited: string | undefined): string[] {
+  const [own, others] = [scopes.filter((scope) => scope === limited), scopes.filter((scope) => scope !== limited)]
+  return [...own, ...(others.length === 0 ? [] : [others.join('+')])].sort()
 }
 
 /** RFC 4648 §5 without padding. The text is ASCII. */

@@ -4,10 +4,13 @@
  * The words repeat only what a wallet signed, which is printable ASCII. If the receipt is not genuine, the words repeat nothing of it.
  */
 
+import type { Limit } from '@grantor/protocol/limit'
 import { publisherOf } from './app-place.ts'
+import { type ScopeLimit, writeAmount, writeLimit } from './limit-words.ts'
 import type { ApprovedAction } from './read-approval.ts'
 import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
+import type { CountedDraw, ServerWord } from './server-word.ts'
 
 export type ReceiptWords = {
   /** One sentence: whether the receipt is genuine. */
@@ -16,6 +19,8 @@ export type ReceiptWords = {
   remarks: string[]
   /** Address, app, permissions and times; empty unless the receipt is genuine. */
   facts: [name: string, value: string][]
+  /** What the file has besides and nothing proves; absent if there is none, or if the receipt is not genuine. */
+  notSigned?: { title: string; facts: [name: string, value: string][] }
 }
 
 /** `callsChain`: whether the check could call a chain about a contract wallet. */
@@ -34,7 +39,7 @@ export function describeVerdict(verdict: ReceiptVerdict, { callsChain }: { calls
   }
 }
 
-function describeSigned({ signed, expired, wallet }: Extract<ReceiptVerdict, { kind: 'holds' }>): ReceiptWords {
+function describeSigned({ signed, expired, wallet, notSigned }: Extract<ReceiptVerdict, { kind: 'holds' }>): ReceiptWords {
   const proof =
     wallet === 'ordinary'
       ? 'The key of this wallet signed exactly what follows.'
@@ -42,8 +47,13 @@ function describeSigned({ signed, expired, wallet }: Extract<ReceiptVerdict, { k
   if (signed.kind === 'consent')
     return {
       title: expired ? 'This receipt holds, and what it allowed is over.' : 'This receipt holds.',
-      remarks: [proof, 'It proves what was allowed, not that it still is allowed: the owner may have ended the access since.'],
+      remarks: [
+        proof,
+        'It proves what was allowed, not that it still is allowed: the owner may have ended the access since.',
+        ...(signed.limit === undefined ? [] : [LIMIT_IS_SIGNED]),
+      ],
       facts: listConsent(signed),
+      ...(notSigned && signed.limit && { notSigned: describeCounted(notSigned, signed.limit) }),
     }
   return {
     title: expired ? 'This receipt holds, and its time to be used is over.' : 'This receipt holds.',
@@ -79,6 +89,7 @@ function listConsent(consent: Consent): [string, string][] {
     ['Who', writeWallet(consent)],
     ['Allowed', describeApp(consent)],
     ...consent.grants.map(({ resource, scopes }): [string, string] => ['To use', `${scopes.join(', ')} at ${resource}`]),
+    ...(consent.limit === undefined ? [] : [describeLimit(consent.limit)]),
     ['From', writeMoment(consent.issuedAt)],
     ['Until', writeMoment(consent.until)],
     consent.userCode === undefined
@@ -88,6 +99,40 @@ function listConsent(consent: Consent): [string, string][] {
     ...(consent.keyThumbprint === undefined ? [] : [['Bound to key', consent.keyThumbprint] satisfies [string, string]]),
     ['Asked by', consent.domain],
   ]
+}
+
+const LIMIT_IS_SIGNED =
+  'The limit is the word of the wallet, which signed it. How much of it was used is not in the text: only the server that counts the uses can tell.'
+
+const COUNTED_IS_NOT_SIGNED =
+  'The rest of the file is not signed. It is the word of the server that counted the uses, and anyone who has the file can change it.'
+
+/** Uses that are listed; a file has up to 10,000. */
+const LISTED_AT_MOST = 20
+
+function describeCounted({ issuer, at, draws }: ServerWord, { limit }: ScopeLimit): NonNullable<ReceiptWords['notSigned']> {
+  const listed = draws.slice(0, LISTED_AT_MOST)
+  const others = draws.length - listed.length
+  return {
+    title: COUNTED_IS_NOT_SIGNED,
+    facts: [
+      ['Counted by', issuer],
+      ['Counted at', writeMoment(at)],
+      ['Uses', String(draws.length)],
+      ...listed.map((draw): [string, string] => [`Use ${draw.draw}`, describeDraw(draw, limit)]),
+      ...(others === 0 ? [] : [['Older uses', `${others}, not listed here`] satisfies [string, string]]),
+    ],
+  }
+}
+
+function describeDraw({ at, amount, returned }: CountedDraw, limit: Limit): string {
+  const write = (value: number) => [writeAmount(limit, value), limit.unit].join(' ').trim()
+  const back = returned === undefined ? '' : amount === undefined ? ', given back' : `, ${write(returned)} given back`
+  return `${writeMoment(at)}${amount === undefined ? '' : `, ${write(amount)}`}${back}`
+}
+
+function describeLimit({ scope, resource, limit }: ScopeLimit): [string, string] {
+  return ['Limit', `${scope} at ${resource}: ${writeLimit(limit)}`]
 }
 
 function describeApp(consent: Consent): string {
@@ -129,7 +174,8 @@ const faults: Record<ReceiptFault, string> = {
 }
 
 const malformations: Record<ReceiptMalformation, string> = {
-  not_a_receipt: 'A receipt is JSON with four members and no more: message, signature, address and chain_id.',
+  not_a_receipt:
+    'A receipt is JSON with four members: message, signature, address and chain_id. Only the receipt of a limit has one more, not_signed.',
   bad_address: 'Its address is not one in the spelling of EIP-55 (0x, then 40 digits and letters, in the right capitals).',
   bad_signature: 'Its signature is not written as 0x and pairs of hexadecimal digits, or it is too long.',
 }

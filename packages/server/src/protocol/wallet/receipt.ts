@@ -9,9 +9,10 @@ import { parseAddress } from './address.ts'
 import type { ContractClaim, ContractVerdict } from './contract-signature.ts'
 import { type ApprovedAction, approvalContradicts, readApproval } from './read-approval.ts'
 import { type Consent, readConsent, recapContradicts } from './read-consent.ts'
+import { NOT_SIGNED, parseServerWord, type ServerWord } from './server-word.ts'
 import { verifyPlainSignature } from './signature.ts'
 
-/** A receipt as it is stored and downloaded: exactly these four members. */
+/** A receipt as it is downloaded: these four members, and for a consent with a limit `not_signed`, which is not part of what is proven. */
 export type SignedReceipt = {
   /** the text, byte for byte as it was signed */
   message: string
@@ -20,14 +21,15 @@ export type SignedReceipt = {
   /** EIP-55 */
   address: string
   chain_id: number
+  [NOT_SIGNED]?: ServerWord
 }
 
 /** What the text of a receipt says. */
 export type Signed = ({ kind: 'consent' } & Consent) | ({ kind: 'approval' } & ApprovedAction)
 
 export type ReceiptVerdict =
-  /** The owner of the address signed this. `expired`: its time has passed. */
-  | { kind: 'holds'; signed: Signed; expired: boolean; wallet: 'ordinary' | 'contract' }
+  /** The owner of the address signed this. `expired`: its time has passed. `notSigned`: what the file has besides, which nothing proves. */
+  | { kind: 'holds'; signed: Signed; expired: boolean; wallet: 'ordinary' | 'contract'; notSigned?: ServerWord }
   | { kind: 'does_not_hold'; why: ReceiptFault }
   /** The signature can only be that of a contract wallet, and its chain did not respond: neither proven nor refuted. */
   | { kind: 'could_not_check'; why: string }
@@ -83,8 +85,11 @@ export async function checkReceipt(
     if (signed.kind !== 'approval') return { kind: 'does_not_hold', why: 'not_an_approval' }
     if (signed.digest !== actionDigest) return { kind: 'does_not_hold', why: 'action_differs' }
   }
+  const notSigned = receipt[NOT_SIGNED]
+  // Only uses of a limit are counted.
+  if (notSigned && !(signed.kind === 'consent' && signed.limit)) return { kind: 'malformed', why: 'not_a_receipt' }
 
-  const holds = { kind: 'holds', signed, expired: signed.until <= now } as const
+  const holds = { kind: 'holds', signed, expired: signed.until <= now, ...(notSigned && { notSigned }) } as const
   // First and without any network, so that no chain is called for an ordinary wallet.
   const plain = verifyPlainSignature(message, signature, signed.address)
   if (plain.kind === 'valid') return { ...holds, wallet: 'ordinary' }
@@ -119,8 +124,10 @@ const longestSignature = 8192
 
 function isReceipt(receipt: unknown): receipt is SignedReceipt {
   if (typeof receipt !== 'object' || receipt === null || Array.isArray(receipt)) return false
-  // A member beside these four is refused: a reader could believe that it was signed too.
-  if (Object.keys(receipt).sort().join() !== 'address,chain_id,message,signature') return false
-  const { message, signature, address, chain_id: chainId } = receipt as Record<keyof SignedReceipt, unknown>
+  const { [NOT_SIGNED]: notSigned, ...signed } = receipt as Record<keyof SignedReceipt, unknown>
+  // Any other member is refused: a reader could believe that it was signed too.
+  if (Object.keys(signed).sort().join() !== 'address,chain_id,message,signature') return false
+  if (NOT_SIGNED in receipt && parseServerWord(notSigned) === null) return false
+  const { message, signature, address, chain_id: chainId } = signed
   return [message, signature, address].every((text) => typeof text === 'string') && Number.isSafeInteger(chainId)
 }

@@ -9,6 +9,7 @@ import type { PostgresSession } from '../postgres/connection/server.ts'
 /** The column by which each table is distributed. It is part of every unique key of its table. */
 export const DISTRIBUTED = {
   grants: 'id',
+  draws: 'grant_id',
   approvals: 'grant_id',
   sessions: 'hash',
   wallets: 'address',
@@ -19,12 +20,13 @@ export const DISTRIBUTED = {
 } as const
 
 /**
- * One statement concerns a wallet and its receipts, or a grant and its approvals, so both are on the same machine. Citus can move every other table by
+ * One statement concerns a wallet and its receipts, or a grant and its approvals or draws, so they are on the same machine. Citus can move every other table by
  * itself.
  */
 export const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = {
   receipts: 'wallets',
   approvals: 'grants',
+  draws: 'grants',
 }
 
 /**

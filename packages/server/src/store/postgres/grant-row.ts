@@ -1,5 +1,5 @@
 /** A row of the table `grants`, and its conversion to a grant. */
-import type { EndReason, Grant } from '../../domain/model/records.ts'
+import type { Drawn, EndReason, Grant, SignedLimit } from '../../domain/model/records.ts'
 import { readList } from '../list-text.ts'
 import { unpack, unpackNullable } from '../packed.ts'
 import type { ColumnType } from './statements/statement.ts'
@@ -34,6 +34,12 @@ export type GrantRow = {
   epoch: number
   /** jti → exp */
   revoked_tokens: Record<string, number>
+  /** null without a limit; the next four columns are null before the first draw */
+  signed_limit: SignedLimit | null
+  drawn_from: number | null
+  drawn_uses: number | null
+  drawn_amount: number | null
+  draw_count: number | null
 }
 
 /** The value of a new row: a parameter of the insert with its type, or an SQL expression; null for the default of the column. */
@@ -66,6 +72,11 @@ const columns = {
   session_receipt_id: { parameter: 'sessionReceiptId', type: 'packed' },
   epoch: { parameter: 'epoch', type: 'integer' },
   revoked_tokens: null,
+  signed_limit: { parameter: 'signedLimit', type: 'jsonb' },
+  drawn_from: null,
+  drawn_uses: null,
+  drawn_amount: null,
+  draw_count: null,
 } satisfies Record<keyof GrantRow, NewValue>
 
 // Columns are listed by name: with `*`, a column that a later version adds would change the prepared statements of a running node.
@@ -117,5 +128,13 @@ export function grantOf(row: GrantRow): Grant {
     sessionReceiptId: unpackNullable(row.session_receipt_id),
     epoch: row.epoch,
     revokedTokens: row.revoked_tokens,
+    signedLimit: row.signed_limit,
+    drawn: drawnOf(row),
   }
+}
+
+export type DrawnRow = Pick<GrantRow, 'drawn_from' | 'drawn_uses' | 'drawn_amount' | 'draw_count'>
+
+export function drawnOf({ drawn_from: from, drawn_uses: uses, drawn_amount: amount, draw_count: draws }: DrawnRow): Drawn | null {
+  return from === null || uses === null || amount === null || draws === null ? null : { from, uses, amount, draws }
 }

@@ -1,7 +1,8 @@
 /** What the statements on `grants` share. */
 
+import type { GrantValidity } from '../../domain/model/request-store.ts'
 import { unpack } from '../packed.ts'
-import { COLUMNS, type GrantRow } from './grant-row.ts'
+import { COLUMNS, drawnOf, type GrantRow } from './grant-row.ts'
 import { prepareReadByKey } from './read-by-key.ts'
 import type { PostgresConnection } from './statements/connection.ts'
 
@@ -38,12 +39,39 @@ export function prepareReadOfGrant(connection: PostgresConnection) {
   return prepareReadByKey<GrantRow>(connection, GRANT, COLUMNS)
 }
 
-type ValidityRow = Pick<GrantRow, 'id' | 'client_id' | 'expires_at' | 'ended_at' | 'revoked_tokens' | 'attempt_id'>
+const VALIDITY = [
+  'id',
+  'client_id',
+  'expires_at',
+  'ended_at',
+  'revoked_tokens',
+  'attempt_id',
+  'signed_limit',
+  'drawn_from',
+  'drawn_uses',
+  'drawn_amount',
+  'draw_count',
+] as const satisfies (keyof GrantRow)[]
+
+export const VALIDITY_COLUMNS = VALIDITY.map((name) => `grants.${name}`).join(', ')
+export type ValidityRow = Pick<GrantRow, (typeof VALIDITY)[number]>
+
+/** null for a row that no attempt has redeemed. */
+export function validityOf(row: ValidityRow): GrantValidity | null {
+  if (isReserved(row)) return null
+  return {
+    clientId: unpack(row.client_id),
+    expiresAt: row.expires_at,
+    endedAt: row.ended_at,
+    revokedTokens: row.revoked_tokens,
+    signedLimit: row.signed_limit,
+    drawn: drawnOf(row),
+  }
+}
 
 /** Prepares the read of `GrantValidity`, a third of the row's bytes. */
 export function prepareReadOfValidity(connection: PostgresConnection) {
-  const columns = 'grants.id, grants.client_id, grants.expires_at, grants.ended_at, grants.revoked_tokens, grants.attempt_id'
-  return prepareReadByKey<ValidityRow>(connection, GRANT, columns)
+  return prepareReadByKey<ValidityRow>(connection, GRANT, VALIDITY_COLUMNS)
 }
 
 const END = `

@@ -16,6 +16,7 @@ import {
   prepareReadOfGrant,
   prepareReadOfValidity,
   TRIES_AT_MOST,
+  validityOf,
 } from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
 import { RepeatedChanges } from './repeated-changes.ts'
@@ -122,13 +123,7 @@ export function createGrantStore(connection: PostgresConnection): GrantStore & G
 
     async readGrantValidity(grantId) {
       const [row] = await readValidity({ id: grantId })
-      if (!row || isReserved(row)) return null
-      return {
-        clientId: unpack(row.client_id),
-        expiresAt: row.expires_at,
-        endedAt: row.ended_at,
-        revokedTokens: row.revoked_tokens,
-      }
+      return row ? validityOf(row) : null
     },
   }
 }

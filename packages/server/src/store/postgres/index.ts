@@ -10,6 +10,7 @@ import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { toStoreError } from './connection/errors.ts'
 import type { PostgresSession } from './connection/server.ts'
+import { createDrawStore } from './draws.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
 import { appliedMigrations, MIGRATIONS, type Migrating, type Migration, migrate } from './migrations.ts'
@@ -68,6 +69,7 @@ export function storeOn(connection: PostgresConnection, { storeClock, now = () =
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     approvals: createApprovalStore(connection),
+    draws: createDrawStore(connection),
     endings: createEndingStore(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),

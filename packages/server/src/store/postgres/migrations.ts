@@ -294,6 +294,36 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO lists (name, items) VALUES ('incidents', '[]');
     `,
   },
+  {
+    number: 29,
+    name: 'limits',
+    // A program without this step never creates a grant with a limit, and uses neither the columns nor the table.
+    oldest: 26,
+    // The counts are in the row of the grant, and no index has one of them. A grant without a limit has NULL in all columns, which take no space. No
+    // index has the order of the draws: a grant has at most 10,000 of them, and each draw would write one index more.
+    sql: `
+      ALTER TABLE grants
+        ADD COLUMN signed_limit jsonb,
+        ADD COLUMN drawn_from bigint,
+        ADD COLUMN drawn_amount bigint,
+        ADD COLUMN drawn_uses integer,
+        ADD COLUMN draw_count integer;
+      CREATE TABLE draws (
+        at bigint NOT NULL,
+        period_from bigint NOT NULL,
+        period_end bigint,
+        amount bigint,
+        left_amount bigint,
+        returned bigint,
+        number integer NOT NULL,
+        left_uses integer NOT NULL,
+        grant_id bytea NOT NULL,
+        client_id bytea NOT NULL,
+        key bytea NOT NULL,
+        PRIMARY KEY (grant_id, client_id, key)
+      );
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

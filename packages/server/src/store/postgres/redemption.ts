@@ -123,7 +123,7 @@ function rowOf(grant: NewGrant, attemptId: string, at: number, endReason: EndRea
 /** The grant as it was inserted, without reading the row again. */
 function newGrantOf(grant: NewGrant, { created_at: createdAt, refresh_expires_at: refreshExpiresAt }: NewValues): Grant {
   const begun = { createdAt, refreshExpiresAt, rotatedAt: createdAt }
-  return { ...grant, ...begun, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
+  return { ...grant, ...begun, generation: 0, endedAt: null, endReason: null, revokedTokens: {}, drawn: null }
 }
 
 function prepareRedemption(connection: PostgresConnection) {

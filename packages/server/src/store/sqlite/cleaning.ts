@@ -39,12 +39,22 @@ export function createCleaning(connection: SqliteConnection): CleaningStore {
         SELECT seq FROM (SELECT seq, at FROM endings WHERE at <= :at ORDER BY seq LIMIT :limit)
         WHERE at <= :at - :overFor AND seq < (SELECT max(seq) FROM endings))`),
   }
+  const findDraws = connection.prepareWrite(`
+    SELECT coalesce(draw_count, 0) AS draws FROM grants WHERE ${OVER.grants.since} <= :at - :overFor ORDER BY ${OVER.grants.since} LIMIT :limit`)
+  /** The draws of a grant are deleted with the grant, by a trigger. A grant of the batch that would pass the limit is the last one. */
+  const sweepGrants = (of: Parameters<CleaningStore['sweep']>[1]): number => {
+    const due = findDraws.all(of) as { draws: number }[]
+    let [grants, rows] = [0, 0]
+    for (; grants < due.length && rows < of.limit; grants++) rows += 1 + (due[grants]?.draws ?? 0)
+    sweep.grants.run({ ...of, limit: grants })
+    return rows
+  }
   const take = connection.prepareWrite(`
     INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :at + :lifetime)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
     WHERE leases.holder = excluded.holder OR leases.expires_at <= :at OR leases.expires_at > :at + 2 * :lifetime`)
   return {
-    sweep: (kind, of) => connection.write(() => Number(sweep[kind].run(of).changes)),
+    sweep: (kind, of) => connection.write(() => (kind === 'grants' ? sweepGrants(of) : Number(sweep[kind].run(of).changes))),
     takeLease: (name, holder, at, lifetime) =>
       connection.write(() => (take.run({ name, holder, at, lifetime }).changes > 0 ? 'taken' : 'held')),
   }

@@ -6,7 +6,7 @@
  * `npm run bench -- peer --only same --baseline DIR`.
  */
 import type { SQLInputValue } from 'node:sqlite'
-import type { EndReason, Grant } from '../../domain/model/records.ts'
+import type { Drawn, EndReason, Grant, SignedLimit } from '../../domain/model/records.ts'
 import type { NewGrant } from '../../domain/model/request-store.ts'
 import { listText, readList } from '../list-text.ts'
 import { packNullable, unpackHex, unpackHexNullable, unpackNullable } from '../packed.ts'
@@ -53,6 +53,11 @@ const columns = {
   session_receipt_id: packedSeldom(({ grant }) => grant.sessionReceiptId),
   scopes_by_resource: plain(({ grant }) => grant.scopesByResource && JSON.stringify(grant.scopesByResource)),
   epoch: plain(({ grant }) => grant.epoch),
+  signed_limit: plain(({ grant }) => grant.signedLimit && JSON.stringify(grant.signedLimit)),
+  drawn_from: plain(null),
+  drawn_uses: plain(null),
+  drawn_amount: plain(null),
+  draw_count: plain(null),
 } satisfies Record<string, Column>
 
 /** The columns are named, because with `*` a column that a later version adds would change a prepared statement. */
@@ -103,7 +108,17 @@ export function grantOf(row: GrantRow): Grant {
     sessionReceiptId: unpackNullable(row[22] as Uint8Array | null),
     epoch: row[24] as number,
     revokedTokens: JSON.parse(row[20] as string) as Grant['revokedTokens'],
+    ...limitOf(row, 25),
   }
+}
+
+/** The limit and its counts, whose columns begin at a position. */
+export function limitOf(row: GrantRow, first: number): Pick<Grant, 'signedLimit' | 'drawn'> {
+  const signed = row[first] as string | null
+  if (signed === null) return { signedLimit: null, drawn: null }
+  const [from, uses, amount, draws] = row.slice(first + 1) as (number | null)[]
+  const drawn = from === null ? null : ({ from, uses, amount, draws } as Drawn)
+  return { signedLimit: JSON.parse(signed) as SignedLimit, drawn }
 }
 
 /** The attempt that inserted the row or last rotated its refresh token. */

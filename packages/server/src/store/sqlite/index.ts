@@ -8,6 +8,7 @@ import { createApprovalStore } from './approvals.ts'
 import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { SqliteConnection } from './connection.ts'
+import { createDrawStore } from './draws.ts'
 import { createEndingStore } from './endings.ts'
 import { createGrantStore } from './grants.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
@@ -46,6 +47,7 @@ export function openSqliteStore(path: string, { now = () => null }: { now?: () =
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     approvals: createApprovalStore(connection),
+    draws: createDrawStore(connection),
     endings: createEndingStore(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),

@@ -300,6 +300,39 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO lists (name, items) VALUES ('incidents', '[]');
     `,
   },
+  {
+    number: 29,
+    name: 'limits',
+    // A program without this step never creates a grant with a limit, and uses neither the columns nor the table.
+    oldest: 26,
+    // The counts are in the row of the grant, and no index has one of them. No index has the order of the draws: a grant has at most 10,000 of them,
+    // and each draw would write one index more. The trigger belongs to the statement that deletes the grant, also if an older program runs it.
+    sql: `
+      ALTER TABLE grants ADD COLUMN signed_limit TEXT;
+      ALTER TABLE grants ADD COLUMN drawn_from INTEGER;
+      ALTER TABLE grants ADD COLUMN drawn_amount INTEGER;
+      ALTER TABLE grants ADD COLUMN drawn_uses INTEGER;
+      ALTER TABLE grants ADD COLUMN draw_count INTEGER;
+      CREATE TABLE draws (
+        grant_id BLOB NOT NULL,
+        client_id BLOB NOT NULL,
+        key BLOB NOT NULL,
+        number INTEGER NOT NULL,
+        amount INTEGER,
+        at INTEGER NOT NULL,
+        left_uses INTEGER NOT NULL,
+        left_amount INTEGER,
+        period_from INTEGER NOT NULL,
+        period_end INTEGER,
+        returned INTEGER,
+        PRIMARY KEY (grant_id, client_id, key)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TRIGGER grant_deleted AFTER DELETE ON grants WHEN old.draw_count > 0
+      BEGIN
+        DELETE FROM draws WHERE grant_id = old.id;
+      END;
+    `,
+  },
 ]
 
 const TAKEN = 'SELECT * FROM migrations ORDER BY number'

@@ -57,5 +57,5 @@ function checkingEndings(connection: SqliteConnection): (code: NewGrant) => Rede
 
 /** A new grant as it was inserted, without reading the row again. */
 function begun(grant: NewGrant, at: number): Grant {
-  return { ...grant, createdAt: at, generation: 0, rotatedAt: at, endedAt: null, endReason: null, revokedTokens: {} }
+  return { ...grant, createdAt: at, generation: 0, rotatedAt: at, endedAt: null, endReason: null, revokedTokens: {}, drawn: null }
 }

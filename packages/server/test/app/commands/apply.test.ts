@@ -532,6 +532,35 @@ describe('What the file may contain', () => {
     expect((await apply(await exported(), '--yes')).out).toContain('Nothing to change: 2 unchanged')
   })
 
+  test('A limit of a scope is applied, shown as a change, and exported', async () => {
+    await apply(FILE, '--yes')
+    const limited = FILE.replace(
+      'description: read your notes',
+      'description: read your notes\n        limit: {uses: 20, per: week, unit: NESO, decimals: 2, amount: 50000, each: 5000}',
+    )
+    expect((await apply(limited)).out).toContain('50000')
+    await apply(limited, '--yes')
+    const limit = { uses: 20, per: 'week', unit: 'NESO', decimals: 2, amount: 50_000, each: 5_000 }
+    expect(JSON.parse((await run(['resources', 'list', '--json'], env)).out)).toMatchObject([{ scopes: [{ limit }] }])
+    expect(JSON.parse(await exported('--json'))).toMatchObject({ resources: [{ scopes: [{ limit }] }] })
+    expect((await apply(await exported(), '--yes')).out).toContain('Nothing to change: 3 unchanged')
+  })
+
+  test.each([
+    ['uses', '{uses: 0}'],
+    ['uses', '{per: week}'],
+    ['per', '{uses: 1, per: month}'],
+    ['unit', '{uses: 1, unit: neso, decimals: 2, amount: 5, each: 5}'],
+    ['decimals', '{uses: 1, unit: EUR, amount: 5, each: 5}'],
+    ['amount', '{uses: 1, unit: EUR, decimals: 2, amount: 1.5, each: 1}'],
+    ['each', '{uses: 1, unit: EUR, decimals: 2, amount: 5, each: 6}'],
+    ['total', '{uses: 1, total: 5}'],
+  ])('A limit in a file is refused, and the fault names the member %s: %s', async (member, limit) => {
+    const { exit, err } = await apply(FILE.replace('your notes', `your notes\n        limit: ${limit}`), '--yes')
+    expect([exit, err]).toEqual([2, expect.stringContaining(member)])
+    expect(err).toContain('resources[0].scopes')
+  })
+
   test('JSON is accepted, and export --json prints it', async () => {
     await apply(FILE, '--yes')
     const json = await exported('--json')

@@ -60,6 +60,7 @@ const STEPS: [subject: string, ...Step[]][] = [
     [['delete', 'ID'], 0, /^Deleted\.\n$/],
     ...['show', 'pause', 'resume', 'delete', 'test'].map((verb): Step => [[verb, 'ID'], 1, /there is no webhook/]),
   ],
+  ['draws', [['list'], 2, /--grant is missing/], [['list', '--grant', 'unknown'], 1, /there is no grant/]],
   ['deliveries', [['list'], 2, /--webhook is missing/], [['list', '--webhook', 'unknown'], 1, /there is no webhook/]],
   [
     'operators',

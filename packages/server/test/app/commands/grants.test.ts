@@ -39,6 +39,7 @@ async function storeGrant(wallet: Address, clientId: string, at = NOW): Promise<
       chainId: 1,
       sessionHash: null,
       sessionReceiptId: null,
+      signedLimit: null,
       epoch: 0,
       ...times,
     },
@@ -64,6 +65,7 @@ describe('The command grants list', () => {
         scopes: ['enhancement'],
         resources: [],
         scopes_by_resource: null,
+        limit: null,
         state: 'active',
         created_at: NOW,
         refreshed_at: NOW,
@@ -114,7 +116,7 @@ describe('A long list of grants', () => {
     )
     const { out } = await run(['grants', 'list', '--all'], env, NOW)
     const [headings, ...rows] = out.trimEnd().split('\n')
-    expect(headings).toMatch(/^GRANT_ID +WALLET +CLIENT_ID +SCOPES +SINCE +STATE$/)
+    expect(headings).toMatch(/^GRANT_ID +WALLET +CLIENT_ID +SCOPES +LEFT +SINCE +STATE$/)
     expect(rows.map((row) => row.split(' ')[0])).toEqual(newestFirst)
     expect((await run(['grants', 'list', '--all', '--wallet', ALICE, '--json'], env)).out).toBe('[]\n')
   })

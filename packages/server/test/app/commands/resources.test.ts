@@ -63,6 +63,17 @@ test('A description may contain equals signs', async () => {
   expect(made).toMatchObject({ scopes: [{}, { name: 'notes.sum', description: 'compute 1 + 1 = 2' }] })
 })
 
+test('A limit is given after the description, in the words that the wallet signs, and is printed in the same words', async () => {
+  const words = 'enhance an item | at most 20 times a week, 50.00 NESO each, 500.00 a week'
+  const limit = { uses: 20, per: 'week', unit: 'NESO', decimals: 2, amount: 50_000, each: 5_000 }
+  const scopes = [...RECORD.scopes, { name: 'enhancement', description: 'enhance an item', limit }]
+  expect(await json(...CREATE, '--scope', `enhancement=${words}`)).toEqual({ ...RECORD, scopes })
+  expect((await run(['resources', 'show', NOTES], env)).out).toContain(`enhancement: ${words}`)
+  const { exit, err } = await run(['resources', 'update', NOTES, '--scope', 'a=do a | at most 20 times a month'], env)
+  expect([exit, err]).toEqual([2, expect.stringContaining('A limit is written as: | at most 20 times a week')])
+  expect((await run(['resources', 'create', '--help'], env)).out.replace(/\s+/g, ' ')).toContain('the wallet signs the limit')
+})
+
 test('The options of resources update replace the lists, and --closed empties the kinds of clients', async () => {
   await run(CREATE, env)
   expect(await json('resources', 'update', NOTES, '--open-to', 'metadata', '--open-to', 'registered')).toEqual({

@@ -113,6 +113,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
           client_scheme: null,
           redirect_uri: 'https://app.example.net/callback',
           grants: [{ resource: 'https://api.example.com/', scopes: ['enhancement'] }],
+          limit: null,
           issued_at: shortFields.issuedAt,
           expires_at: shortFields.until,
           key_thumbprint: thumbprint,

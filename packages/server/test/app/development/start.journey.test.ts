@@ -360,7 +360,11 @@ test('The demo API and the demo MCP server are registered as resources and open 
   expect(await listResources(demo)).toMatchObject([
     {
       resource: `http://localhost:${demo.port + 3}`,
-      scopes: [{ name: 'enhancement', description: "use the platform's enhancement features for you" }, { name: 'history' }],
+      scopes: [
+        { name: 'enhancement', description: "use the platform's enhancement features for you" },
+        { name: 'history' },
+        { name: 'enhance', limit: { uses: 3, per: 'day', each: 5000 } },
+      ],
       open_to: ['registered', 'metadata', 'dynamic'],
     },
     {
@@ -455,7 +459,7 @@ describe('The command test-token', () => {
 
   test.for([
     [['--resource', 'https://other.example/'], /the resource https:\/\/other\.example\/ is not registered/],
-    [['--scope', 'pay'], /the authorization request was refused: invalid_scope/],
+    [['--scope', 'pay'], /has no scope pay: its scopes are /],
     [['--wallet', '0x12'], /the login was refused: HTTP status 400/],
     [['--curl', 'http://127.0.0.1:1/'], /cannot be called: ECONNREFUSED/],
   ] as const)('A test token with %j is refused with the reason', async ([options, reason], { demo }) => {

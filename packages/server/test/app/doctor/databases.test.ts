@@ -70,6 +70,28 @@ test('fsync, full_page_writes and synchronous_commit that are off, and another i
   ])
 })
 
+test('A limit in a database without a synchronous standby is a warning: the last draws could be drawn again after a loss', async () => {
+  const { url } = await newPostgresDatabase()
+  await run(['migrate'], envWith(url), now())
+  const resource = ['resources', 'create', 'https://api.example.com/', '--name', 'The API']
+  expect((await run([...resource, '--scope', 'enhancement=enhance an item'], envWith(url), now())).exit).toBe(0)
+  expect((await findings(url)).filter(({ verdict }) => verdict === 'warning')).toEqual([])
+  const limited = [
+    'resources',
+    'update',
+    'https://api.example.com/',
+    '--scope',
+    'enhancement=enhance an item | at most 20 times a week',
+  ]
+  expect((await run(limited, envWith(url), now())).exit).toBe(0)
+  expect((await findings(url)).filter(({ verdict }) => verdict === 'warning')).toMatchObject([
+    {
+      found: expect.stringContaining('the scope enhancement has a limit, and no synchronous standby is named'),
+      remedy: expect.stringContaining('synchronous_standby_names'),
+    },
+  ])
+})
+
 test('A pool that is larger than the connections of the server is wrong, and a server with room for one pool is a warning', async () => {
   const server = await startPostgres({ max_connections: '18' })
   onTestFinished(() => server.remove())

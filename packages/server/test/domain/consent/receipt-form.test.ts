@@ -16,6 +16,7 @@ import type { ShortConsentFields } from '../../../src/protocol/wallet/short-cons
 import { ringOf } from '../../protocol/keys/rings.ts'
 import { anyApproval, approvalFields, composeAction } from '../../protocol/wallet/approval-example.ts'
 import { anyShortConsent, composeShort, shortFields, userCode } from '../../protocol/wallet/consent-example.ts'
+import { largestLimit, usualLimit } from '../../protocol/wallet/limit-example.ts'
 import { forAll } from '../../support/property.ts'
 
 const ring = ringOf()
@@ -184,4 +185,19 @@ describe('A receipt that is not as it was stored does not open', () => {
   test('A receipt of a form that a later version wrote does not open', () => {
     expect(unpackSigned(Buffer.from([3, ...packSigned(signed, columns).subarray(1)]), columns)).toBeUndefined()
   })
+})
+
+test('A limit adds at most 200 bytes to the receipt of an ordinary wallet', () => {
+  const signature = `0x${randomBytes(65).toString('hex')}`
+  const bytesOf = (changes: Partial<ShortConsentFields>): number => {
+    const fields = { ...shortFields, scopes: ['enhancement', 'openid'], ...changes }
+    return sealSignedMessage(ring, columnsOf(fields), { message: composeShort(fields), signature }).length
+  }
+  const at = { resource: 'https://api.example.com/', scope: 'enhancement' }
+  const [none, usual, largest] = [
+    bytesOf({}),
+    bytesOf({ template: 14, limit: { ...at, limit: usualLimit } }),
+    bytesOf({ template: 14, limit: { ...at, limit: largestLimit } }),
+  ]
+  for (const limited of [usual, largest]) expect(limited - none).toBeLessThanOrEqual(200)
 })

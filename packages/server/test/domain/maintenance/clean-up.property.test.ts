@@ -104,7 +104,7 @@ const refreshWith = (refreshToken: string) =>
 async function logIn(): Promise<Made['logins'][number]> {
   const browserKey = newBrowserKey()
   const challenge = sealChallenge(grantor.deps, { kind: 'account' }, null, { browserKey }) ?? ''
-  const claim = { challenge, address: wallet.address, chainId: 1, scope: null }
+  const claim = { challenge, address: wallet.address, chainId: 1, scope: null, limit: null }
   const signature = wallet.sign(await composeText(grantor.deps, claim))
   const to = new URL(await acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => null }))
   const verifier = to.searchParams.get('login_verifier') ?? ''
@@ -148,7 +148,7 @@ async function replay(made: Made): Promise<void> {
   for (const { challenge, verifier, browserKey, signature } of made.logins) {
     const again = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null, browser: '' })
     expect(again.kind, 'a verifier used before').not.toBe('signed_in')
-    const claim = { challenge, address: wallet.address, chainId: 1, scope: null }
+    const claim = { challenge, address: wallet.address, chainId: 1, scope: null, limit: null }
     expect(
       await works(acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => null })),
       'a challenge used before',

@@ -1,5 +1,6 @@
 /** The number of bytes of the longest text to sign, which registration and doctor compare with what every wallet can sign. */
 
+import type { Limit } from '@grantor/protocol/limit'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readScopesAndResources } from '../../../src/domain/authorization/requested-scopes.ts'
@@ -18,6 +19,7 @@ import { RegisteredResources } from '../../../src/domain/resources/registered-re
 import { DEVICE_CODE_GRANT, type GrantType } from '../../../src/protocol/oauth/grant-types.ts'
 import { OAuthError } from '../../../src/protocol/oauth/oauth-error.ts'
 import { redirectUriMatches } from '../../../src/protocol/oauth/redirect-uri.ts'
+import type { ScopeLimit } from '../../../src/protocol/wallet/limit-words.ts'
 import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
 import { composeShortConsent, shortTemplateOf } from '../../../src/protocol/wallet/short-consent.ts'
 import {
@@ -30,6 +32,7 @@ import {
   webRedirectUris,
 } from '../../protocol/wallet/arbitraries.ts'
 import { longestOrdinary, shortFields, thumbprint, userCode } from '../../protocol/wallet/consent-example.ts'
+import { anyLimit, largestLimit, usualLimit } from '../../protocol/wallet/limit-example.ts'
 import { processorMs } from '../../support/processor-time.ts'
 import { forAll } from '../../support/property.ts'
 import { runs } from '../../support/runs.ts'
@@ -51,7 +54,7 @@ function factsWith(resources: readonly Resource[] = [], settings: Partial<typeof
   return { resources: new RegisteredResources(store, resources), settings: { ...SETTINGS, ...settings } }
 }
 
-type Parties = { redirectUri?: string; userCode?: string }
+type Parties = { redirectUri?: string; userCode?: string; limit?: ScopeLimit | undefined }
 
 /** The text that the service composes for a request, as `sign-in-text.ts` does. */
 function composeFor(facts: TextFacts, client: Client, request: Record<string, unknown>, parties: Parties): string {
@@ -87,10 +90,10 @@ function unregistered(id: string, { name, type, redirectUris, authMethod, grantT
 }
 
 const openTo = [...CLIENT_KINDS]
-const asResource = (uri: string, scopes: readonly string[]): Resource => ({
+const asResource = (uri: string, scopes: readonly string[], limits: Readonly<Record<string, Limit>> = {}): Resource => ({
   uri,
   name: 'API',
-  scopes: scopes.map((name) => ({ name, description: name })),
+  scopes: scopes.map((name) => ({ name, description: name, limit: limits[name] })),
   openTo,
   createdAt: 0,
 })
@@ -131,6 +134,28 @@ describe('The longest text of a client', () => {
     expect(longestText(factsWith(), client)).toBe(composeFor(factsWith(), client, request, { userCode }).length)
   })
 
+  test('The longest text has the limit that adds most, and no other scope with a limit', () => {
+    const [files, notes] = ['https://files.example.com/', 'https://notes.example.com/']
+    const client = registered({ scopes: ['read', 'pay', 'send'], resources: [files, notes] })
+    const limits = { pay: usualLimit, send: largestLimit }
+    const facts = factsWith([asResource(files, ['read']), asResource(notes, ['pay', 'send'], limits)])
+    const parties = { redirectUri: client.redirectUris[0] ?? '', userCode }
+    const [usual, largest] = (['pay', 'send'] as const).map((scope) => {
+      const request = {
+        scopes: ['read', scope],
+        resources: [files, notes],
+        scopesByResource: { [files]: ['read'], [notes]: [scope] },
+      }
+      return composeFor(facts, client, request, { ...parties, limit: { resource: notes, scope, limit: limits[scope] } }).length
+    })
+    expect(usual).toBeLessThan(largest ?? 0)
+    expect(longestText(facts, client)).toBe(largest)
+    const shared = factsWith([asResource(notes, ['read', 'pay', 'send'], limits)])
+    const request = { scopes: ['read', 'send'], resources: [notes] }
+    const limit = { resource: notes, scope: 'send', limit: largestLimit }
+    expect(longestText(shared, client)).toBe(composeFor(shared, client, request, { ...parties, limit }).length)
+  })
+
   test('A client for which no wallet signs has no text', () => {
     expect(longestText(factsWith(), registered({ redirectUris: [], grantTypes: ['client_credentials'] }))).toBe(0)
   })
@@ -151,10 +176,47 @@ const registries = fc
       resourceUris,
       scopeLists.filter((scopes) => scopes.length > 0),
       fc.subarray(openTo),
+      fc.dictionary(fc.nat({ max: 5 }).map(String), anyLimit, { maxKeys: 4 }),
     ),
     { maxLength: 3 },
   )
-  .map((list) => list.map(([uri, scopes, kinds]) => ({ ...asResource(uri, scopes), openTo: kinds })))
+  .map((list) =>
+    list.map(([uri, scopes, kinds, limits]) => {
+      const ofScopes = Object.entries(limits).flatMap(([index, limit]) => {
+        const scope = scopes[Number(index)]
+        return scope === undefined ? [] : [[scope, limit] as const]
+      })
+      return { ...asResource(uri, scopes, Object.fromEntries(ofScopes)), openTo: kinds }
+    }),
+  )
+
+/** The request with at most one scope that has a limit, which only the resource of the limit has. */
+function withOneLimit(
+  facts: TextFacts,
+  request: Requested,
+  choice: number,
+): { request: Requested; limit: ScopeLimit | undefined } {
+  const { scopes, resources, scopesByResource } = request
+  const pairs = resources.map((uri) => [uri, scopesByResource?.[uri] ?? scopes] as const)
+  const limits = pairs.flatMap(([resource, own]) =>
+    own.flatMap((scope) => {
+      const limit = facts.resources.limitOf(resource, scope)
+      return limit === undefined ? [] : [{ resource, scope, limit }]
+    }),
+  )
+  const limit = limits[choice % limits.length]
+  if (limit === undefined) return { request, limit }
+  const kept = pairs
+    .map(([uri, own]) => {
+      const without = own.filter((scope) => scope !== limit.scope && facts.resources.limitOf(uri, scope) === undefined)
+      return [uri, uri === limit.resource ? [...without, limit.scope] : without] as const
+    })
+    .filter(([, own]) => own.length > 0)
+  const all = [...new Set(kept.flatMap(([, own]) => own))]
+  return { request: { scopes: all, resources: kept.map(([uri]) => uri), scopesByResource: Object.fromEntries(kept) }, limit }
+}
+
+type Requested = Pick<AuthorizationRequest, 'scopes' | 'resources' | 'scopesByResource'>
 
 /** Any client that can be registered, or that needs no registration, with the registry of resources. */
 const clients = fc
@@ -213,18 +275,19 @@ test('No text of any client is longer than its longest text, whatever the reques
         expect(error).toBeInstanceOf(OAuthError)
         return
       }
-      const left = withScopes(request as AuthorizationRequest, gen(fc.subarray, request.scopes, { minLength: 1 }))
-      const limit = longestText(facts, client)
+      const chosen = withScopes(request as AuthorizationRequest, gen(fc.subarray, request.scopes, { minLength: 1 }))
+      const { request: left, limit } = withOneLimit(facts, chosen, gen(fc.nat))
+      const most = longestText(facts, client)
       for (const registeredUri of client.redirectUris) {
         const elsewhere = registeredUri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(:\d+)?(?=[/?]|$)/, `$1:${port}`)
         const uri = redirectUriMatches([registeredUri], elsewhere, portRuleOf(client)) ? elsewhere : registeredUri
         if (!client.grantTypes.includes('authorization_code')) continue
         composed += 1
-        const parties = { redirectUri: uri, ...(onOther && { userCode }) }
-        expect(composeFor(facts, client, left, parties).length).toBeLessThanOrEqual(limit)
+        const parties = { redirectUri: uri, limit, ...(onOther && { userCode }) }
+        expect(composeFor(facts, client, left, parties).length).toBeLessThanOrEqual(most)
       }
       if (client.grantTypes.includes(DEVICE_CODE_GRANT) && left.scopesByResource === null)
-        expect(composeFor(facts, client, left, { userCode }).length).toBeLessThanOrEqual(limit)
+        expect(composeFor(facts, client, left, { userCode, limit }).length).toBeLessThanOrEqual(most)
     }),
     // Making a failing client smaller takes minutes.
     { numRuns: runs * 3, endOnFailure: true },
@@ -267,6 +330,7 @@ test('The work for a client that registers itself does not grow with the number 
     asResource(
       `https://api.example.com/${i}`,
       Array.from({ length: 100 }, (__, scope) => `scope-${scope}-of-${i}`),
+      { [`scope-1-of-${i}`]: usualLimit, [`scope-2-of-${i}`]: largestLimit },
     ),
   )
   const facts = factsWith(resources)

@@ -40,6 +40,17 @@ test('If the resources cannot be read, those in memory stay, and the error is th
   expect(resources.find('urn:a')?.uri).toBe('urn:a')
 })
 
+test('The limit of a scope is that of its resource', async () => {
+  const [store] = await openTwoNodes()
+  const limited = { name: 'one', description: 'one', limit: { uses: 3 } }
+  await store.resources.insertResource({ ...resource('urn:a', []), scopes: [limited, { name: 'two', description: 'two' }] })
+  await store.resources.insertResource(resource('urn:b', ['one']))
+  const resources = new RegisteredResources(store)
+  await resources.renew('everything')
+  const limits = ['urn:a one', 'urn:a two', 'urn:b one', 'urn:c one'].map((pair) => pair.split(' ') as [string, string])
+  expect(limits.map((pair) => resources.limitOf(...pair))).toEqual([{ uses: 3 }, undefined, undefined, undefined])
+})
+
 test('The resources that are open to a kind of clients stay the same object until a resource changes', async () => {
   const [store] = await openTwoNodes()
   await store.resources.insertResource(resource('urn:a', ['one', 'two']))

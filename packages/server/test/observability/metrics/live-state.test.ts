@@ -63,11 +63,13 @@ test('Probes of health are not counted, and everything is passed on to the metri
     expectRoute: ({ route }) => passed.push(route),
     countRefusal: (_error, reason) => passed.push(reason),
     countTokens: (grantType) => passed.push(grantType),
+    countDraw: (result) => passed.push(result),
   })
   for (const route of ['/health/ready', '/oauth/token']) observed.observeRequest(request(0.001, 200, route))
   observed.countRefusal('invalid_grant', 'code_expired')
   observed.countTokens('refresh_token', 'client')
+  observed.countDraw('drawn')
   clock.advance(60)
   expect(live.readMinutes()).toMatchObject([{ requests: 1 }])
-  expect(passed).toEqual(['/health/ready', '/oauth/token', 'code_expired', 'refresh_token'])
+  expect(passed).toEqual(['/health/ready', '/oauth/token', 'code_expired', 'refresh_token', 'drawn'])
 })

@@ -24,6 +24,7 @@ const FAULTY: [subject: string, body: Record<string, unknown>, members: (string 
   ['clients', { ...CLIENT, code_lifetime: 0 }, ['code_lifetime', 'code_lifetime', 'code_lifetime']],
   ['resources', { ...RESOURCE, resource: 'a', name: ' ' }, ['resource', 'name']],
   ['resources', { ...RESOURCE, scopes: [{ name: 'notes', description: '' }] }, ['scopes']],
+  ['resources', { ...RESOURCE, scopes: [{ name: 'notes', description: 'read | at most 0 times a week' }] }, ['scopes']],
   ['webhooks', { url: 'https://hooks.example/', events: ['nothing'] }, ['events']],
   ['webhooks', { url: 'ftp://hooks.example/' }, ['url']],
 ]

@@ -2,11 +2,15 @@
 import { expect } from 'vitest'
 import type { Members } from '../../../src/operators/members/member.ts'
 import { etagOf } from '../../../src/operators/operations/operation.ts'
+import { usualLimit } from '../../protocol/wallet/limit-example.ts'
 import { ADMIN_URL, expectFault, NOW, test } from './on-store.ts'
 
 const NOTES = 'https://mcp.example.com/mcp'
 const GIVEN = { resource: NOTES, name: 'Notes', scopes: [{ name: 'notes.read', description: 'read your notes' }] }
 const RECORD = { ...GIVEN, open_to: ['registered'], created_at: NOW }
+
+/** With a scope that has a limit. */
+const limiting = (limit: object): Members => ({ scopes: [{ name: 'pay', description: 'pay', limit }] })
 
 /** With one more scope. */
 const adding = (name: string, description: string): Members => ({ scopes: [...GIVEN.scopes, { name, description }] })
@@ -87,6 +91,9 @@ test.for<[what: string, more: Members, member: string]>([
   ['a scope name with a space', adding('a b', 'do a'), 'scopes'],
   ['a scope of the service', adding('openid', 'sign in'), 'scopes'],
   ['a scope that is named twice', adding('notes.read', 'read'), 'scopes'],
+  ...['| at most 20 times', '| at most 0 times a week', '| at most 2 times a week, 5 EUR each, 4 a week', '|at most twice'].map(
+    (words): [string, Members, string] => [`the limit "${words}" in a description`, adding('a', `do a ${words}`), 'scopes'],
+  ),
   ['101 scopes', { scopes: Array.from({ length: 101 }, (_, n) => ({ name: `s${n}`, description: `do ${n}` })) }, 'scopes'],
   ['an unknown kind of clients', { open_to: ['everyone'] }, 'open_to'],
 ])(
@@ -100,6 +107,45 @@ test.for<[what: string, more: Members, member: string]>([
     await call('createResource', { input: GIVEN })
     expect(await refused('updateResource', { id: NOTES, input: { ...more } })).toMatchObject(fault)
     expect(await operations.output('getResource', { id: NOTES })).toEqual(RECORD)
+  },
+)
+
+test('A scope keeps its limit and its place in the list, and a change of the limit alone is a change', async ({ operations }) => {
+  const { call, output, acts } = operations
+  const limited = { name: 'pay', description: 'pay', limit: usualLimit }
+  const scopes = [limited, ...GIVEN.scopes, { ...limited, name: 'send', limit: { uses: 1 } }]
+  await call('createResource', { input: { ...GIVEN, scopes } })
+  expect(await output('getResource', { id: NOTES })).toEqual({ ...RECORD, scopes })
+  const lower = [{ ...limited, limit: { ...usualLimit, uses: 2 } }, ...GIVEN.scopes]
+  expect(await output('updateResource', { id: NOTES, input: { scopes: lower } })).toEqual({ ...RECORD, scopes: lower })
+  await call('updateResource', { id: NOTES, input: { scopes: lower } })
+  expect(acts.map(({ event }) => event)).toEqual(['resource_created', 'resource_changed'])
+})
+
+test.for<[member: string, changes: object]>([
+  ['uses', { uses: 0 }],
+  ['uses', { uses: 1.5 }],
+  ['uses', { uses: '20' }],
+  ['uses', { uses: 10_001 }],
+  ['per', { per: 'month' }],
+  ['unit', { unit: 'neso' }],
+  ['unit', { unit: undefined }],
+  ['decimals', { decimals: 7 }],
+  ['amount', { amount: 1_000_000_000_000_000 }],
+  ['amount', { amount: 0 }],
+  ['each', { each: 50_001 }],
+  ['each', { each: 0.5 }],
+  ['total', { total: 1 }],
+])(
+  'A limit is refused at the creation and at the change of a resource, and the fault names the member %s: %j',
+  async ([member, changes], { operations }) => {
+    const { call, refused, output } = operations
+    const input = limiting(JSON.parse(JSON.stringify({ ...usualLimit, ...changes })) as object)
+    const fault = { code: 'invalid_request', faults: [expect.stringContaining(member)] }
+    expect(await refused('createResource', { input: { ...GIVEN, ...input } })).toMatchObject(fault)
+    await call('createResource', { input: GIVEN })
+    expect(await refused('updateResource', { id: NOTES, input })).toMatchObject(fault)
+    expect(await output('getResource', { id: NOTES })).toEqual(RECORD)
   },
 )
 

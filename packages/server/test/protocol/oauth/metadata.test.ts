@@ -23,7 +23,7 @@ test('The metadata has the members that RFC 8414 §2 requires', () => {
 
 test('Every URL in the metadata is below the issuer (RFC 8414 §3.3)', () => {
   const urls = Object.entries(metadata).filter(([name]) => /_(endpoint|uri)$/.test(name))
-  expect(urls).toHaveLength(9)
+  expect(urls).toHaveLength(10)
   for (const [name, url] of urls) expect(url, `the value of ${name}`).toMatch(/^https:\/\/auth\.example\.com\/oauth\/[a-z_]+$/)
 })
 

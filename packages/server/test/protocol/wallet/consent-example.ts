@@ -1,4 +1,6 @@
+import type { Limit } from '@grantor/protocol/limit'
 import * as fc from 'fast-check'
+import type { ScopeLimit } from '../../../src/protocol/wallet/limit-words.ts'
 import { isSignableUri } from '../../../src/protocol/wallet/message-grammar.ts'
 import {
   composeShortConsent,
@@ -19,6 +21,7 @@ import {
   times,
   webRedirectUris,
 } from './arbitraries.ts'
+import { anyLimit } from './limit-example.ts'
 
 /** A consent to a website. */
 export const shortFields: ShortConsentFields = {
@@ -77,14 +80,31 @@ export const anyShortConsent: fc.Arbitrary<ShortConsentFields> = fc
     issuedAt: times,
     keyThumbprint: fc.option(drawnFrom('abcXYZ019-_', 43, 43), { nil: undefined }),
     code: fc.option(fc.constant(userCode), { nil: undefined }),
+    limited: fc.option(fc.record({ limit: anyLimit, resource: fc.nat(), scope: fc.nat() }), { nil: undefined }),
   })
-  .map(({ code, isByResource, ...fields }) => {
+  .map(({ code, isByResource, limited, ...fields }) => {
     const { scopes, resources, redirectUri } = fields
     // Each resource lacks another scope, if there are enough.
     const without = (lacking: number) => scopes.filter((_, i) => scopes.length === 1 || i !== lacking % scopes.length)
-    const pairs = Object.fromEntries(resources.map((uri, i) => [uri, without(i)]))
-    const parties = { redirectUri, userCode: code ?? (redirectUri === undefined ? userCode : undefined) }
-    const all = isByResource ? [...new Set(Object.values(pairs).flat())] : scopes
-    const scopesByResource = isByResource ? pairs : undefined
-    return { ...fields, ...parties, template: shortTemplateOf(parties) ?? 0, scopes: all, scopesByResource }
+    const every = Object.fromEntries(resources.map((uri, i) => [uri, isByResource ? without(i) : scopes]))
+    const limit = limited && limitIn(every, limited)
+    const pairs = limit ? onlyAt(every, limit) : every
+    const parties = { redirectUri, userCode: code ?? (redirectUri === undefined ? userCode : undefined), limit }
+    const isUneven = isByResource || limit !== undefined
+    const all = isUneven ? [...new Set(Object.values(pairs).flat())] : scopes
+    const own = { resources: Object.keys(pairs), scopes: all, scopesByResource: isUneven ? pairs : undefined }
+    return { ...fields, ...parties, template: shortTemplateOf(parties) ?? 0, ...own }
   })
+
+type Pairs = Record<string, string[]>
+
+function limitIn(pairs: Pairs, { limit, resource, scope }: { limit: Limit; resource: number; scope: number }): ScopeLimit {
+  const [uri = '', scopes = []] = Object.entries(pairs)[resource % Object.keys(pairs).length] ?? []
+  return { resource: uri, scope: scopes[scope % scopes.length] ?? '', limit }
+}
+
+/** Only the resource of the limit has its scope. A resource that has no other scope is left out. */
+function onlyAt(pairs: Pairs, { resource, scope }: ScopeLimit): Pairs {
+  const kept = Object.entries(pairs).map(([uri, own]) => [uri, own.filter((each) => uri === resource || each !== scope)] as const)
+  return Object.fromEntries(kept.filter(([, own]) => own.length > 0))
+}

@@ -12,7 +12,7 @@ import { anyShortConsent, composeShort } from './consent-example.ts'
 import { parseWithBoth } from './parse-with-both.ts'
 
 const plainWords =
-  /^Allow (?:'(?<name>[A-Za-z0-9&+ -]{1,40})'|the app) (?:at (?<host>[A-Za-z0-9.:[\]_-]+)|\(an app that opens (?<scheme>[A-Za-z0-9.+-]+): links\)) until (?<until>\d{4}-\d\d-\d\d)\. (?:Gives access to the browser that shows the code WDJB-MJHT\. )?No gas, no transfer\. I further authorize /
+  /^Allow (?:'(?<name>[A-Za-z0-9&+ -]{1,40})'|the app) (?:at (?<host>[A-Za-z0-9.:[\]_-]+)|\(an app that opens (?<scheme>[A-Za-z0-9.+-]+): links\)) until (?<until>\d{4}-\d\d-\d\d)\. (?:Limit: [A-Za-z0-9._-]+ at most [A-Za-z0-9., ]+\. )?(?:Gives access to the browser that shows the code WDJB-MJHT\. )?No gas, no transfer\. I further authorize /
 
 test("The statement of any consent to a registered app with a redirect URI begins with the app's name, its host or scheme, and the last day", () => {
   const named = anyShortConsent.filter(({ clientId, redirectUri }) => redirectUri !== undefined && publisherOf(clientId) === null)

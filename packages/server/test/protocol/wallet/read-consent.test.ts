@@ -91,7 +91,16 @@ test('Any other text is not a consent, and reading it never throws', () => {
 
 test('A very long text is refused quickly', () => {
   const spent = processorMs(() => {
-    for (const filler of ["'oauth': '", "Allow '", '\n', 'urn:recap:', ' I further authorize the stated URI', '%41', 'a']) {
+    for (const filler of [
+      "'oauth': '",
+      "Allow '",
+      '\n',
+      'urn:recap:',
+      ' I further authorize the stated URI',
+      ' Limit: a at most 1 times in all',
+      '%41',
+      'a',
+    ]) {
       const text = composeShort().replace('Allow', `Allow ${filler.repeat(150_000 / filler.length)}`)
       expect(readConsent(text)).toBeNull()
       expect(readConsent(filler.repeat(10_000_000 / filler.length))).toBeNull()

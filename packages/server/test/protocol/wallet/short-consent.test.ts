@@ -1,14 +1,16 @@
-/** Templates 10, 11 and 12: the texts of new challenges, short enough for hardware wallets. */
+/** Templates 10 to 12 and 14 to 16: the texts of new challenges, short enough for hardware wallets. */
 import { readFileSync } from 'node:fs'
+import type { Limit } from '@grantor/protocol/limit'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { transliterateName } from '../../../src/protocol/wallet/plain-words.ts'
 import { readConsent, recapContradicts } from '../../../src/protocol/wallet/read-consent.ts'
 import { describeVerdict } from '../../../src/protocol/wallet/receipt-words.ts'
-import { composeShortConsent, type ShortConsentFields } from '../../../src/protocol/wallet/short-consent.ts'
+import { composeShortConsent, type ShortConsentFields, shortTemplateOf } from '../../../src/protocol/wallet/short-consent.ts'
 import { forAll } from '../../support/property.ts'
 import { runs } from '../../support/runs.ts'
 import { anyShortConsent, composeShort, longestOrdinary, shortFields, thumbprint, userCode } from './consent-example.ts'
+import { anyLimit, largestLimit, usualLimit } from './limit-example.ts'
 import { parseWithBoth } from './parse-with-both.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
 
@@ -16,6 +18,7 @@ const device = { template: 11, redirectUri: undefined, userCode }
 const twoScreens = { template: 12, userCode }
 const metadata = { clientId: 'https://agent.example/client.json', clientName: 'Agent Tools' }
 const self = { ...metadata, clientId: `ni:///sha-256;${'A'.repeat(43)}` }
+const limited = { template: 14, limit: { resource: 'https://api.example.com/', scope: 'enhancement', limit: usualLimit } }
 const program = { redirectUri: 'http://127.0.0.1:33418/callback' }
 const opener = { redirectUri: 'com.example.app:/cb' }
 
@@ -151,7 +154,7 @@ test('Both parsers read every field of any short consent back exactly (ERC-4361)
     const { domain, address, chainId, nonce, redirectUri, clientId, keyThumbprint } = fields
     const client = clientId.includes(':') ? clientId : `urn:uuid:${clientId}`
     const party = keyThumbprint === undefined ? client : `${client}#${keyThumbprint}`
-    const isToApp = fields.template === 10
+    const isToApp = fields.userCode === undefined
     expect(parsed).toMatchObject({ domain, address, chainId, nonce, version: '1', uri: isToApp ? redirectUri : party })
     expect(parsed.resources?.slice(0, -1)).toEqual(isToApp ? [party] : [])
     expect(Date.parse(parsed.issuedAt) / 1000).toBe(fields.issuedAt)
@@ -170,31 +173,41 @@ test('Any short consent passes the verification of ERC-5573: its statement ends 
 
 test('Every short consent reads back with the values that it was composed from', () => {
   forAll(anyShortConsent, (fields) => {
-    const { clientName, scopes, resources, scopesByResource, template, redirectUri, keyThumbprint } = fields
+    const { clientName, scopes, resources, scopesByResource, redirectUri, keyThumbprint, limit } = fields
+    const isToApp = fields.userCode === undefined
     const { address, chainId, domain, nonce, issuedAt, until, clientId } = fields
     const same = { address, chainId, domain, nonce, issuedAt, until, clientId }
     const scopesOf = (resource: string) => scopesByResource?.[resource] ?? scopes
     expect(readConsent(composeShort(fields))).toMatchObject({
       ...same,
       clientName: transliterateName(clientName),
-      redirectUri: template === 10 ? redirectUri : '',
+      redirectUri: isToApp ? redirectUri : '',
       grants: resources.toSorted().map((resource) => ({ resource, scopes: scopesOf(resource).toSorted() })),
       ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
-      ...(template === 10 ? {} : { userCode, shownBy: template === 11 ? 'device' : 'browser' }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(isToApp ? {} : { userCode, shownBy: redirectUri === undefined ? 'device' : 'browser' }),
     })
   })
 })
 
 test('Every changed short text is no consent, or reads as a consent that composes to exactly its bytes', () => {
   const edits = fc.record({
-    parties: fc.constantFrom({}, device, twoScreens, { ...metadata, ...program }, { ...metadata, ...program, ...twoScreens }),
+    parties: fc.constantFrom<Partial<ShortConsentFields>>(
+      {},
+      limited,
+      { ...limited, ...twoScreens, template: 16 },
+      device,
+      twoScreens,
+      { ...metadata, ...program },
+      { ...metadata, ...program, ...twoScreens },
+    ),
     at: fc.nat({ max: 1000 }),
     removed: fc.nat({ max: 3 }),
     inserted: fc.oneof(fc.constantFrom('', "'", '\n', ' ', 'a', '0', '#', '+'), fc.string({ unit: 'binary', maxLength: 3 })),
   })
   fc.assert(
     fc.property(edits, ({ parties, at, removed, inserted }) => {
-      const fields = { ...shortFields, ...parties, scopes: ['a', 'b'], keyThumbprint: thumbprint }
+      const fields = { ...shortFields, ...parties, scopes: ['enhancement', 'b'], keyThumbprint: thumbprint }
       const text = composeShort(fields)
       const edited = text.slice(0, at) + inserted + text.slice(at + removed)
       const consent = readConsent(edited)
@@ -204,7 +217,18 @@ test('Every changed short text is no consent, or reads as a consent that compose
       const { resource = '', scopes = [] } = grants[0] ?? {}
       // An edit can remove the `#` before the key: the text then names no key.
       const { keyThumbprint } = consent
-      expect(composeShort({ ...fields, ...read, keyThumbprint, redirectUri: place, scopes, resources: [resource] })).toBe(edited)
+      expect(
+        composeShort({
+          ...fields,
+          limit: undefined,
+          ...read,
+          template: shortTemplateOf({ ...read, redirectUri: place }) ?? 0,
+          keyThumbprint,
+          redirectUri: place,
+          scopes,
+          resources: [resource],
+        }),
+      ).toBe(edited)
     }),
     {
       numRuns: runs * 10,
@@ -248,8 +272,15 @@ test('A short text whose ReCap allows more than its statement is contradictory (
 })
 
 test('A template gives no text for the fields of another template', () => {
-  for (const parties of [{}, device, twoScreens])
-    for (const template of [0, 1, 2, 3, 4, 9, 10, 11, 12, 13, -1, 1.5, Number.NaN].filter(
+  for (const parties of [
+    {},
+    device,
+    twoScreens,
+    limited,
+    { ...device, ...limited, template: 15 },
+    { ...twoScreens, ...limited, template: 16 },
+  ])
+    for (const template of [0, 1, 2, 3, 4, 9, 10, 11, 12, 13, 14, 15, 16, 17, -1, 1.5, Number.NaN].filter(
       (each) => each !== { ...shortFields, ...parties }.template,
     ))
       expect(composeShortConsent({ ...shortFields, ...parties, template })).toBeNull()
@@ -268,6 +299,11 @@ test.each<Partial<ShortConsentFields>>([
   { ...device, userCode: 'AEIO-UAEI' },
   { ...twoScreens, userCode: 'WDJB-MJHT. Extra' },
   { nonce: 'a'.repeat(21) },
+  { ...limited, scopes: ['openid'] },
+  { ...limited, resources: ['https://other.example/'] },
+  // People would take the limit for that of both resources.
+  { ...limited, resources: ['https://api.example.com/', 'https://other.example/'] },
+  { ...limited, limit: { ...limited.limit, limit: { ...usualLimit, uses: 0 } } },
 ])('Composing a short consent throws a RangeError for %j', (changes) => {
   expect(() => composeShort(changes)).toThrow(RangeError)
 })
@@ -288,6 +324,109 @@ test('The words about a receipt say to what the access goes', () => {
     'Allowed',
     "'MyApp' (an app on the device that opens com.example.app: links)",
   ])
+})
+
+describe('A text with a limit', () => {
+  const scopes = ['enhancement', 'openid', 'wallet']
+
+  test('Templates 14, 15 and 16 are 10, 11 and 12 with one sentence more, and with an ability of its own for the scope', () => {
+    for (const [parties, template] of [
+      [{}, 14],
+      [device, 15],
+      [twoScreens, 16],
+    ] as const) {
+      const [text, without] = [composeShort({ scopes, ...parties, ...limited, template }), composeShort({ scopes, ...parties })]
+      const withLimit = without
+        .replace(
+          'until 2026-12-20. ',
+          'until 2026-12-20. Limit: enhancement at most 20 times a week, 50.00 NESO each, 500.00 a week. ',
+        )
+        .replace("'enhancement+openid+wallet'", "'enhancement', 'openid+wallet'")
+      expect(text.replace(/urn:recap:.*$/, '')).toBe(withLimit.replace(/urn:recap:.*$/, ''))
+      expect(text).toContain(' Limit: ')
+      expect(JSON.stringify(decodeRecapUri(text.split('\n- ').at(-1) ?? ''))).toBe(
+        '{"att":{"https://api.example.com/":{"oauth/enhancement":[{"limit":{"amount":50000,"decimals":2,"each":5000,"per":"week","unit":"NESO","uses":20}}],"oauth/openid+wallet":[{}]}}}',
+      )
+      expect(readConsent(text)).toMatchObject({ grants: [{ scopes }], limit: limited.limit })
+    }
+  })
+
+  test('Both parsers accept every limit that can be registered, and it reads back', () => {
+    fc.assert(
+      fc.property(anyLimit, (limit) => {
+        const own = { ...limited.limit, limit }
+        const text = composeShort({ ...limited, limit: own })
+        expect(parseWithBoth(text).resources?.at(-1)).toMatch(/^urn:recap:/)
+        expect(readConsent(text)?.limit).toEqual(own)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test.each([
+    ['a digit of another script', ' 20 times', ' ٢٠ times'],
+    ['a minus sign', ' 50.00 NESO', ' -50.00 NESO'],
+    ['an exponent', ' 500.00 a', ' 5e2 a'],
+    ['fewer decimals', ' 50.00 NESO', ' 50 NESO'],
+    ['other decimals of one amount', ' 500.00 a', ' 500.0 a'],
+    ['a leading zero', ' 20 times', ' 020 times'],
+    ['grouping', ' 500.00 a', ' 500,00 a'],
+    ['a second limit', ' Limit: enh', ' Limit: enhancement at most 9 times a week. Limit: enh'],
+    ['a second number of uses', ' a week, 50.00', ' a week, at most 90 times a week, 50.00'],
+    ['another period of the amount', '500.00 a week.', '500.00 a day.'],
+    ['another singular', '20 times', '20 time'],
+    ['a scope that no resource has', 'Limit: enhancement', 'Limit: payments'],
+    ['no limit in its sentence', /Limit: .*? a week\. /, ''],
+  ])('A text is not a consent if its limit differs by %s', (_, from, to) => {
+    const text = composeShort({ ...limited, scopes })
+    const changed = text.replace(from, to)
+    expect(changed).not.toBe(text)
+    expect(readConsent(changed)).toBeNull()
+  })
+
+  const recapOf = (text: string) => text.split('\n- ').at(-1) ?? ''
+
+  test.each<[string, Partial<Limit>]>([
+    ['more uses', { uses: 21 }],
+    ['another period', { per: 'day' }],
+    ['another unit', { unit: 'USD' }],
+    ['a larger amount', { amount: 50_001 }],
+    ['a larger amount of one use', { each: 5_001 }],
+  ])('A text whose ReCap has %s is contradictory', (_, changes) => {
+    const text = composeShort({ ...limited, scopes })
+    const limit = { ...limited.limit, limit: { ...usualLimit, ...changes } }
+    const contradictory = text.replace(recapOf(text), recapOf(composeShort({ ...limited, scopes, limit })))
+    expect([readConsent(contradictory), recapContradicts(contradictory)]).toEqual([null, true])
+  })
+
+  test.each([
+    ['a member twice', '"uses":20', '"uses":20,"uses":20'],
+    ['another spelling of a number', '"uses":20', '"uses":2e1'],
+    ['a text in place of a number', '"uses":20', '"uses":"20"'],
+    ['a further member', '"uses":20', '"uses":20,"zone":1'],
+    ['two restrictions', '"uses":20}}', '"uses":20}},{}'],
+    ['no restriction', /\{"limit":\{[^}]*\}\}/, '{}'],
+    ['the limit on the other scopes too', '"oauth/openid+wallet":[{}]', '"oauth/openid+wallet":[{"limit":{"uses":20}}]'],
+  ])('A text whose ReCap has %s is contradictory', (_, from, to) => {
+    const text = composeShort({ ...limited, scopes })
+    const json = Buffer.from(recapOf(text).slice('urn:recap:'.length), 'base64url').toString()
+    const changed = json.replace(from, to)
+    expect(changed).not.toBe(json)
+    const contradictory = text.replace(recapOf(text), `urn:recap:${Buffer.from(changed).toString('base64url')}`)
+    expect([readConsent(contradictory), recapContradicts(contradictory)]).toEqual([null, true])
+  })
+
+  test('The words about a receipt name the limit as the word of the wallet', () => {
+    const consent = readConsent(composeShort(limited))
+    if (!consent) throw new Error('the text cannot be read')
+    const verdict = { kind: 'holds', signed: { kind: 'consent', ...consent }, expired: false, wallet: 'ordinary' } as const
+    const { facts, remarks } = describeVerdict(verdict, { callsChain: false })
+    expect(facts).toContainEqual([
+      'Limit',
+      'enhancement at https://api.example.com/: at most 20 times a week, 50.00 NESO each, 500.00 a week',
+    ])
+    expect(remarks.at(-1)).toContain('The limit is the word of the wallet, which signed it.')
+  })
 })
 
 describe('The length of a text with four scopes at two resources, and with a key', () => {
@@ -311,5 +450,18 @@ describe('The length of a text with four scopes at two resources, and with a key
     const text = composeShort({ ...ordinary, ...parties })
     expect(Buffer.byteLength(text)).toBe(text.length)
     expect(text.length).toBeLessThanOrEqual(1024)
+  })
+
+  test.each([
+    ['one scope with the largest limit', ['a'], largestLimit],
+    ['three scopes with a usual limit', ['a', 'b', 'c'], usualLimit],
+  ])('Templates 14 to 16 have at most 1,024 bytes with %s at one resource, and ordinary long names', (_, letters, limit) => {
+    const [resource = ''] = ordinary.resources ?? []
+    const scopes = letters.map((letter) => letter.padEnd(longestOrdinary.scopes / 4, 'n'))
+    const own = { scopes, resources: [resource], limit: { resource, scope: scopes[0] ?? '', limit } }
+    for (const parties of [limited, { ...device, template: 15 }, { ...twoScreens, template: 16 }]) {
+      const text = composeShort({ ...ordinary, ...parties, ...own })
+      expect(text.length).toBeLessThanOrEqual(1024)
+    }
   })
 })

@@ -17,6 +17,7 @@ export function codesContract(subject: Subject): void {
       endedAt: null,
       endReason: null,
       revokedTokens: {},
+      drawn: null,
     }
     expect(await store.grants.redeemCode(grant, randomUUID(), NOW)).toEqual({ kind: 'redeemed', grant: expected })
     expect(await store.grants.readGrant(grant.id)).toEqual(expected)

@@ -103,7 +103,16 @@ export class LedgerModel {
   }
 
   #put(grant: NewGrant, attemptId: string, at: number): Grant {
-    const born = { ...grant, createdAt: at, rotatedAt: at, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
+    const born = {
+      ...grant,
+      createdAt: at,
+      rotatedAt: at,
+      generation: 0,
+      endedAt: null,
+      endReason: null,
+      revokedTokens: {},
+      drawn: null,
+    }
     this.#rows.set(grant.id, { grant: born, attemptId })
     return born
   }

@@ -27,6 +27,21 @@ export function resourcesContract(subject: Subject): void {
     expect(await other.resources.readResource('https://notes.example.com/')).toBeNull()
   })
 
+  test('Scopes with limits keep their places in the list, and a change of such a resource is stored', async () => {
+    const [store, other] = subject().nodes
+    const limit = { uses: 20, per: 'week', unit: 'NESO', decimals: 2, amount: 50_000, each: 5_000 } as const
+    const [pay, send] = ['pay', 'send'].map((name) => ({ name, description: name, limit }))
+    const read = { name: 'read', description: 'read' }
+    for (const [index, scopes] of [[pay, read, send], [read, pay, send], [pay], [pay, send, read]].entries()) {
+      const resource = someResource({ uri: `urn:${index}`, scopes: scopes.filter((scope) => scope !== undefined) })
+      await store.resources.insertResource(resource)
+      expect(await other.resources.readResource(resource.uri)).toEqual(resource)
+      const changed = { ...resource, scopes: [...resource.scopes.toReversed(), { ...read, name: 'write' }] }
+      expect(await other.resources.changeResource(resource.uri, () => changed)).toEqual(changed)
+      expect(await store.resources.readResource(resource.uri)).toEqual(changed)
+    }
+  })
+
   test('If fifty inserts of one URI race, exactly one resource is stored', async () => {
     const outcomes = await race(subject(), 50, (store, n) => store.resources.insertResource(someResource({ name: `API ${n}` })))
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)

@@ -33,8 +33,9 @@ export function revokedTokensContract(subject: Subject): void {
     const expectSame = async (): Promise<void> => {
       const read = await other.grants.readGrant(grant.id)
       if (!read) throw new Error('the grant is there')
-      const { clientId, expiresAt, endedAt, revokedTokens } = read
-      expect(await other.grants.readGrantValidity(grant.id)).toEqual({ clientId, expiresAt, endedAt, revokedTokens })
+      const { clientId, expiresAt, endedAt, revokedTokens, signedLimit, drawn } = read
+      const validity = { clientId, expiresAt, endedAt, revokedTokens, signedLimit, drawn }
+      expect(await other.grants.readGrantValidity(grant.id)).toEqual(validity)
     }
     await expectSame()
     await store.grants.revokeAccessToken(tokenOf(grant, 'jti-1'))

@@ -58,6 +58,7 @@ export function newGrant(grant: Partial<NewGrant> = {}): NewGrant {
     // belongs to a session: a test that redeems a code with a session starts the session first
     sessionHash: null,
     sessionReceiptId: null,
+    signedLimit: null,
     epoch: 0,
     ...grant,
   }

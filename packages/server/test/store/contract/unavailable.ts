@@ -5,6 +5,7 @@ import { type NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { someApproval } from './approvals.ts'
+import { drawOf } from './draws.ts'
 import {
   livingGrant,
   NOW,
@@ -152,6 +153,8 @@ function everyWrite(store: Store, grant = newGrant()): Record<string, () => Prom
     answer: () => approvals.answer(approval, { receiptId: null, isLast: false, at: NOW }),
     useApproval: () =>
       approvals.useApproval(approval, { clientId: approval.clientId, attemptId: 'attempt', signedFor: 600, at: NOW }),
+    draw: () => store.draws.draw(drawOf(grant)),
+    giveBack: () => store.draws.giveBack(drawOf(grant), { amount: null, at: NOW }),
     checkWritable: () => store.checkWritable(),
   }
 }
@@ -167,6 +170,7 @@ function everyRead({
   spent,
   pushedRequests,
   approvals,
+  draws,
   readRevision,
   readChanges,
 }: Store): Record<string, () => Promise<unknown>> {
@@ -190,6 +194,8 @@ function everyRead({
     listWaiting: () => approvals.listWaiting(someWallet(), { at: NOW, limit: 1 }),
     findByUserCode: () => approvals.findByUserCode('code', NOW),
     findAnswered: () => approvals.findAnswered([{ grantId: 'grant', id: 'id' }]),
+    readDraw: () => draws.readDraw({ grantId: 'grant', clientId: 'client', key: 'key' }),
+    listDraws: () => draws.listDraws('grant', { limit: 1 }),
     readPushed: () => pushedRequests.readPushed('id'),
     readRevision: () => readRevision(),
     readChanges: () => readChanges(0),

@@ -16,6 +16,7 @@ import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/
 import { addressOf } from '../../support/postgres.ts'
 import { administrator, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { someApproval } from '../contract/approvals.ts'
+import { drawOf, limitedGrant } from '../contract/draws.ts'
 import { bytesOf, livingGrant, NOW, newGrant, rotationOf, someKey, someReceipt, someSession } from '../contract/subject.ts'
 
 let server: PostgresServer
@@ -163,6 +164,25 @@ const CASES: Case[] = [
       return async ({ approvals }) => (await approvals.useApproval(approval, use)).kind
     },
     expected: 'used',
+  },
+  {
+    what: 'a draw with the same key',
+    async prepare(store) {
+      const request = drawOf(await limitedGrant(store))
+      await store.draws.draw(request)
+      return async ({ draws }) => (await draws.draw(request)).kind
+    },
+    expected: 'drawn',
+  },
+  {
+    what: 'a return of a draw',
+    async prepare(store) {
+      const request = drawOf(await limitedGrant(store))
+      await store.draws.draw(request)
+      await store.draws.giveBack(request, { amount: 100, at: NOW })
+      return async ({ draws }) => (await draws.giveBack(request, { amount: 100, at: NOW })).kind
+    },
+    expected: 'returned',
   },
   {
     what: 'the spending of a code',

@@ -44,7 +44,7 @@ test('On PostgreSQL, each sweep finds expired rows by an index, without a table 
   for (const clock of ['database', 'given'] as const) {
     const connection = new RecordingConnection(database.address, { clock })
     createCleaning(connection)
-    const sweeps = connection.sql.filter((sql) => !sql.includes('leases'))
+    const sweeps = connection.sql.filter((sql) => !sql.includes('ANY (:ids') && !sql.includes('leases'))
     expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 9 }, () => ['SELECT', 'WITH']).flat())
     for (const sweep of sweeps) {
       const { text, valuesOf } = compile(sweep, clock)

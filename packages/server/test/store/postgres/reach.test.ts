@@ -16,7 +16,17 @@ import { PARTS, partitionTables } from '../../support/postgres-database.ts'
 import { NOW } from '../contract/subject.ts'
 import { callSitesInSource, FRESH, preparingCalls, VALUES } from './every-statement.ts'
 
-const FILLED = ['grants', 'sessions', 'spent', 'pushed_requests', 'approvals', 'audit_waiting', 'wallets', 'receipts'] as const
+const FILLED = [
+  'grants',
+  'sessions',
+  'spent',
+  'pushed_requests',
+  'approvals',
+  'draws',
+  'audit_waiting',
+  'wallets',
+  'receipts',
+] as const
 
 let database: PostgresDatabase
 let statements: readonly Statement[]
@@ -67,8 +77,8 @@ async function measuredReach(statement: Statement): Promise<Reach | 'some'> {
   if (!spread(statement.sql)) return 'coordinator'
   const [there, fresh] = [await partitionsOf(statement, VALUES), await partitionsOf(statement, { ...VALUES, ...FRESH })]
   const tables = [...new Set(there.map((name) => name.replace(/_\d+$/, '')))]
-  // A wallet and its receipts lie in the same partition, and so do a grant and its approvals.
-  const isPair = ['receipts,wallets', 'approvals,grants'].includes(tables.join())
+  // A wallet and its receipts lie in the same partition, and so do a grant and its approvals or draws.
+  const isPair = ['receipts,wallets', 'approvals,grants', 'draws,grants'].includes(tables.join())
   expect([1, isPair ? 2 : 1], `one table: ${statement.sql}`).toContain(tables.length)
   // Rows that belong together have partitions of the same number.
   const count = numbersOf(there).size

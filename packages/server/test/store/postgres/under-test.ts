@@ -10,7 +10,7 @@ import type { StoreUnderTest } from '../store-contract.ts'
 export async function postgresUnderTest(database: PostgresDatabase, workers: readonly Sql[] = []): Promise<StoreUnderTest> {
   const { address, name, sql } = database
   await sql.unsafe(
-    'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, approvals, leases, restorations, audit_lines, audit_writers, audit_waiting, webhooks, console_drafts, activity, nodes',
+    'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, approvals, draws, leases, restorations, audit_lines, audit_writers, audit_waiting, webhooks, console_drafts, activity, nodes',
   )
   await sql.unsafe(`UPDATE lists SET items = '[]', attempts = ''`)
   await sql.unsafe(`UPDATE audit_head SET seq = 0, hash = '${NO_LINE}'`)

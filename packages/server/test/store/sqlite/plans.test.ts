@@ -6,6 +6,7 @@ import { createApprovalStore } from '../../../src/store/sqlite/approvals.ts'
 import { createAuditStore } from '../../../src/store/sqlite/audit.ts'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
 import { SqliteConnection } from '../../../src/store/sqlite/connection.ts'
+import { createDrawStore } from '../../../src/store/sqlite/draws.ts'
 import { createEndingStore } from '../../../src/store/sqlite/endings.ts'
 import { createGrantStore } from '../../../src/store/sqlite/grants.ts'
 import { migrate } from '../../../src/store/sqlite/migrations.ts'
@@ -188,6 +189,19 @@ test('On SQLite, an approval is found by its key, its wallet or its user code', 
   )
 })
 
+test('On SQLite, a draw and its grant are found by their keys, and the draws of a grant by its id', async () => {
+  const connection = await openRecording()
+  createDrawStore(connection)
+  const plans = [...connection.sql].filter((sql) => !/^\s*INSERT/.test(sql)).flatMap((sql) => planOf(connection, sql))
+  expect(new Set(plans)).toEqual(
+    new Set([
+      'SEARCH draws USING PRIMARY KEY (grant_id=? AND client_id=? AND key=?)',
+      'SEARCH grants USING PRIMARY KEY (id=?)',
+      'SEARCH draws USING PRIMARY KEY (grant_id=?)',
+    ]),
+  )
+})
+
 test('On SQLite, expired rows are found through an index on their expiry, and deleted by their own keys, without a sort', async () => {
   const connection = await openRecording()
   createCleaning(connection)
@@ -308,7 +322,7 @@ test('On SQLite, each index of a table with a row for each sign-in serves a list
       ({ detail }) => /INDEX (\w+)/.exec(detail)?.[1] ?? [],
     ),
   )
-  const tables = "'grants', 'wallets', 'sessions', 'receipts', 'spent', 'pushed_requests', 'approvals'"
+  const tables = "'grants', 'wallets', 'sessions', 'receipts', 'spent', 'pushed_requests', 'approvals', 'draws'"
   const indexes = connection
     .prepareRead(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name IN (${tables}) AND sql IS NOT NULL`)
     .all() as { name: string }[]

@@ -17,10 +17,12 @@ import {
   sessionHandle,
   type WaitingApproval,
 } from '../../../domain/account/account.ts'
+import { readCounted, readServerWord } from '../../../domain/account/limits.ts'
 import { approvalUrl } from '../../../domain/approvals/state.ts'
 import { findProvenSession } from '../../../domain/consent/check-receipt.ts'
 import { endOtherSessions } from '../../../domain/consent/end-grants.ts'
 import { touchSession } from '../../../domain/consent/session.ts'
+import type { LimitUse } from '../../../domain/limits/use.ts'
 import { isClientId } from '../../../domain/model/client-id.ts'
 import type { Deps } from '../../../domain/model/deps.ts'
 import { OF_APPROVALS } from '../../../domain/model/receipt-kinds.ts'
@@ -33,17 +35,26 @@ import {
   type ShownWaiting,
 } from '../../../pages/account/account-page.ts'
 import { endEverythingPage } from '../../../pages/account/end-everything-page.ts'
-import { type ApprovalReceiptView, approvalReceiptPage, receiptPage } from '../../../pages/account/receipt-page.ts'
+import type { ShownLimit } from '../../../pages/account/limit-rows.ts'
+import {
+  type ApprovalReceiptView,
+  approvalReceiptPage,
+  type ReceiptView,
+  receiptPage,
+} from '../../../pages/account/receipt-page.ts'
 import type { ReceiptLink, ShownApproval } from '../../../pages/account/signed-rows.ts'
 import { readerOf } from '../../../pages/languages.ts'
 import { movingOnPage } from '../../../pages/moving-on-page.ts'
 import { noticePage } from '../../../pages/notice-page.ts'
 import { pageHeaders } from '../../../pages/page-headers.ts'
+import type { Scope } from '../../../pages/parts.ts'
 import { shortAddress } from '../../../pages/words.ts'
 import { clientPlace, isUnregistered } from '../../../protocol/oauth/client-id-url.ts'
 import { publisherOf } from '../../../protocol/wallet/app-place.ts'
 import { apiHostOf } from '../../../protocol/wallet/approval-message.ts'
 import { type ApprovedAction, readApproval } from '../../../protocol/wallet/read-approval.ts'
+import { readConsent } from '../../../protocol/wallet/read-consent.ts'
+import { NOT_SIGNED } from '../../../protocol/wallet/server-word.ts'
 import { accountShown } from '../account-shown.ts'
 import { formParameters } from '../form-body.ts'
 import { requireNavigation } from '../navigation.ts'
@@ -56,14 +67,17 @@ const PAGE = { config: { answers: 'page' } } as const
 const DONE = ['app_ended', 'session_ended', 'others_ended'] as const
 /** The number of a row on one page of a list. */
 const ROW = /^\d{1,2}$/
+/** The number of a draw. */
+const DRAW = /^\d{1,5}$/
 
 export function accountRoutes(server: FastifyInstance, service: HttpService): void {
-  viewRoutes(server, service)
+  accountPageRoute(server, service)
+  receiptRoute(server, service)
   endingRoutes(server, service)
   endEverythingRoutes(server, service)
 }
 
-function viewRoutes(server: FastifyInstance, service: HttpService): void {
+function accountPageRoute(server: FastifyInstance, service: HttpService): void {
   const { deps } = service
 
   server.get<{ Querystring: { done?: string; at?: unknown; page?: unknown } }>(
@@ -83,45 +97,57 @@ function viewRoutes(server: FastifyInstance, service: HttpService): void {
       return reply.send(accountPage(view, readerOf(reply)))
     },
   )
+}
 
-  server.get<{ Params: { id: string } }>('/account/receipts/:id', PAGE, async (request, reply) => {
-    void reply.headers(pageHeaders(reply))
-    const session = await sessionOfRequest(service, request)
-    if (!session) return signIn(service, request, reply)
-    const [, id = '', download] = /^([0-9a-f-]{36})(\.json)?$/.exec(request.params.id) ?? []
-    const receipt = await readOwnReceipt(deps, session, id)
-    if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found', retryUrl: '/account' }, readerOf(reply)))
-    const { message, signature, wallet, chainId } = receipt
-    if (download) {
-      return reply
-        .header('content-type', 'application/json; charset=utf-8')
-        .header('content-disposition', `attachment; filename="grantor-receipt-${id}.json"`)
-        .send(`${JSON.stringify({ message, signature, address: wallet, chain_id: chainId }, null, 2)}\n`)
-    }
-    if (receipt.clientId === OF_APPROVALS)
-      return reply.send(approvalReceiptPage(approvalReceiptOf(deps, receipt), readerOf(reply)))
-    const client = await deps.clients.find(receipt.clientId)
-    return reply.send(
-      receiptPage(
-        {
-          id,
-          clientName: client?.name ?? '',
-          ...clientPlace(receipt.clientId, receipt.redirectUri),
-          scopes: describeScopes(deps, receipt),
-          resources: receipt.resources,
-          issuedAt: receipt.issuedAt,
-          until: receipt.expiresAt,
-          withdrawn: receipt.withdrawnAt !== null,
-          message,
-          signature,
-          chainId,
-          walletShort: shortAddress(wallet),
-          now: deps.now(),
-        },
-        readerOf(reply),
-      ),
-    )
-  })
+function receiptRoute(server: FastifyInstance, service: HttpService): void {
+  const { deps } = service
+
+  server.get<{ Params: { id: string }; Querystring: { before?: unknown } }>(
+    '/account/receipts/:id',
+    PAGE,
+    async (request, reply) => {
+      void reply.headers(pageHeaders(reply))
+      const session = await sessionOfRequest(service, request)
+      if (!session) return signIn(service, request, reply)
+      const [, id = '', download] = /^([0-9a-f-]{36})(\.json)?$/.exec(request.params.id) ?? []
+      const receipt = await readOwnReceipt(deps, session, id)
+      if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found', retryUrl: '/account' }, readerOf(reply)))
+      const { message, signature, wallet, chainId } = receipt
+      if (download) {
+        const word = await readServerWord(deps, receipt)
+        const file = { message, signature, address: wallet, chain_id: chainId, ...(word && { [NOT_SIGNED]: word }) }
+        return reply
+          .header('content-type', 'application/json; charset=utf-8')
+          .header('content-disposition', `attachment; filename="grantor-receipt-${id}.json"`)
+          .send(`${JSON.stringify(file, null, 2)}\n`)
+      }
+      if (receipt.clientId === OF_APPROVALS)
+        return reply.send(approvalReceiptPage(approvalReceiptOf(deps, receipt), readerOf(reply)))
+      const before = DRAW.test(String(request.query.before)) ? Number(request.query.before) : undefined
+      const [client, counted] = await Promise.all([deps.clients.find(receipt.clientId), readCounted(deps, receipt, before)])
+      return reply.send(
+        receiptPage(
+          {
+            id,
+            clientName: client?.name ?? '',
+            ...clientPlace(receipt.clientId, receipt.redirectUri),
+            scopes: describeScopes(deps, receipt),
+            resources: receipt.resources,
+            issuedAt: receipt.issuedAt,
+            until: receipt.expiresAt,
+            withdrawn: receipt.withdrawnAt !== null,
+            message,
+            signature,
+            chainId,
+            walletShort: shortAddress(wallet),
+            ...limitView(deps, { message, counted, isFirst: before === undefined }),
+            now: deps.now(),
+          },
+          readerOf(reply),
+        ),
+      )
+    },
+  )
 }
 
 function endingRoutes(server: FastifyInstance, service: HttpService): void {
@@ -285,10 +311,34 @@ function approvalReceiptOf(deps: Deps, receipt: OwnReceipt): ApprovalReceiptView
   return { id, message, signature, ...words, scope, issuedAt, chainId, walletShort: shortAddress(wallet) }
 }
 
-function appView(deps: Deps, { receipts, scopes, resources, scopesByResource, ...app }: ConnectedApp): AppView {
+/** The limit as the text has it, which is the word of the wallet, and what the service counted. */
+function limitView(
+  deps: Deps,
+  { message, counted, isFirst }: { message: string; counted: Awaited<ReturnType<typeof readCounted>>; isFirst: boolean },
+): Pick<ReceiptView, 'limit' | 'counted'> {
+  const limit = readConsent(message)?.limit
+  if (!limit || counted === 'none') return {}
+  const signed = { scope: scopeOf(deps, limit), limit: limit.limit }
+  if (counted === 'unknown') return { limit: signed, counted }
+  const { rows: draws, more, isOver } = counted
+  return { limit: signed, counted: { ...shownLimit(deps, counted), draws, isFirst, more, isOver } }
+}
+
+function shownLimit(deps: Deps, use: LimitUse): ShownLimit {
+  const { limit, used, left, until } = use
+  return { scope: scopeOf(deps, use), limit, used, left, until }
+}
+
+function scopeOf(deps: Deps, { scope, resource }: Pick<LimitUse, 'scope' | 'resource'>): Scope {
+  const [described] = describeScopes(deps, { scopes: [scope], resources: [resource], scopesByResource: null })
+  return described ?? { name: scope, description: scope }
+}
+
+function appView(deps: Deps, { receipts, limits, scopes, resources, scopesByResource, ...app }: ConnectedApp): AppView {
   return {
     ...app,
     scopes: describeScopes(deps, { scopes, resources, scopesByResource }),
+    limits: limits.map((use) => ({ ...shownLimit(deps, use), receiptId: use.receiptId })),
     receipts: receipts.map(receiptLink),
   }
 }

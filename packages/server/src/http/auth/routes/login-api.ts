@@ -19,6 +19,7 @@ import {
 } from '../../../protocol/oauth/oauth-error.ts'
 import type { ParameterName } from '../../../protocol/oauth/reasons.ts'
 import { isSameSecret } from '../../../protocol/oauth/same-secret.ts'
+import { LIMIT_CHOICES, type LimitChoice } from '../../../protocol/wallet/limit-choice.ts'
 import { basicCredentialsOf } from '../client-credentials.ts'
 import { JSON_HEADERS, replyWithError, statusOf } from '../error-reply.ts'
 import type { HttpService } from '../service.ts'
@@ -163,7 +164,20 @@ function claimOf(fields: JsonFields): WalletClaim {
     // An empty scope means that the user switched off every scope, and must not be read as absent, which means all
     // scopes.
     scope: fields.scope === '' ? '' : optionalText(fields, 'scope'),
+    limit: limitOf(fields),
   }
+}
+
+/** The numbers of a limit, as texts with the digits that the user typed. */
+function limitOf({ limit }: JsonFields): LimitChoice | null {
+  if (limit === undefined || limit === null) return null
+  if (typeof limit !== 'object' || Array.isArray(limit)) throw new LoginError('invalid_request', 'limit_malformed')
+  const members = limit as JsonFields
+  const isText = LIMIT_CHOICES.every(
+    (name) => typeof members[name] === 'string' || (name !== 'uses' && members[name] === undefined),
+  )
+  if (!isText) throw new LoginError('invalid_request', 'limit_malformed')
+  return limit as LimitChoice
 }
 
 function fieldsOf(request: FastifyRequest): JsonFields {

@@ -23,12 +23,12 @@ export function addDevelopmentLoginRoute(
   const { accounts } = developmentWallet
   onlyMethods(server, '/login/development', ['POST'])
   server.post('/login/development', { onRequest: onDevelopmentHost }, async (request, reply) => {
-    const { loginChallenge, scope, chainId, address: typed } = postedOf(request)
+    const { loginChallenge, scope, limit, chainId, address: typed } = postedOf(request)
     const loginRequest = await authService.readChallenge(loginChallenge)
     const address = typed ?? accounts[0]?.address ?? ''
     const chosen = scope?.split(' ').filter(Boolean)
-    const step = { loginChallenge, request: loginRequest, now: now(), chosen }
-    const login = { loginChallenge, address, chainId: chainId ?? loginRequest.chainIds[0], scope, clientIp: request.ip }
+    const step = { loginChallenge, request: loginRequest, now: now(), chosen, limit }
+    const login = { loginChallenge, address, chainId: chainId ?? loginRequest.chainIds[0], scope, limit, clientIp: request.ip }
     try {
       // Composed only for its checks: the address must be valid, and at least one scope must be left.
       await authService.composeMessage(login)
@@ -47,7 +47,7 @@ export function addDevelopmentLoginRoute(
   })
 }
 
-function problemOf({ status, error }: Refusal): 'wrong_address' | 'another_wallet' | null {
-  if (error === 'another_wallet') return error
+function problemOf({ status, error }: Refusal): 'wrong_address' | 'another_wallet' | 'limit_refused' | null {
+  if (error === 'another_wallet' || error === 'limit_refused') return error
   return status === 400 ? 'wrong_address' : null
 }

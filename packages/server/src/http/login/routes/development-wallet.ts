@@ -34,18 +34,25 @@ export function addDevelopmentWalletRoute(
   onlyMethods(server, '/login/development-wallet', ['POST'])
   server.post('/login/development-wallet', { onRequest: onDevelopmentHost }, async (request, reply) => {
     const posted = postedOf(request)
-    const { loginChallenge, scope } = posted
+    const { loginChallenge, scope, limit } = posted
     const wanted = posted.address?.toLowerCase()
     const account = accounts.find(({ address }) => address.toLowerCase() === wanted)
     if (!account && !(takesAnyAddress && posted.address)) throw invalidRequest('address is none of the development accounts.')
 
     const loginRequest = await authService.readChallenge(loginChallenge)
     const { address } = account ?? { address: posted.address ?? '' }
-    const login = { loginChallenge, address, chainId: posted.chainId ?? loginRequest.chainIds[0], scope, clientIp: request.ip }
+    const login = {
+      loginChallenge,
+      address,
+      chainId: posted.chainId ?? loginRequest.chainIds[0],
+      scope,
+      limit,
+      clientIp: request.ip,
+    }
     const outcome = account ? await sign(login) : await vouch(request, login)
     if (outcome === 'needs_signature') {
       const chosen = scope?.split(' ').filter(Boolean)
-      const step = { loginChallenge, request: loginRequest, now: now(), developmentAccounts: accounts, chosen }
+      const step = { loginChallenge, request: loginRequest, now: now(), developmentAccounts: accounts, chosen, limit }
       return sendPage(
         reply.status(403),
         loginPage(

@@ -26,7 +26,7 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
       return sendJson(reply, { message, translation: translateSignedText(message, readerOf(reply)) })
     }
 
-    const { loginChallenge, address = '', scope } = posted
+    const { loginChallenge, address = '', scope, limit } = posted
     const loginRequest = await authService.readChallenge(loginChallenge)
     const chainId = posted.chainId ?? loginRequest.chainIds[0]
     const step = {
@@ -36,8 +36,9 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
       address,
       chainId,
       chosen: scope?.split(' ').filter(Boolean),
+      limit,
     }
-    const text = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
+    const text = await textFor({ loginChallenge, address, chainId, scope, limit, clientIp: request.ip })
     if ('message' in text) return sendPage(reply, signByHandPage({ ...step, ...text }, readerOf(reply, loginRequest.uiLocale)))
     const offered = isOfDevelopmentHost(request.headers.host) ? developmentAccounts : undefined
     return sendPage(
@@ -50,10 +51,12 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
   })
 
   /**
-   * A refusal if the address is invalid, no scope was left, or another wallet must sign. The challenge was read just before, so a 400 means one of
-   * the first two.
+   * A refusal if the address is invalid, no scope was left, a number of the limit cannot be signed, or another wallet must sign. The challenge was
+   * read just before, so any other 400 means one of the first two.
    */
-  async function textFor(login: WalletLogin): Promise<{ message: string } | { status: number; refusal?: 'another_wallet' }> {
+  async function textFor(
+    login: WalletLogin,
+  ): Promise<{ message: string } | { status: number; refusal?: 'another_wallet' | 'limit_refused' }> {
     try {
       if (login.address === '') return { status: 400 }
       const { message } = await authService.composeMessage(login)
@@ -61,8 +64,8 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       const { status } = error
+      if (error.error === 'another_wallet' || error.error === 'limit_refused') return { status, refusal: error.error }
       if (status === 400) return { status }
-      if (error.error === 'another_wallet') return { status, refusal: 'another_wallet' }
       throw error
     }
   }

@@ -22,10 +22,10 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Su
       return sendJson(reply, { status, redirect_to: redirectTo })
     }
 
-    const { loginChallenge, scope } = posted
+    const { loginChallenge, scope, limit } = posted
     const loginRequest = await authService.readChallenge(loginChallenge)
     const chainId = posted.chainId ?? loginRequest.chainIds[0]
-    const login = { loginChallenge, address, chainId, scope, clientIp: request.ip }
+    const login = { loginChallenge, address, chainId, scope, limit, clientIp: request.ip }
     const outcome = await submit(posted, login)
     if (outcome.kind === 'signed_in') {
       return sendPage(
@@ -43,6 +43,7 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Su
       address,
       chainId,
       chosen: scope?.split(' '),
+      limit,
       message,
       problem,
     }

@@ -3,6 +3,7 @@
  * Anchors, aliases and tags are refused, so no short file can become a large value.
  */
 import { dirname, isAbsolute, join, normalize } from 'node:path'
+import { LARGEST_AMOUNT, PERIODS } from '@grantor/protocol/limit'
 import {
   type Document,
   isMap,
@@ -17,6 +18,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { CLIENT_LOGO, readLogoUri } from '../../../config/look/logo.ts'
+import { DECIMALS_AT_MOST, USES_AT_MOST } from '../../../protocol/oauth/limit-faults.ts'
 import { nearest } from '../../../protocol/oauth/nearest.ts'
 import { entryOfMetadata, metadataMembers } from '../../configuration/client-metadata-entry.ts'
 import { type Configuration, planSections, SECTION_NAMES } from '../../configuration/plan.ts'
@@ -257,6 +259,8 @@ function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): u
       return isSeq(node) && node.items.every((item) => isMap(item))
         ? node.items.map((item, index) => readEntry(item, `${path}[${index}]`, SCOPE, reading))
         : fault('must be a list of entries with name and description')
+    case 'limit':
+      return isMap(node) ? readEntry(node, path, LIMIT, reading) : fault('must be an entry with uses')
     default:
       return fault('cannot be read from a file')
   }
@@ -288,6 +292,17 @@ function readPicture(text: string, folder: string, fault: (words: string) => nul
 const SCOPE: readonly Member[] = [
   { name: 'name', shape: { kind: 'text' }, required: true },
   { name: 'description', shape: { kind: 'text' }, required: true },
+  { name: 'limit', shape: { kind: 'limit' } },
+]
+
+const AMOUNT: Shape = { kind: 'integer', minimum: 1, maximum: LARGEST_AMOUNT }
+const LIMIT: readonly Member[] = [
+  { name: 'uses', shape: { kind: 'integer', minimum: 1, maximum: USES_AT_MOST }, required: true },
+  { name: 'per', shape: { kind: 'text', choices: Object.keys(PERIODS) } },
+  { name: 'unit', shape: { kind: 'text' } },
+  { name: 'decimals', shape: { kind: 'integer', minimum: 0, maximum: DECIMALS_AT_MOST } },
+  { name: 'amount', shape: AMOUNT },
+  { name: 'each', shape: AMOUNT },
 ]
 
 function isText(node: unknown): node is { value: string } {

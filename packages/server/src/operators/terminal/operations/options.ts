@@ -1,4 +1,6 @@
 /** The options of an operation's command, from the members of its input, and the input from the given options. */
+import type { ResourceScope } from '../../../domain/model/records.ts'
+import { readScopeWords } from '../../../domain/resources/scope-words.ts'
 import type { Member, Members } from '../../members/member.ts'
 import type { CommandOperation } from '../../operations/operation.ts'
 import { type OptionSpec, type OptionSpecs, UsageError } from '../command.ts'
@@ -132,10 +134,10 @@ function parseGiven(name: string, { shape }: Member, value: string | string[], n
   }
 }
 
-function scopeFrom(text: string): { name: string; description: string } {
+function scopeFrom(text: string): ResourceScope {
   const at = text.indexOf('=')
   if (at < 1) throw new UsageError(`--scope must be NAME=DESCRIPTION, as in --scope "notes.read=read your notes", not "${text}"`)
-  return { name: text.slice(0, at), description: text.slice(at + 1).trim() }
+  return { name: text.slice(0, at), ...readScopeWords(text.slice(at + 1)) }
 }
 
 function integerFrom(name: string, text: string, { minimum, maximum }: { minimum: number; maximum?: number }): number {

@@ -25,11 +25,11 @@ export function columnLines({ displays, empty }: Subject, records: readonly Memb
 /** The sentence, the record and the secret of an output. */
 export function outputLines(
   operation: CommandOperation,
-  { done }: Pick<CommandWords, 'done'>,
+  { done, printsMembers }: Pick<CommandWords, 'done' | 'printsMembers'>,
   output: unknown,
   id: string,
 ): string[] {
-  const subject = subjectOf(operation.subject)
+  const subject = printsMembers ? { ...subjectOf(operation.subject), displays: [] } : subjectOf(operation.subject)
   const hasFacts = ['get', 'create', 'change'].includes(operation.kind) && (factDisplays(subject).length > 0 || !done)
   const { client_secret, secret = client_secret } = (output ?? {}) as Members
   return [

@@ -55,6 +55,7 @@ test('The server metadata have exactly the members that have a test', () => {
       'code_challenge_methods_supported',
       'device_authorization_endpoint',
       'dpop_signing_alg_values_supported',
+      'draw_endpoint',
       'endings_endpoint',
       'grant_types_supported',
       'introspection_endpoint',
@@ -92,7 +93,7 @@ describe('The server metadata (RFC 8414 §2)', () => {
 
   test('Every endpoint in the metadata is below the issuer and responds', async () => {
     const endpoints = Object.keys(metadata).filter((member) => member.endsWith('_endpoint') || member.endsWith('_uri'))
-    expect(endpoints).toHaveLength(9)
+    expect(endpoints).toHaveLength(10)
     for (const member of endpoints) {
       expect(text(member).startsWith(`${text('issuer')}/oauth/`)).toBe(true)
       const method = ['authorization_endpoint', 'jwks_uri'].includes(member) ? 'GET' : 'POST'

@@ -1,6 +1,6 @@
 /** The client credentials grant (RFC 6749 §4.4): the content and the validity of its tokens. */
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type App, claimsOf, startApp, tokensOf } from '../../../support/app.ts'
 import { asserting, assertionOf, newClientKey, post } from '../../../support/client-key.ts'
 import { expectJson, expectRefusal, invalidRequest } from '../../../support/refusals.ts'
@@ -28,6 +28,28 @@ afterAll(() => app.close())
 
 const requestToken = (more: Record<string, string | string[]> = {}, of = client) =>
   app.walk.token(of, { grant_type: 'client_credentials', ...more })
+
+test('A client credentials token never has a scope with a limit, because no wallet signs the limit', async () => {
+  const uri = 'https://limited.example/'
+  await app.grantor.store.resources.insertResource({
+    uri,
+    name: 'Limited',
+    scopes: [
+      { name: 'stats', description: 'read numbers' },
+      { name: 'pay', description: 'pay', limit: { uses: 3 } },
+    ],
+    openTo: ['registered'],
+    createdAt: 0,
+  })
+  const own = { redirectUris: [], grantTypes: ['client_credentials' as const], resources: [uri] }
+  const of = await app.grantor.createClient({ ...own, scopes: ['stats', 'pay'], defaultScopes: ['stats', 'pay'] })
+  await vi.waitFor(
+    async () => expect((await requestToken({ resource: uri }, of)).json()).toMatchObject({ scope: 'stats' }),
+    5_000,
+  )
+  expectRefusal(await requestToken({ resource: uri, scope: 'pay' }, of), 'invalid_scope')
+  expectRefusal(await requestToken({ resource: uri, scope: 'stats pay' }, of), 'invalid_scope')
+})
 
 describe('The token response of the client credentials grant (RFC 6749 §4.4.3)', () => {
   test('A client credentials response has no refresh token, has the client’s default scopes, and writes nothing (RFC 6749 §4.4.3)', async () => {

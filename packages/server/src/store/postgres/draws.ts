@@ -1,0 +1,168 @@
+/**
+ * Draws on PostgreSQL: one statement, which changes the row of the grant under one condition, and inserts the row of the draw. If no row changed, the rows
+ * are read, and `domain/model/draws.ts` decides about them. The condition is true exactly if the function decides to draw.
+ *
+ * The statement finds the rows of a grant and its draws on the same machine. The counts of a grant that other requests change meanwhile are read again
+ * after the wait for the lock of its row, as PostgreSQL does for each condition and each value of an update.
+ */
+import { PERIODS } from '@grantor/protocol/limit'
+import type { DrawRequest, DrawStore } from '../../domain/model/draw-store.ts'
+import { DRAWS_OF_GRANT_AT_MOST, decideDraw, decideReturn } from '../../domain/model/draws.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { DRAW_COLUMNS, type DrawRow, drawOf } from '../draw-row.ts'
+import { codeOf } from './connection/errors.ts'
+import { RESERVED, TRIES_AT_MOST, VALIDITY_COLUMNS, type ValidityRow, validityOf } from './grant-statements.ts'
+import type { PostgresConnection } from './statements/connection.ts'
+import { textArray } from './statements/statement.ts'
+import { hexOf } from './statements/values.ts'
+
+/** The row of the draw, and on a cluster the machine of its grant. */
+const DRAW = { table: 'draws', key: 'grantId' } as const
+
+const IS_KEY = 'draws.grant_id = :grantId::packed AND draws.client_id = :clientId::packed AND draws.key = :key::packed'
+
+const limitOf = (member: string): string => `(grants.signed_limit #>> '{limit,${member}}')::bigint`
+const SIGNED_AT = "(grants.signed_limit ->> 'signedAt')::bigint"
+/** NULL for a limit without a period. */
+const LENGTH = `CASE grants.signed_limit #>> '{limit,per}' ${Object.entries(PERIODS)
+  .map(([per, seconds]) => `WHEN '${per}' THEN ${seconds}::bigint`)
+  .join(' ')} END`
+/** The begin of the period by the clock alone. Without a period, `greatest` ignores the NULL. */
+const BEGUN = `greatest(${SIGNED_AT}, ${SIGNED_AT} + (:at - ${SIGNED_AT}) / ${LENGTH} * ${LENGTH})`
+/** 1 if the counts in the row belong to the present period, otherwise 0. Citus does not allow a clock inside CASE or COALESCE. */
+const IS_SAME_PERIOD = `(coalesce(grants.drawn_from, 0) >= ${BEGUN})::integer`
+const USED = `coalesce(grants.drawn_uses, 0) * ${IS_SAME_PERIOD}`
+const SPENT = `coalesce(grants.drawn_amount, 0) * ${IS_SAME_PERIOD}`
+const AMOUNT = 'coalesce(:amount::bigint, 0)'
+
+const IS_DRAWABLE = `
+  grants.id = :grantId::packed AND grants.ended_at IS NULL AND grants.expires_at > :at
+    AND grants.attempt_id <> '${hexOf(RESERVED)}' AND NOT grants.revoked_tokens ?| :jtis::text[]
+    AND (:resource::text IS NULL OR grants.signed_limit ->> 'resource' = :resource::text)
+    AND grants.signed_limit ->> 'scope' = ANY (:tokenScopes::text[])
+    AND (:amount::bigint IS NULL) = (${limitOf('amount')} IS NULL) AND ${AMOUNT} <= coalesce(${limitOf('each')}, 0)
+    AND coalesce(grants.draw_count, 0) < ${DRAWS_OF_GRANT_AT_MOST} AND ${USED} < ${limitOf('uses')}
+    AND ${SPENT} + ${AMOUNT} <= coalesce(${limitOf('amount')}, 0)`
+
+// A repeated request changes nothing, so that it neither waits for the row of the draw nor fails with an error. Of two equal requests at once, the second
+// fails at the primary key, and the change of the grant is undone.
+const DRAW_ONCE = `
+  WITH changed AS (
+    UPDATE grants SET drawn_from = greatest(grants.drawn_from, ${BEGUN}), drawn_uses = (${USED} + 1)::integer,
+      drawn_amount = ${SPENT} + ${AMOUNT}, draw_count = coalesce(grants.draw_count, 0) + 1
+    WHERE ${IS_DRAWABLE} AND NOT EXISTS (SELECT 1 FROM draws WHERE ${IS_KEY})
+    RETURNING grants.id, grants.draw_count, grants.drawn_from, grants.drawn_from + ${LENGTH} AS period_end,
+      least(${limitOf('uses')} - grants.drawn_uses, ${DRAWS_OF_GRANT_AT_MOST} - grants.draw_count) AS left_uses,
+      ${limitOf('amount')} - grants.drawn_amount AS left_amount)
+  INSERT INTO draws (grant_id, client_id, key, number, amount, at, left_uses, left_amount, period_from, period_end)
+  SELECT changed.id, :clientId::packed, :key::packed, changed.draw_count, :amount::bigint, :at, changed.left_uses, changed.left_amount,
+         changed.drawn_from, changed.period_end
+  FROM changed
+  RETURNING ${DRAW_COLUMNS}`
+
+const GIVE_BACK = `
+  WITH back AS (
+    UPDATE draws SET returned = ${AMOUNT}
+    WHERE ${IS_KEY} AND draws.returned IS NULL AND (:amount::bigint IS NULL) = (draws.amount IS NULL)
+      AND ${AMOUNT} <= coalesce(draws.amount, 0)
+    RETURNING ${DRAW_COLUMNS})
+  UPDATE grants SET drawn_uses = grants.drawn_uses - (back.returned = coalesce(back.amount, 0))::integer,
+    drawn_amount = grants.drawn_amount - back.returned
+  FROM back
+  WHERE grants.id = :grantId::packed AND grants.drawn_from = back.period_from AND (back.period_end IS NULL OR back.period_end > :at)
+  RETURNING ${DRAW_COLUMNS.replaceAll('draws.', 'back.')}`
+
+const READ = `SELECT ${DRAW_COLUMNS} FROM draws WHERE ${IS_KEY}`
+
+// Read before the draw. `now`: the time of the read, by the clock that the store uses.
+const READ_GRANT = `SELECT ${VALIDITY_COLUMNS}, :at AS now FROM grants WHERE grants.id = :grantId::packed`
+type Timed = { now: number }
+
+// The rows of one grant are sorted: no index has their order.
+const LIST = `
+  SELECT ${DRAW_COLUMNS} FROM draws WHERE draws.grant_id = :grantId::packed AND draws.number < :beforeNumber::bigint
+  ORDER BY draws.number DESC LIMIT :limit`
+
+export function createDrawStore(connection: PostgresConnection): DrawStore {
+  return { ...drawing(connection), ...returning(connection), ...readingDraws(connection) }
+}
+
+const prepareConfirmation = (connection: PostgresConnection) => connection.prepareConfirmation(`draws WHERE ${IS_KEY}`, DRAW)
+
+const prepareRead = (connection: PostgresConnection) => connection.prepare<DrawRow>('read', READ, DRAW)
+
+/** The code of a row whose key exists. */
+const IS_TAKEN = '23505'
+
+function drawing(connection: PostgresConnection): Pick<DrawStore, 'draw'> {
+  const drawOnce = connection.prepare<DrawRow>('move', DRAW_ONCE, DRAW)
+  const readGrant = connection.prepare<ValidityRow & Timed>('read', READ_GRANT, { table: 'grants', key: 'grantId' })
+  const read = prepareRead(connection)
+  const confirm = prepareConfirmation(connection)
+
+  async function insert(request: DrawRequest): Promise<DrawRow | undefined> {
+    const { jti, exchangedFrom = [], scopes, ...named } = request
+    const values = { ...named, jtis: textArray([jti, ...exchangedFrom]), tokenScopes: textArray(scopes) }
+    try {
+      return (await drawOnce(values))[0]
+    } catch (error) {
+      // An equal request was committed meanwhile.
+      if (codeOf(error) === IS_TAKEN) return undefined
+      throw error
+    }
+  }
+
+  return {
+    async draw(request) {
+      for (let left = TRIES_AT_MOST; left > 0; left--) {
+        const inserted = await insert(request)
+        if (inserted) return { kind: 'drawn', draw: drawOf(inserted), isAgain: false }
+        // The grant first: if an equal request used the last of the limit between both reads, its draw is found.
+        const [grant] = await readGrant(request)
+        const [row] = await read(request)
+        const found = { grant: grant ? validityOf(grant) : null, draw: row ? drawOf(row) : null }
+        const decision = decideDraw(found, { ...request, at: grant?.now ?? request.at })
+        // Something was given back meanwhile, or another server took over.
+        if (decision.change === 'draw') continue
+        if (decision.outcome.kind === 'drawn') await confirm(request)
+        return decision.outcome
+      }
+      throw new StoreUnavailable('other requests keep changing the grant')
+    },
+  }
+}
+
+function returning(connection: PostgresConnection): Pick<DrawStore, 'giveBack'> {
+  const giveBack = connection.prepare<DrawRow>('move', GIVE_BACK, DRAW)
+  const read = prepareRead(connection)
+  const confirm = prepareConfirmation(connection)
+  return {
+    async giveBack(key, given) {
+      for (let left = TRIES_AT_MOST; left > 0; left--) {
+        const [returned] = await giveBack({ ...key, ...given })
+        if (returned) return { kind: 'returned', draw: drawOf(returned) }
+        // The row of the draw may have changed alone: its period is over.
+        const [row] = await read(key)
+        const decision = decideReturn(row ? drawOf(row) : null, null, given)
+        // Another server took over meanwhile.
+        if (decision.change === 'return') continue
+        if (decision.outcome.kind === 'returned') await confirm(key)
+        return decision.outcome
+      }
+      throw new StoreUnavailable('other requests keep changing the draw')
+    },
+  }
+}
+
+function readingDraws(connection: PostgresConnection): Pick<DrawStore, 'readDraw' | 'listDraws'> {
+  const read = prepareRead(connection)
+  const list = connection.prepare<DrawRow>('read', LIST, DRAW)
+  return {
+    async readDraw(key) {
+      const [row] = await read(key)
+      return row ? drawOf(row) : null
+    },
+    listDraws: async (grantId, { before = DRAWS_OF_GRANT_AT_MOST + 1, limit }) =>
+      (await list({ grantId, beforeNumber: before, limit })).map(drawOf),
+  }
+}

@@ -1,0 +1,78 @@
+/** An API whose scope has a limit, and an app whose user signs it, by HTTP. */
+import type { Limit } from '@grantor/protocol/limit'
+import { type App, startApp, type Tokens, tokensOf } from './app.ts'
+import { API, createApi } from './approvals.ts'
+import type { StartOptions, TestClient } from './start.ts'
+import { type Answer, type Parameters, parameterOf, requestOf, type Walk } from './walk.ts'
+
+export { API } from './approvals.ts'
+
+export const WEEKLY: Limit = { uses: 20, per: 'week', unit: 'NESO', decimals: 2, amount: 50_000, each: 5_000 }
+
+/** What the login server sends for numbers that the user lowered. */
+export type Chosen = { uses: string; each?: string; amount?: string }
+
+export type LimitApp = App & {
+  api: TestClient
+  /** registers the API with this limit of the scope `enhancement`; without a limit if null */
+  register(limit: Limit | null): Promise<void>
+  request(more?: Record<string, string | string[]>): Record<string, string | string[]>
+  /** signs in, with the numbers that the user chose, and exchanges the code */
+  signedTokens(chosen?: Chosen, more?: Record<string, string | string[]>): Promise<Tokens>
+  draw(token: string, more?: Parameters, api?: TestClient): Promise<Answer>
+  giveBack(more: Parameters, api?: TestClient): Promise<Answer>
+  /** `limit` and `left` of the introspection by this client */
+  left(token: string, by?: TestClient): Promise<{ limit?: unknown; left?: unknown }>
+}
+
+export async function startLimitApp(options: StartOptions = {}): Promise<LimitApp> {
+  const app = await startApp(options)
+  return limitAppOf(app, await createApi(app.grantor))
+}
+
+let keys = 0
+
+export function limitAppOf(app: App, api: TestClient): LimitApp {
+  const { walk, grantor, client } = app
+  const { resources } = grantor.store
+  const own: LimitApp = {
+    ...app,
+    api,
+    async register(limit) {
+      const enhancement = { name: 'enhancement', description: 'enhance an item', ...(limit && { limit }) }
+      const scopes = [enhancement, { name: 'profile.read', description: 'read your profile' }]
+      await resources.deleteResource(API)
+      await resources.insertResource({ uri: API, name: 'The API', scopes, openTo: ['registered'], createdAt: 1 })
+      await grantor.noticeChanges()
+    },
+    request: (more = {}) => requestOf(client, { resource: API, scope: 'enhancement', ...more }),
+    async signedTokens(chosen, more) {
+      const { code } = await signInWith(walk, own.request({ prompt: 'login', ...more }), chosen)
+      const answer = await walk.exchange(client, code)
+      if (answer.status !== 200) throw new Error(`the exchange was answered ${answer.status}: ${answer.body}`)
+      return tokensOf(answer)
+    },
+    draw: (token, more = {}, by = api) =>
+      walk.call('/oauth/draw', by, typeof more === 'string' ? more : { token, key: `key-${++keys}`, amount: '4500', ...more }),
+    giveBack: (more, by = api) => walk.call('/oauth/draw/return', by, more),
+    async left(token, by = api) {
+      const { limit, left } = (await walk.introspect(by, token)).json()
+      return { ...(limit !== undefined && { limit }), ...(left !== undefined && { left }) }
+    },
+  }
+  return own
+}
+
+/** The whole login, with the numbers of the limit that the user chose. */
+export async function signInWith(walk: Walk, request: Parameters, chosen?: Chosen): Promise<{ code: string; message: string }> {
+  const challenge = await walk.challenge(request)
+  const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1, ...(chosen && { limit: chosen }) }
+  const text = await walk.loginApi('/login/message', claim)
+  if (text.status !== 200) throw new Error(`/login/message answered ${text.status}: ${text.body}`)
+  const message = text.json().message as string
+  const accepted = await walk.loginApi('/login/accept', { ...claim, signature: walk.wallet.sign(message) })
+  const { pathname, search } = new URL(accepted.json().redirect_to as string)
+  const done = await walk.complete(pathname + search)
+  const to = /content="0;url=([^"]*)"/.exec(done.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  return { code: to === '' ? '' : parameterOf(to, 'code'), message }
+}
