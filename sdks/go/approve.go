@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -165,10 +164,7 @@ func (i *issuer) useApproval(ctx context.Context, endpoint, id, wallet string) (
 		return nil, err
 	}
 	form := url.Values{"approval_id": {id}, "attempt": {hex.EncodeToString(attempt)}}
-	answer, err := i.post(ctx, endpoint, form, requestTimeout, 200, 403, 409)
-	if isLost(err) {
-		answer, err = i.post(ctx, endpoint, form, requestTimeout, 200, 403, 409)
-	}
+	answer, err := i.postAgainIfLost(ctx, endpoint, form, 200, 403, 409)
 	if err != nil {
 		return nil, err
 	}
@@ -182,12 +178,6 @@ func (i *issuer) useApproval(ctx context.Context, endpoint, id, wallet string) (
 		return nil, notSigned(ApprovalState{State: state})
 	}
 	return nil, answer.unexpected()
-}
-
-func isLost(err error) bool {
-	var refusal *Error
-	return errors.As(err, &refusal) && (refusal.Reason == "issuer_unreachable" || refusal.Reason == "issuer_answer_malformed" ||
-		strings.HasPrefix(refusal.Reason, "issuer_answered_5"))
 }
 
 // readUsedApproval: the answer must be about the approval that was asked for, and the receipt that of the token's wallet.

@@ -189,6 +189,7 @@ func (i *issuer) introspect(ctx context.Context, text string, local *AccessToken
 		}
 	}
 	scopes := readScopes(answer.json["scope"])
+	local.Limit = readTokenLimit(answer.json)
 	local.Scopes = slices.DeleteFunc(local.Scopes, func(scope string) bool { return !slices.Contains(scopes, scope) })
 	return nil
 }
@@ -230,6 +231,21 @@ func (i *issuer) post(ctx context.Context, address string, form url.Values, time
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	i.authenticate(request)
 	return i.send(request, statuses...)
+}
+
+// postAgainIfLost sends the form once more if its answer was lost. The authorization server must answer a repeat as the first request.
+func (i *issuer) postAgainIfLost(ctx context.Context, address string, form url.Values, statuses ...int) (issuerAnswer, error) {
+	answer, err := i.post(ctx, address, form, requestTimeout, statuses...)
+	if isLost(err) {
+		return i.post(ctx, address, form, requestTimeout, statuses...)
+	}
+	return answer, err
+}
+
+func isLost(err error) bool {
+	var refusal *Error
+	return errors.As(err, &refusal) && (refusal.Reason == "issuer_unreachable" || refusal.Reason == "issuer_answer_malformed" ||
+		strings.HasPrefix(refusal.Reason, "issuer_answered_5"))
 }
 
 // authenticate uses Basic with form-urlencoded values (RFC 6749 §2.3.1).

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,7 +13,8 @@ import (
 // Error is why a call was refused, with the status and the headers of the response (RFC 6750 §3, RFC 9068 §4). Only Reason and the error that Unwrap
 // returns are not for the caller: they are for the API's log. No field contains the token.
 type Error struct {
-	// Status is 400, 401, 403, or 503 if the token could not be checked. Only a refusal of Approve has 409 or 429.
+	// Status is 400, 401, 403, or 503 if the token could not be checked. A refusal of Approve can have 409 or 429. A refusal of Draw or GiveBack can have 409,
+	// and 500 for a fault of the API.
 	Status int
 	// Code is the OAuth error code; empty if the call had no credentials (RFC 6750 §3.1).
 	Code string
@@ -20,7 +22,7 @@ type Error struct {
 	Description string
 	// Reason is the exact fault, for example expired or claim_aud.
 	Reason string
-	// WWWAuthenticate is empty with 503, and in a refusal of Approve that another token would not change.
+	// WWWAuthenticate is empty with 409, 500 and 503, and in a refusal of Approve that another token would not change.
 	WWWAuthenticate string
 	// RetryAfter are the seconds until the next attempt; only with 429, 503, and an approval whose state is waiting.
 	RetryAfter int
@@ -62,7 +64,8 @@ func unavailable(reason string, cause error) *Error {
 // addChallenge adds WWW-Authenticate (RFC 6750 §3, RFC 9470 §3, RFC 9728 §5.1) to a refusal of a token. The scopes are all that the call needs.
 func (r *ProtectedResource) addChallenge(err error, scopes []string) error {
 	var refusal *Error
-	if !errors.As(err, &refusal) || refusal.Status == 503 || refusal.title != "" {
+	// Another token would not change these.
+	if !errors.As(err, &refusal) || refusal.Status == 409 || refusal.Status >= 500 || refusal.title != "" {
 		return err
 	}
 	description, scope, maxAge := refusal.Description, strings.Join(scopes, " "), ""
@@ -95,15 +98,19 @@ func quotable(char rune) rune {
 	return char
 }
 
-// AnswerRefusal answers a call with the refusal that Check or Approve returned. Any other error is answered with 500.
+// AnswerRefusal answers a call with the refusal that Check, Approve or Draw returned. Any other error is a fault of the program: it is logged, and answered
+// with 500. Without OnRefusal, a refusal with 500 is logged too.
 func (r *ProtectedResource) AnswerRefusal(w http.ResponseWriter, err error) {
 	var refusal *Error
 	if !errors.As(err, &refusal) {
+		log.Print(err)
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
 	if r.options.OnRefusal != nil {
 		r.options.OnRefusal(refusal)
+	} else if refusal.Status == http.StatusInternalServerError {
+		log.Printf("%v: %v", refusal, refusal.cause)
 	}
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")

@@ -1,5 +1,5 @@
-// Package resource checks the access tokens of a Grantor authorization server in an API on net/http, and asks the user of a token to sign one
-// action. It uses only the standard library.
+// Package resource checks the access tokens of a Grantor authorization server in an API on net/http, asks the user of a token to sign one action, and draws
+// from the limit that the user signed. It uses only the standard library.
 //
 //	api, err := resource.New(resource.Options{Issuer: "https://auth.example.com", Resource: "https://api.example.com/notes"})
 //	if err != nil {
@@ -41,7 +41,7 @@ type Options struct {
 	Resource string
 	// Check is CheckIntrospection if Introspection is set, otherwise CheckLocal, unless you choose.
 	Check CheckKind
-	// Introspection has the API's own credentials. CheckIntrospection, CheckFeed and Approve need them.
+	// Introspection has the API's own credentials. CheckIntrospection, CheckFeed, Approve, Draw and GiveBack need them.
 	Introspection IntrospectionCredentials
 	// Feed is for CheckFeed.
 	Feed FeedOptions
@@ -54,7 +54,8 @@ type Options struct {
 	Name            string
 	// ClockTolerance is the time by which this machine's clock may be wrong.
 	ClockTolerance time.Duration
-	// OnRefusal is called with each refusal, for the API's log: Reason names the check that failed.
+	// OnRefusal is called with each refusal, for the API's log: Reason names the check that failed. If it is nil, a fault of the API (500) is
+	// logged by the package log.
 	OnRefusal func(*Error)
 	// Client sends the requests to the authorization server. Redirects are never followed, and its Timeout is not used.
 	Client *http.Client

@@ -19,6 +19,9 @@ type AccessToken struct {
 	IssuedAt, ExpiresAt, AuthTime int64
 	// ACR is how the user signed in; empty if the token does not have the claim.
 	ACR string
+	// Limit is what the user signed for one scope, and what is left of it; nil unless the token was introspected and its grant has a limit at this API. It
+	// reserves nothing: Draw decides.
+	Limit *TokenLimit
 	// Claims are all claims as they were signed.
 	Claims map[string]any
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 )
@@ -56,6 +57,15 @@ type vectorCall struct {
 		Action              json.RawMessage
 		WaitSeconds         float64 `json:"wait_seconds"`
 	}
+	Draw *struct {
+		Key    string
+		Amount int64
+	}
+	GiveBack *struct {
+		GrantID string `json:"grant_id"`
+		Key     string
+		Amount  int64
+	} `json:"give_back"`
 	Outcome map[string]any
 }
 
@@ -157,15 +167,60 @@ func carryOut(r *ProtectedResource, request *http.Request, call vectorCall) (map
 		}
 		return map[string]any{"decision": "accepted", "approval": map[string]any{"approval_id": approval.ApprovalID, "receipt": approval.Receipt}}, nil
 	}
+	if call.Draw != nil {
+		draw, err := r.Draw(request.Context(), token, DrawRequest(*call.Draw))
+		if err != nil {
+			return nil, err
+		}
+		values := withUntil(map[string]any{"grant_id": draw.GrantID, "draw": draw.Number, "left": valuesOfLeft(draw.Left)}, draw.Until)
+		return map[string]any{"decision": "accepted", "draw": values}, nil
+	}
+	if call.GiveBack != nil {
+		given, err := r.GiveBack(request.Context(), GiveBackRequest(*call.GiveBack))
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"decision": "accepted", "given_back": map[string]any{"draw": given.Number, "returned": given.Returned}}, nil
+	}
 	orNull := func(value any, isThere bool) any {
 		if isThere {
 			return value
 		}
 		return nil
 	}
-	return map[string]any{"decision": "accepted", "token": map[string]any{"wallet": token.Wallet, "client_id": token.ClientID,
+	values := map[string]any{"wallet": token.Wallet, "client_id": token.ClientID,
 		"scopes": append([]string{}, token.Scopes...), "token_id": token.TokenID, "issued_at": token.IssuedAt, "expires_at": token.ExpiresAt,
-		"auth_time": orNull(token.AuthTime, token.AuthTime != 0), "acr": orNull(token.ACR, token.ACR != "")}}, nil
+		"auth_time": orNull(token.AuthTime, token.AuthTime != 0), "acr": orNull(token.ACR, token.ACR != "")}
+	if limit := token.Limit; limit != nil {
+		values["limit"], values["left"] = valuesOfLimit(limit.Limit), withUntil(valuesOfLeft(limit.Left), limit.Until)
+	}
+	return map[string]any{"decision": "accepted", "token": values}, nil
+}
+
+func valuesOfLimit(limit Limit) map[string]any {
+	values := map[string]any{"scope": limit.Scope, "uses": limit.Uses}
+	if limit.Per != "" {
+		values["per"] = limit.Per
+	}
+	if limit.Unit != "" {
+		values["unit"], values["decimals"], values["amount"], values["each"] = limit.Unit, limit.Decimals, limit.Amount, limit.Each
+	}
+	return values
+}
+
+func valuesOfLeft(left Left) map[string]any {
+	values := map[string]any{"uses": left.Uses}
+	if left.Amount != nil {
+		values["amount"] = *left.Amount
+	}
+	return values
+}
+
+func withUntil(values map[string]any, until int64) map[string]any {
+	if until != 0 {
+		values["until"] = until
+	}
+	return values
 }
 
 // vectorIssuer answers as a vector says, at the addresses of the vectors.
@@ -212,11 +267,11 @@ func (i *vectorIssuer) RoundTrip(request *http.Request) (*http.Response, error) 
 	return &http.Response{StatusCode: answer.Status, Header: header, Body: io.NopCloser(bytes.NewReader(answer.JSON)), Request: request}, nil
 }
 
-// answerTo returns the answers to approvals one after another.
+// answerTo returns the answers to approvals and draws one after another.
 func (i *vectorIssuer) answerTo(path string) json.RawMessage {
 	name := map[string]string{"/.well-known/oauth-authorization-server": "metadata", "/oauth/jwks": "jwks", "/oauth/introspect": "introspection",
-		"/oauth/approvals": "approvals", "/oauth/approvals/use": "use"}[path]
-	if name != "approvals" && name != "use" {
+		"/oauth/approvals": "approvals", "/oauth/approvals/use": "use", "/oauth/draw": "draw", "/oauth/draw/return": "return"}[path]
+	if !slices.Contains([]string{"approvals", "use", "draw", "return"}, name) {
 		if answer, isThere := i.answers[name]; isThere {
 			return answer
 		}

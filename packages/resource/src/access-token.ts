@@ -1,5 +1,6 @@
 import { parseScope } from '@grantor/protocol/scope'
 import type { JWTPayload } from 'jose'
+import type { LimitLeft, SignedLimit } from './limit.ts'
 
 /** An access token that passed every check (RFC 9068 §2.2). */
 export interface AccessToken {
@@ -27,6 +28,10 @@ export interface AccessToken {
   authTime?: number
   /** `acr`: how the user signed in (RFC 9068 §2.2.1); absent if the token does not have the claim. */
   acr?: string
+  /** The limit that the user signed for one scope; only if the token was introspected (RFC 7662) and its grant has a limit at this API. */
+  limit?: SignedLimit
+  /** What is left of the limit at the time of the introspection; present with `limit`. It reserves nothing: `draw` decides. */
+  left?: LimitLeft
   /** Every claim as it was signed. */
   claims: Readonly<Record<string, unknown>>
 }

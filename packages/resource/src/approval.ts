@@ -2,7 +2,7 @@
 import { isActionName, isSummary } from '@grantor/protocol/approval'
 import { digestOfAction } from '@grantor/protocol/canonical-json'
 import { type ApprovalState, isApprovalState, type OpenApproval, refuseApproval } from './approval-error.ts'
-import { type IssuerAnswer, readAnswer } from './ask-issuer.ts'
+import { type IssuerAnswer, readAnswer, sendAgainIfLost } from './ask-issuer.ts'
 import { basicCredentials, type IntrospectionCredentials } from './introspection.ts'
 import { type IssuerMetadata, isSecureUrl } from './issuer-metadata.ts'
 import { ResourceError, refuse } from './resource-error.ts'
@@ -115,12 +115,8 @@ export function createApprovals(
 
   async function useApproval(endpoint: URL, asked: AskedApproval, { wallet }: Caller): Promise<Approval> {
     const body = new URLSearchParams({ approval_id: asked.approvalId, attempt: crypto.randomUUID() })
-    const send = () => readAnswer(ask, endpoint, { method: 'POST', headers, body }, [200, 403, 409])
-    const answer = await send().catch((error: unknown) => {
-      // The approval may be used already. The same attempt gets the same answer, and no second call can pass with it.
-      if (isLostAnswer(error)) return send()
-      throw error
-    })
+    // The approval may be used already. The same attempt gets the same answer, and no second call can pass with it.
+    const answer = await sendAgainIfLost(() => readAnswer(ask, endpoint, { method: 'POST', headers, body }, [200, 403, 409]))
     if (answer.status !== 200) throw refusalOfUse(answer, asked)
     return readUsedApproval(answer.json, asked.approvalId, wallet)
   }
@@ -152,10 +148,6 @@ function refusalOfUse({ status, json }: IssuerAnswer, asked: AskedApproval): Res
   if (json.error === 'already_used') return refuseApproval.notSigned('used', asked)
   if (json.error === 'not_approved' && isApprovalState(json.state)) return refuseApproval.notSigned(json.state, asked)
   return refuse.unavailable(`issuer_answered_${status}`)
-}
-
-function isLostAnswer(error: unknown): boolean {
-  return error instanceof ResourceError && /^issuer_(?:unreachable|answer_malformed|answered_5\d\d)$/.test(error.reason)
 }
 
 function readAskedApproval(json: Record<string, unknown>): AskedApproval {

@@ -3,15 +3,12 @@ import type { AccessToken } from './access-token.ts'
 import { type Approve, checkApprovalRequest, createApprovals } from './approval.ts'
 import { ApprovalError } from './approval-error.ts'
 import type { RefusedCall } from './challenges.ts'
-import { findAccessToken } from './checked-tokens.ts'
+import { type CheckedCall, findCheckedCall, schemeOf } from './checked-call.ts'
 import type { IntrospectionCredentials } from './introspection.ts'
 import { createIssuerMetadata } from './issuer-metadata.ts'
 import { globalFetch } from './life-check.ts'
 import { requireOfToken } from './requirements.ts'
 import { refuse } from './resource-error.ts'
-
-/** A call that passed the check: the text of its token, and every scope that the API has required of it. */
-export type CheckedCall = { text: string; required: Set<string> }
 
 type Options = { issuer: string; introspection?: IntrospectionCredentials; fetch?: typeof fetch }
 
@@ -24,9 +21,7 @@ export function createApprove(
   const askUser = introspection && createApprovals(introspection, ask, createIssuerMetadata(issuer, ask))
 
   return async function approve(call, request) {
-    const token = findAccessToken(call) ?? (call as AccessToken | undefined)
-    const checked = token && calls.get(token)
-    if (!checked) throw new TypeError('approve needs a request that this resource checked, or its access token')
+    const { token, ...checked } = findCheckedCall(calls, call, 'approve')
     if (!askUser) throw new TypeError('introspection must have the credentials of this API, which approvals need')
     const action = checkApprovalRequest(request)
     const scope = request.scope ?? onlyScope(checked)
@@ -43,13 +38,9 @@ export function createApprove(
 }
 
 /** One scope of several would be a guess, and the user could sign for less than the action needs. */
-function onlyScope({ required }: CheckedCall): string {
+function onlyScope({ required }: Pick<CheckedCall, 'required'>): string {
   const [scope, ...others] = required
   if (scope === undefined || others.length > 0)
     throw new TypeError(`scope must name the scope of the approval: this call needs ${required.size} scopes`)
   return scope
-}
-
-export function schemeOf({ keyThumbprint }: AccessToken): 'Bearer' | 'DPoP' {
-  return keyThumbprint === undefined ? 'Bearer' : 'DPoP'
 }

@@ -1,4 +1,4 @@
-import { refuse } from './resource-error.ts'
+import { ResourceError, refuse } from './resource-error.ts'
 
 /** Timeout of one request to the authorization server, in milliseconds. */
 const timeoutMs = 5_000
@@ -53,6 +53,20 @@ export async function readAnswer(
   if (!statuses.includes(response.status)) throw refuse.unavailable(`issuer_answered_${response.status}`, retryAfter)
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw refuse.unavailable('issuer_answer_malformed')
   return { status: response.status, json: json as Record<string, unknown>, ...retryAfter }
+}
+
+/** Sends a request once more if its answer was lost. The authorization server must answer a repeat as the first request. */
+export async function sendAgainIfLost(send: () => Promise<IssuerAnswer>): Promise<IssuerAnswer> {
+  try {
+    return await send()
+  } catch (error) {
+    if (isLostAnswer(error)) return send()
+    throw error
+  }
+}
+
+function isLostAnswer(error: unknown): boolean {
+  return error instanceof ResourceError && /^issuer_(?:unreachable|answer_malformed|answered_5\d\d)$/.test(error.reason)
 }
 
 function retryAfterOf({ headers }: Response): { retryAfter?: number } {

@@ -26,7 +26,8 @@ export function createChallenges({ realm, takes, metadataUrl }: ChallengeOptions
   const algs = DPOP_ALGORITHMS.join(' ')
 
   return function withChallenge(refusal: ResourceError, call: RefusedCall): ResourceError {
-    if (refusal.status === 503) return refusal
+    // Another token would not change these.
+    if (refusal.status === 409 || refusal.status >= 500) return refusal
     // RFC 6750 §3: the scope describes "the required scope of the access token". A malformed request needs no other token.
     const scope = refusal.status === 400 || call.scopes.length === 0 ? undefined : [...new Set(call.scopes)].join(' ')
     // `ResourceError` has getters and methods on its prototype only, so each member is named.

@@ -40,7 +40,7 @@ export function requireToken(resource: ProtectedResource, needs?: Needs): Middle
   }
 }
 
-/** Answers a refusal that a handler threw, such as one of `resource.require` or `resource.approve`. Use it after the routes. */
+/** Answers a refusal that a handler threw, such as one of `resource.require`, `resource.approve` or `resource.draw`. Use it after the routes. */
 export function answerRefusals(resource: ProtectedResource) {
   return (error: unknown, _request: unknown, response: ServerResponse, next: (error?: unknown) => void): void => {
     try {

@@ -55,7 +55,7 @@ export function requireToken(resource: ProtectedResource, needs?: Needs) {
   }
 }
 
-/** Answers a refusal that a handler threw, such as one of `resource.require` or `resource.approve`: `app.setErrorHandler(answerRefusals(resource))`. */
+/** Answers a refusal that a handler threw, such as one of `resource.require`, `resource.approve` or `resource.draw`: `app.setErrorHandler(answerRefusals(resource))`. */
 export function answerRefusals(resource: ProtectedResource) {
   return (error: unknown, _request: unknown, reply: Reply): unknown => send(reply, resource.answerRefusal(error))
 }

@@ -39,7 +39,7 @@ export function requireToken(resource: ProtectedResource, needs?: Needs): Middle
   }
 }
 
-/** Answers a refusal that a handler threw, such as one of `resource.require` or `resource.approve`: `app.onError(answerRefusals(resource))`. */
+/** Answers a refusal that a handler threw, such as one of `resource.require`, `resource.approve` or `resource.draw`: `app.onError(answerRefusals(resource))`. */
 export function answerRefusals(resource: ProtectedResource) {
   return (error: unknown): Response => toResponse(resource.answerRefusal(error))
 }

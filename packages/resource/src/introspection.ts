@@ -2,6 +2,7 @@ import type { AccessToken } from './access-token.ts'
 import { readKeyThumbprint, readScopes } from './access-token.ts'
 import { askIssuer } from './ask-issuer.ts'
 import type { IssuerMetadata } from './issuer-metadata.ts'
+import { readLeft, readLimit } from './limit.ts'
 import { refuse } from './resource-error.ts'
 
 /** The API's own credentials at the introspection endpoint. */
@@ -39,8 +40,14 @@ export function createIntrospection(
     if (bound !== local.keyThumbprint) throw refuse.invalidToken(local.keyThumbprint ? 'introspection_cnf' : 'sender_constrained')
     // The server may have removed scopes since it signed the token; it cannot add any.
     const scopes = readScopes(answer.scope)
-    return { ...local, scopes: local.scopes.filter((name) => scopes.includes(name)) }
+    return { ...local, scopes: local.scopes.filter((name) => scopes.includes(name)), ...limitOf(answer) }
   }
+}
+
+/** A limit that cannot be read is left out: it informs, and only `draw` decides. */
+function limitOf(answer: Record<string, unknown>): Pick<AccessToken, 'limit' | 'left'> {
+  const [limit, left] = [readLimit(answer.limit), readLeft(answer.left)]
+  return limit && left ? { limit, left } : {}
 }
 
 /** RFC 6749 §2.3.1: id and secret are each form-urlencoded before they are joined. */

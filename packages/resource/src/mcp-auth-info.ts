@@ -1,5 +1,6 @@
 import type { AccessToken } from './access-token.ts'
 import { keepAccessToken } from './checked-tokens.ts'
+import type { Draw } from './draw.ts'
 import { headerValues, type PresentedRequest } from './presented-token.ts'
 import type { ProtectedResource } from './protected-resource.ts'
 import { ResourceError } from './resource-error.ts'
@@ -12,11 +13,16 @@ export interface AuthInfo {
   scopes: string[]
   expiresAt: number
   resource: URL
-  /** The wallet for which the client calls, and the whole checked token. */
-  extra: { wallet: string; accessToken: AccessToken }
+  /** The wallet for which the client calls, the whole checked token, and what was drawn for the tools of this message (`tools` with `draw`), in their order. */
+  extra: { wallet: string; accessToken: AccessToken; draws: readonly Draw[] }
 }
 
-export function authInfoOf({ metadata }: ProtectedResource, request: PresentedRequest, token: AccessToken): AuthInfo {
+export function authInfoOf(
+  { metadata }: ProtectedResource,
+  request: PresentedRequest,
+  token: AccessToken,
+  draws: readonly Draw[] = [],
+): AuthInfo {
   const [authorization = ''] = headerValues(request, 'authorization')
   const { clientId, scopes, expiresAt, wallet } = token
   const authInfo: AuthInfo = {
@@ -25,9 +31,9 @@ export function authInfoOf({ metadata }: ProtectedResource, request: PresentedRe
     scopes: [...scopes],
     expiresAt,
     resource: new URL(metadata.resource),
-    extra: { wallet, accessToken: token },
+    extra: { wallet, accessToken: token, draws },
   }
-  // For `resource.approve(authInfo, …)` in a tool.
+  // For `resource.approve(authInfo, …)` and `resource.draw(authInfo, …)` in a tool.
   keepAccessToken(authInfo, token)
   return authInfo
 }

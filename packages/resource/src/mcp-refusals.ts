@@ -29,8 +29,8 @@ interface Context2 {
 const INPUT = 'wallet_approval'
 
 /**
- * Makes the wrapper of the tools of one server. A wrapped tool answers a refusal that its handler threw, such as one of `resource.require` or
- * `resource.approve`. Without the wrapper, the SDK would leave out the link on which the user signs.
+ * Makes the wrapper of the tools of one server. A wrapped tool answers a refusal that its handler threw, such as one of `resource.require`,
+ * `resource.approve` or `resource.draw`. Without the wrapper, the SDK would leave out the link on which the user signs.
  *
  * If the client offers URL elicitation, it opens the link for the user. Otherwise the result of the tool has the link and the letters as text.
  * After the signature, a call with the same key goes on.

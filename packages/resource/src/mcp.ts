@@ -3,12 +3,13 @@
  * @module @grantor/resource/mcp
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AccessToken } from './access-token.ts'
 import { send } from './express.ts'
 import { toResponse } from './fetch-answer.ts'
 import { type AuthInfo, authInfoOf } from './mcp-auth-info.ts'
 import { createCallerCheck, type McpCallers } from './mcp-callers.ts'
-import { checkTools, readMessage, type ToolNeeds } from './mcp-message.ts'
-import { pathOf } from './presented-token.ts'
+import { checkTools, readMessage, type ToolNeeds, unusableArguments } from './mcp-message.ts'
+import { type PresentedRequest, pathOf } from './presented-token.ts'
 import type { Answer, ProtectedResource } from './protected-resource.ts'
 import type { Needs } from './token-check.ts'
 
@@ -16,6 +17,7 @@ export { accessTokenOf } from './checked-tokens.ts'
 export { serveMetadata } from './express.ts'
 export { type AuthInfo, createTokenVerifier } from './mcp-auth-info.ts'
 export type { McpCallers } from './mcp-callers.ts'
+export type { ToolNeed, ToolNeeds } from './mcp-message.ts'
 export { answerRefusals } from './mcp-refusals.ts'
 
 /** What every call needs, what single tools need in addition, and which callers in browsers are accepted. */
@@ -30,7 +32,7 @@ interface McpHandler {
  * Protects a handler of `@modelcontextprotocol/server` 2.x. The result serves the metadata document (RFC 9728) and, at
  * the path of the resource, the MCP server. A call from a foreign page is refused with 403 (`McpCallers`).
  *
- * A call of a tool whose scopes the token lacks is answered with 403 `insufficient_scope`, so that the client steps up.
+ * A call of a tool whose scopes the token lacks, or whose limit is used up, is answered with 403 `insufficient_scope`, so that the client steps up.
  */
 export function protectMcp(resource: ProtectedResource, handler: McpHandler, needs: McpNeeds = {}) {
   const path = new URL(resource.metadata.resource).pathname
@@ -44,21 +46,33 @@ export function protectMcp(resource: ProtectedResource, handler: McpHandler, nee
     if (foreign) return toResponse(resource.answerRefusal(foreign))
     const admission = await resource.admit(request, needs)
     if (admission.kind === 'refused') return toResponse(admission.answer)
-    const authInfo = authInfoOf(resource, request, admission.token)
-    if (!needs.tools || request.method !== 'POST') return handler.fetch(request, { authInfo })
+    if (!needs.tools || request.method !== 'POST')
+      return handler.fetch(request, { authInfo: authInfoOf(resource, request, admission.token) })
     // After the token, so that a call without a token makes this server read no body.
     const message = await readMessage(request)
     if (message.kind === 'unreadable') return message.response
-    try {
-      checkTools(resource, admission.token, needs.tools, message.body)
-    } catch (error) {
-      return toResponse(resource.answerRefusal(error))
-    }
+    const admitted = await admitTools(resource, request, admission.token, needs.tools, message.body)
+    if ('status' in admitted) return toResponse(admitted)
     // The body that was checked, and no other, is what the SDK executes.
-    return handler.fetch(message.request, { authInfo, parsedBody: message.body })
+    return handler.fetch(message.request, { authInfo: admitted, parsedBody: message.body })
   }
 
   return { fetch }
+}
+
+async function admitTools(
+  resource: ProtectedResource,
+  request: PresentedRequest,
+  token: AccessToken,
+  tools: ToolNeeds,
+  body: unknown,
+): Promise<AuthInfo | Answer> {
+  try {
+    const checked = await checkTools(resource, token, tools, body)
+    return checked.kind === 'unusable' ? unusableArguments(checked.id) : authInfoOf(resource, request, token, checked.draws)
+  } catch (error) {
+    return resource.answerRefusal(error)
+  }
 }
 
 type NodeRequest = IncomingMessage & { originalUrl?: string; body?: unknown; auth?: unknown }
@@ -79,11 +93,7 @@ export function requireToken(resource: ProtectedResource, { tools, origins, host
     if (tools && request.method === 'POST') {
       // The transport would parse a body that was not parsed yet, and the body would not be checked.
       if (request.body === undefined || !request.readableEnded) return UNPARSED
-      try {
-        checkTools(resource, admission.token, tools, request.body)
-      } catch (error) {
-        return resource.answerRefusal(error)
-      }
+      return admitTools(resource, request, admission.token, tools, request.body)
     }
     return authInfoOf(resource, request, admission.token)
   }

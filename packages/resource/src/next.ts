@@ -26,7 +26,7 @@ export function serveMetadata(resource: ProtectedResource) {
 
 /**
  * A route handler that runs only for requests with an access token that has what the call needs. The handler gets the
- * token after the request, and then what Next.js passes. A refusal of `resource.require` or `resource.approve` in the handler is answered too.
+ * token after the request, and then what Next.js passes. A refusal of `resource.require`, `resource.approve` or `resource.draw` in the handler is answered too.
  */
 export function requireToken<Incoming extends Request, Rest extends unknown[]>(
   resource: ProtectedResource,
@@ -36,7 +36,7 @@ export function requireToken<Incoming extends Request, Rest extends unknown[]>(
   return async (request, ...rest) => {
     const admission = await resource.admit(request, needs)
     if (admission.kind === 'refused') return toResponse(admission.answer)
-    // For `resource.approve(request, …)`.
+    // For `resource.approve(request, …)` and `resource.draw(request, …)`.
     keepAccessToken(request, admission.token)
     try {
       return await handler(request, admission.token, ...rest)

@@ -2,6 +2,7 @@ import { DPOP_ALGORITHMS } from '@grantor/protocol/dpop'
 import type { AccessToken } from './access-token.ts'
 import type { Approve } from './approval.ts'
 import { ApprovalError } from './approval-error.ts'
+import type { DrawFromLimit, GiveBack } from './draw.ts'
 import { isSecureUrl } from './issuer-metadata.ts'
 import { type PresentedRequest, pathOf } from './presented-token.ts'
 import { ResourceError } from './resource-error.ts'
@@ -19,7 +20,10 @@ export interface ProtectedResourceOptions extends Omit<TokenCheckOptions, 'audie
   name?: string
   /** The address of a page for developers, such as `https://api.example.com/docs` (RFC 9728 §2). */
   documentation?: string
-  /** Called with each refusal, for the API's log: `reason` names the check that failed. */
+  /**
+   * Called with each refusal, for the API's log: `reason` names the check that failed. Without it, a fault of the API (500) is written to the
+   * standard error output.
+   */
   onRefusal?: (error: ResourceError) => void
 }
 
@@ -52,11 +56,13 @@ export interface ProtectedResource {
   check: TokenCheck
   require: RequireOfToken
   approve: Approve
+  draw: DrawFromLimit
+  giveBack: GiveBack
   /** The response with the metadata document; `undefined` if the request is for another path. */
   answerMetadata(request: { method?: string | undefined; url?: string | undefined }): Answer | undefined
   /** The token of a request, or the response that refuses the request. Throws what is not a refusal. */
   admit(request: PresentedRequest, needs?: Needs): Promise<Admission>
-  /** The response for a refusal that `check`, `require` or `approve` threw. Throws any other error again. */
+  /** The response for a refusal that `check`, `require`, `approve`, `draw` or `giveBack` threw. Throws any other error again. */
   answerRefusal(error: unknown): Answer
 }
 
@@ -79,7 +85,7 @@ export function createProtectedResource(options: ProtectedResourceOptions): Prot
   const { origin } = new URL(resource)
   const metadataPath = wellKnownPath(resource)
   const metadataUrl = `${origin}${metadataPath}`
-  const { check, require, approve } = createTokenChecks({ ...options, audience: resource, metadataUrl })
+  const { check, require, approve, draw, giveBack } = createTokenChecks({ ...options, audience: resource, metadataUrl })
   const metadata = metadataOf(options)
   const body = JSON.stringify(metadata)
 
@@ -92,7 +98,8 @@ export function createProtectedResource(options: ProtectedResourceOptions): Prot
 
   function answerRefusal(error: unknown): Answer {
     if (!(error instanceof ResourceError)) throw error
-    onRefusal?.(error)
+    if (onRefusal) onRefusal(error)
+    else if (error.status === 500) reportFault(error)
     const [type, body] =
       error instanceof ApprovalError
         ? ['application/problem+json', error.problem]
@@ -108,7 +115,14 @@ export function createProtectedResource(options: ProtectedResourceOptions): Prot
     }
   }
 
-  return { metadata, metadataUrl, metadataPath, check, require, approve, answerMetadata, admit, answerRefusal }
+  const checks = { check, require, approve, draw, giveBack }
+  return { metadata, metadataUrl, metadataPath, ...checks, answerMetadata, admit, answerRefusal }
+}
+
+/** A fault of the API is in a log also if the API sets no `onRefusal`. */
+function reportFault({ reason, cause }: ResourceError): void {
+  // oxlint-disable-next-line eslint/no-console -- the standard error output of the API's process is the only log that is known here
+  console.error(`@grantor/resource: ${reason}: ${cause instanceof Error ? cause.message : ''}`)
 }
 
 /** Clients in browsers read the document from any origin. The MCP SDK sends a header of its own, so there is a preflight. */

@@ -1,6 +1,6 @@
 import type { ProofReason, ResourceReason, ResourceReasonOf } from './resource-reasons.ts'
 
-/** The codes of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3, one for a token that could not be checked, and those of an `ApprovalError`. */
+/** The codes of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3, one for a token that could not be checked, those of an `ApprovalError`, and those of a draw. */
 type ErrorCode =
   | 'invalid_request'
   | 'invalid_token'
@@ -12,8 +12,10 @@ type ErrorCode =
   | 'approval_key_used'
   | 'approvals_declined'
   | 'too_many_approvals'
+  | 'draw_key_used'
+  | 'server_error'
 
-type Status = 400 | 401 | 403 | 409 | 429 | 503
+type Status = 400 | 401 | 403 | 409 | 429 | 500 | 503
 
 export interface Refusal {
   status: Status
@@ -36,17 +38,20 @@ export interface Refusal {
  */
 export class ResourceError extends Error {
   override readonly name: string = 'ResourceError'
-  /** 400, 401, 403, or 503 if the token could not be checked. Only an `ApprovalError` has 409 or 429. */
+  /**
+   * 400, 401, 403, or 503 if the token could not be checked. An `ApprovalError` can have 409 or 429. `draw` and `giveBack` can have 409, and 500 for a
+   * fault of the API.
+   */
   readonly status: Status
   /** The OAuth error code; `undefined` if the call had no credentials (RFC 6750 §3.1), or came from a foreign page. */
   readonly error: ErrorCode | undefined
-  /** One sentence in plain words, fixed for each code. */
+  /** One sentence in plain words, fixed for each code, or for each `reason` of a limit that is used up. */
   readonly description: string
   /** For the log: the exact fault, for example `expired` or `claim_aud`. */
   readonly reason: ResourceReason
-  /** The value of the header `WWW-Authenticate`; `undefined` with 503, for a call from a foreign page, and in an `ApprovalError`. */
+  /** The value of the header `WWW-Authenticate`; `undefined` with 409, 500 and 503, for a call from a foreign page, and in an `ApprovalError`. */
   readonly wwwAuthenticate: string | undefined
-  /** The scopes the call needs, separated by spaces (RFC 6750 §3); `undefined` if it needs none, and with 400 and 503. */
+  /** The scopes the call needs, separated by spaces (RFC 6750 §3); `undefined` if it needs none, and with 400, 409, 500 and 503. */
   readonly scope: string | undefined
   /** The greatest age of the sign-in in seconds (RFC 9470 §3); only with `insufficient_user_authentication`. */
   readonly maxAge: number | undefined

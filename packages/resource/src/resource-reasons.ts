@@ -35,6 +35,9 @@ export const resourceReasons = {
   },
   insufficient_scope: {
     scope_missing: 'The token does not have a scope that the call needs.',
+    uses_exceeded: 'No use is left of the limit that the user signed.',
+    amount_exceeded: 'Less is left of the limit that the user signed than the call draws.',
+    each_exceeded: 'The call draws more than one use may cost in the limit that the user signed.',
   },
   insufficient_user_authentication: {
     authentication_too_old: 'The user signed in longer ago than the call allows (`max_age`).',
@@ -52,6 +55,7 @@ export const resourceReasons = {
     introspection_malformed: 'The answer of introspection has no `active`.',
     proof_replays_unavailable: 'The store of used DPoP proofs did not answer.',
     approval_malformed: 'An answer about an approval has a member that is missing or wrong.',
+    draw_malformed: 'An answer about a draw has a member that is missing or wrong.',
     approval_not_yours: 'The client of the API is not registered as the resource server of the audience of the token.',
   },
   approval_required: {
@@ -66,6 +70,18 @@ export const resourceReasons = {
   },
   approvals_declined: {
     approvals_declined: 'The user wants no more questions from this app.',
+  },
+  draw_key_used: {
+    draw_key_used: 'The API drew with the same key before, for another amount.',
+  },
+  server_error: {
+    draw_not_yours: 'The client of the API is not registered as the resource server of the audience of the token.',
+    draw_no_limit:
+      'The grant has no limit at this API, or the token lacks the scope of the limit. The scope has no limit at the authorization server, got one after the user signed, or was not required of the call.',
+    draw_amount_unfit: 'The limit has an amount and the API sent none, or the limit has none and the API sent one.',
+    return_unknown: 'The client of the API has no draw with this grant and this key.',
+    return_above_draw: 'The API gave back more than it drew.',
+    return_differs: 'The API gave back the same draw before, with another amount.',
   },
   too_many_approvals: {
     too_many_approvals: 'Too many approvals wait for this user, or the user declined several. The answer has `Retry-After`.',

@@ -1,10 +1,13 @@
 import type { AccessToken } from './access-token.ts'
 import type { Approve } from './approval.ts'
-import { type CheckedCall, createApprove, schemeOf } from './approve.ts'
+import { createApprove } from './approve.ts'
 import { createChallenges, type RefusedCall } from './challenges.ts'
+import { type CheckedCall, schemeOf } from './checked-call.ts'
+import type { DrawFromLimit, GiveBack } from './draw.ts'
 import type { IntrospectionCredentials } from './introspection.ts'
 import { isSecureUrl } from './issuer-metadata.ts'
 import { createLifeCheck, type FeedOptions, MAX_AGE, MAX_AGE_AT_MOST } from './life-check.ts'
+import { createLimits } from './limits.ts'
 import type { PresentedRequest } from './presented-token.ts'
 import { readPresentedToken } from './presented-token.ts'
 import { type CalledAs, createProofCheck, type DpopOptions } from './proof-check.ts'
@@ -22,7 +25,7 @@ export interface TokenCheckOptions {
    * all the time; a token stops working within a second. Default: `introspection` if its credentials are set, otherwise `local`.
    */
   check?: 'local' | 'introspection' | 'feed'
-  /** The API's own credentials at the authorization server. Required for `introspection`, for `feed`, and for `approve`. */
+  /** The API's own credentials at the authorization server. Required for `introspection`, for `feed`, for `approve`, and for `draw`. */
   introspection?: IntrospectionCredentials
   /** With `check: 'feed'`. */
   feed?: FeedOptions
@@ -118,9 +121,9 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
   return createTokenChecks(options).check
 }
 
-type TokenChecks = { check: TokenCheck; require: RequireOfToken; approve: Approve }
+type TokenChecks = { check: TokenCheck; require: RequireOfToken; approve: Approve; draw: DrawFromLimit; giveBack: GiveBack }
 
-/** The check of `createTokenCheck`, the check of further needs of a token that passed it, and the approval of one action. */
+/** The check of `createTokenCheck`, and what a call can need after it: further needs of its token, the approval of one action, and draws from a limit. */
 export function createTokenChecks(options: TokenCheckOptions): TokenChecks {
   refuseUnusableOptions(options)
   const { audience, dpop, metadataUrl, clientTokens = false, clockTolerance = 0, scopes = [] } = options
@@ -176,7 +179,8 @@ export function createTokenChecks(options: TokenCheckOptions): TokenChecks {
 
   const { ready, close } = tokens
   const approve = createApprove(options, calls, challenged)
-  return { check: Object.assign(checkRequest, { ready, close }), require, approve }
+  const { draw, giveBack } = createLimits(options, calls, challenged)
+  return { check: Object.assign(checkRequest, { ready, close }), require, approve, draw, giveBack }
 }
 
 /** Whole seconds, as jose reads the clock for the token. */

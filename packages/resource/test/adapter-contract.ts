@@ -1,9 +1,10 @@
 /** What every adapter does, over a real socket: the same small API in each framework. */
 import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { type ApprovalRequest, createProtectedResource, type ProtectedResource } from '@grantor/resource'
+import { type ApprovalRequest, createProtectedResource, type DrawRequest, type ProtectedResource } from '@grantor/resource'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addApprovals, CREDENTIALS, type LittleApprovals, problem } from './little-approvals.ts'
+import { addDraws, GRANT, type LittleDraws } from './little-draws.ts'
 import { type LittleIssuer, LOST, ok, startLittleIssuer, wallet } from './little-issuer.ts'
 
 export type LittleApi = { url: string; close: () => Promise<unknown> }
@@ -14,19 +15,24 @@ const METADATA = '/.well-known/oauth-protected-resource/api'
 /** What the handler of `GET /api/pay` passes to `resource.approve`. */
 export const PAYMENT: ApprovalRequest = { key: 'order-7', summary: 'Pay 20 USDC to Alice', action: { to: 'alice', amount: '20' } }
 
+/** What the handler of `GET /api/enhance` passes to `resource.draw`. */
+export const USE: DrawRequest = { key: 'picture-7', amount: 4000 }
+
 /**
  * The API of each adapter: `GET /api/me` needs the scope `enhancement` and answers `{ wallet }`, `GET /api/transfer`
  * needs in its handler a sign-in of the last minute, `GET /api/pay` needs the scope `enhancement` and the signature of `PAYMENT` and answers with
- * the receipt, `GET /api/open` reads the token of a route that is not protected.
+ * the receipt, `GET /api/enhance` needs the scope `enhancement`, draws `USE` and answers with the draw, `GET /api/open` reads the token of a route that is not protected.
  */
 export function adapterContract(name: string, start: (resource: ProtectedResource) => Promise<LittleApi>): void {
   let issuer: LittleIssuer
   let api: LittleApi
   let approvals: LittleApprovals
+  let draws: LittleDraws
   const reasons: string[] = []
   beforeAll(async () => {
     issuer = await startLittleIssuer()
     approvals = addApprovals(issuer)
+    draws = addDraws(issuer)
     const resource = createProtectedResource({
       issuer: issuer.url,
       resource: RESOURCE,
@@ -132,6 +138,46 @@ export function adapterContract(name: string, start: (resource: ProtectedResourc
     const answer = await call('/api/pay', {})
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
     expect(await answer.json()).toMatchObject({ type: 'urn:grantor:problem:temporarily_unavailable' })
+  })
+
+  test(`${name}: a call draws from the limit that the user signed, and gets what is left`, async () => {
+    const answer = await call('/api/enhance', { grant_id: GRANT })
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { grantId: GRANT, draw: 1, left: { uses: 1, amount: 6000 }, until: draws.until },
+    ])
+  })
+
+  test(`${name}: a call whose limit is used up is answered with 403 insufficient_scope and the scope of the limit (RFC 6750 §3.1)`, async () => {
+    draws.next.draw.push(problem(403, 'uses_exceeded', { scope: 'enhancement' }))
+    const answer = await call('/api/enhance', { grant_id: GRANT })
+    expect([answer.status, answer.headers.get('cache-control'), await answer.json()]).toEqual([
+      403,
+      'no-store',
+      { error: 'insufficient_scope', error_description: 'The user signed a limit for this scope, and no use is left.' },
+    ])
+    expect(answer.headers.get('www-authenticate')).toMatch(
+      /^Bearer realm="[^"]+", error="insufficient_scope", error_description="[^"]+", scope="enhancement", resource_metadata="/,
+    )
+    expect(reasons.at(-1)).toBe('uses_exceeded')
+  })
+
+  test(`${name}: a limit that is not set up is a fault of the API: 500, without a challenge, and the log gets the reason`, async () => {
+    draws.next.draw.push(problem(403, 'no_limit'))
+    const answer = await call('/api/enhance', { grant_id: GRANT })
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([500, null])
+    expect(await answer.json()).toEqual({
+      error: 'server_error',
+      error_description: 'This API cannot count its calls, because of a fault in its settings or its program.',
+    })
+    expect(reasons.at(-1)).toBe('draw_no_limit')
+  })
+
+  test(`${name}: if the authorization server cannot count a call, the call is answered with 503 and Retry-After`, async () => {
+    draws.next.draw.push(LOST, LOST)
+    const answer = await call('/api/enhance', { grant_id: GRANT })
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(await answer.json()).toMatchObject({ error: 'temporarily_unavailable' })
   })
 
   test(`${name}: an Authorization header that is sent twice does not reach the handler (RFC 6750 §2)`, async () => {

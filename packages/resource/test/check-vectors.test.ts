@@ -19,15 +19,20 @@ import {
 type Sent = { path: string; authorization: string | null; form: Record<string, string> }
 
 /** Answers the requests of one call, and keeps those with a body. */
-function issuerWith({ approvals = [], use = [], ...answers }: Answers): { fetch: typeof fetch; sent: Sent[] } {
+function issuerWith({ approvals = [], use = [], draw = [], return: returns = [], ...answers }: Answers): {
+  fetch: typeof fetch
+  sent: Sent[]
+} {
   const sent: Sent[] = []
-  const [asks, uses] = [[...approvals], [...use]]
+  const [asks, uses, draws, given] = [[...approvals], [...use], [...draw], [...returns]]
   const answerTo: Record<string, () => Answer | undefined> = {
     '/.well-known/oauth-authorization-server': () => answers.metadata ?? usualAnswers.metadata,
     '/oauth/jwks': () => answers.jwks ?? usualAnswers.jwks,
     '/oauth/introspect': () => answers.introspection,
     '/oauth/approvals': () => asks.shift(),
     '/oauth/approvals/use': () => uses.shift(),
+    '/oauth/draw': () => draws.shift(),
+    '/oauth/draw/return': () => given.shift(),
   }
   const answerRequest = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const { pathname: path } = new URL(input instanceof Request ? input.url : input)
@@ -53,6 +58,7 @@ async function outcomeOf({ options: { check = 'local', client_tokens, clock_tole
     check,
     fetch,
     now: () => NOW,
+    onRefusal: () => {},
     ...(client_tokens !== undefined && { clientTokens: client_tokens }),
     ...(clock_tolerance !== undefined && { clockTolerance: clock_tolerance }),
     ...(scopes && { scopes }),
@@ -73,7 +79,7 @@ async function outcomeOf({ options: { check = 'local', client_tokens, clock_tole
 
 async function call(
   resource: ReturnType<typeof createProtectedResource>,
-  { request, needs = {}, approve }: Omit<Vector, 'options'>,
+  { request, needs = {}, approve, draw, give_back: back }: Omit<Vector, 'options'>,
 ) {
   const { authorization, url } = request
   const { scopes, max_age: maxAge, acr_values: acrValues } = needs
@@ -87,7 +93,15 @@ async function call(
     const { message, signature, address, chainId } = receipt
     return { approval: { approval_id: approvalId, receipt: { message, signature, address, chain_id: chainId } } }
   }
-  const { wallet, clientId, scopes: granted, tokenId, issuedAt, expiresAt, authTime = null, acr = null } = token
+  if (draw) {
+    const { grantId, ...drawn } = await resource.draw(token, draw)
+    return { draw: { grant_id: grantId, ...drawn } }
+  }
+  if (back) {
+    const { grant_id: grantId, ...rest } = back
+    return { given_back: await resource.giveBack({ grantId, ...rest }) }
+  }
+  const { wallet, clientId, scopes: granted, tokenId, issuedAt, expiresAt, authTime = null, acr = null, limit, left } = token
   return {
     token: {
       wallet,
@@ -98,6 +112,7 @@ async function call(
       expires_at: expiresAt,
       auth_time: authTime,
       acr,
+      ...(limit && { limit, left }),
     },
   }
 }
@@ -123,7 +138,7 @@ test('The vectors of the packages in other languages are what @grantor/resource 
   })
   const file = {
     about:
-      'Test vectors for packages that check tokens: packages/resource/test/check-vectors.ts. Each call is made to a new resource with `issuer`, `resource`, `credentials` and the `options` of the call, at the time `now`. `answers` are those of the authorization server that differ from the usual `answers`; `lost` is a connection that breaks. The members `approvals` and `use` are the answers to the requests to the approvals endpoint and its `/use`, in order. With `approve`, the check is followed by this request for an approval. `outcome.decision` is `accepted`, the reason of the refusal, or `unusable` for a fault of the program of the API. `status`, `headers` and `body` are the response of the API, and `sent` has the forms that the API sent. Each `attempt` is random, and the same within a call.',
+      'Test vectors for packages that check tokens: packages/resource/test/check-vectors.ts. Each call is made to a new resource with `issuer`, `resource`, `credentials` and the `options` of the call, at the time `now`. `answers` are those of the authorization server that differ from the usual `answers`; `lost` is a connection that breaks. The members `approvals` and `use` are the answers to the requests to the approvals endpoint and its `/use`, in order. `draw` and `return` are those to the requests to `/oauth/draw` and its `/return`. With `approve`, the check is followed by this request for an approval, with `draw` by this draw, and with `give_back` by this return. `outcome.decision` is `accepted`, the reason of the refusal, or `unusable` for a fault of the program of the API. `status`, `headers` and `body` are the response of the API, and `sent` has the forms that the API sent. Each `attempt` is random, and the same within a call.',
     issuer: ISSUER,
     resource: RESOURCE,
     now: NOW,

@@ -10,8 +10,16 @@ const CLIENT = '6f1c2d9e-3b57-4f0a-9a4e-1c2b3d4e5f60'
 const THUMBPRINT = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I'
 
 export type Answer = { status: number; headers?: Record<string, string>; json: unknown } | 'lost'
-/** Those of the authorization server that differ from the usual answers. The answers of the last two are sent in their order. */
-export type Answers = { metadata?: Answer; jwks?: Answer; introspection?: Answer; approvals?: Answer[]; use?: Answer[] }
+/** Those of the authorization server that differ from the usual answers. The lists are sent in their order. */
+export type Answers = {
+  metadata?: Answer
+  jwks?: Answer
+  introspection?: Answer
+  approvals?: Answer[]
+  use?: Answer[]
+  draw?: Answer[]
+  return?: Answer[]
+}
 export type Vector = {
   name: string
   options?: { check?: 'local' | 'introspection'; client_tokens?: boolean; clock_tolerance?: number; scopes?: string[] }
@@ -20,6 +28,8 @@ export type Vector = {
   needs?: { scopes?: string[]; max_age?: number; acr_values?: string[] }
   answers?: Answers
   approve?: { key: string; summary: string; action: unknown; scope?: string; wait_seconds?: number }
+  draw?: { key: string; amount?: number }
+  give_back?: { grant_id: string; key: string; amount?: number }
   /** `accepted`, or the `reason` of the refusal, or `unusable`: the program of the API has a fault */
   decision: string
 }
@@ -256,8 +266,28 @@ const introspected = (name: string, introspection: Answer, decision: string): Ve
   decision,
 })
 
+const LIMIT = { scope: 'pay', uses: 20, per: 'week', unit: 'NESO', decimals: 2, amount: 50_000, each: 5000 }
+const LEFT = { uses: 19, amount: 45_000, until: NOW + 604_800 }
+
 const introspections: Vector[] = [
   introspected('An active token is accepted by introspection (RFC 7662 §2.2)', activeAnswer(), 'accepted'),
+  introspected('An introspected token has its limit and what is left', activeAnswer({ limit: LIMIT, left: LEFT }), 'accepted'),
+  introspected(
+    'A limit may have uses only, and no period',
+    activeAnswer({ limit: { scope: 'pay', uses: 10_000 }, left: { uses: 0 } }),
+    'accepted',
+  ),
+  introspected(
+    'A limit of an unknown period is left out',
+    activeAnswer({ limit: { ...LIMIT, per: 'month' }, left: LEFT }),
+    'accepted',
+  ),
+  introspected(
+    'A limit with an amount and without a unit is left out',
+    activeAnswer({ limit: { ...LIMIT, unit: undefined }, left: LEFT }),
+    'accepted',
+  ),
+  introspected('A limit without what is left is left out', activeAnswer({ limit: LIMIT }), 'accepted'),
   introspected('Introspection can take scopes away', activeAnswer({ scope: 'pay' }), 'accepted'),
   introspected('Introspection can add no scope', activeAnswer({ scope: 'notes.write notes.read' }), 'accepted'),
   introspected('A token that is not active is refused', { status: 200, json: { active: false } }, 'inactive'),
@@ -494,6 +524,197 @@ const approvals: Vector[] = [
   approval({ name: 'More than 30 seconds to wait are unusable', approve: { wait_seconds: 31 }, decision: 'unusable' }),
 ]
 
+const GRANT = '01a2259d-eae0-8000-a4f7-a07ae0b707ef'
+const limited = token({ grant_id: GRANT })
+const USE = { key: 'picture-7', amount: 5000 }
+const drawn = (changes: Changes = {}): Answer => ({
+  status: 200,
+  json: { draw: 1, left: { uses: 19, amount: 45_000 }, until: NOW + 604_800, ...changes },
+})
+type Drawing = { name: string; answers?: Answer[]; draw?: Changes; scopes?: string[]; decision: string }
+const drawing = ({ name, answers = [], draw, scopes = ['pay'], decision }: Drawing): Vector => ({
+  name,
+  ...bearer(limited),
+  needs: { scopes },
+  answers: { draw: answers },
+  draw: { ...USE, ...draw },
+  decision,
+})
+const givenBack = (changes: Changes = {}): Answer => ({ status: 200, json: { draw: 1, returned: 4500, ...changes } })
+type Returning = { name: string; answers?: Answer[]; give_back?: Changes; decision: string }
+const returning = ({ name, answers = [], give_back, decision }: Returning): Vector => ({
+  name,
+  ...bearer(limited),
+  answers: { return: answers },
+  give_back: { grant_id: GRANT, key: 'picture-7', amount: 4500, ...give_back },
+  decision,
+})
+
+const draws: Vector[] = [
+  drawing({ name: 'A draw passes with what is left and the end of the period', answers: [drawn()], decision: 'accepted' }),
+  drawing({
+    name: 'A draw from a limit without amount and period passes with the uses that are left',
+    draw: { amount: undefined },
+    answers: [drawn({ left: { uses: 0 }, until: undefined })],
+    decision: 'accepted',
+  }),
+  drawing({
+    name: 'The largest amount is sent and read exactly',
+    draw: { amount: 999_999_999_999_999 },
+    answers: [drawn({ left: { uses: 10_000, amount: 999_999_999_999_999 } })],
+    decision: 'accepted',
+  }),
+  drawing({
+    name: 'A draw whose answer is lost is sent again with the same key',
+    answers: ['lost', drawn()],
+    decision: 'accepted',
+  }),
+  drawing({
+    name: 'A draw that gets a server error is sent again with the same key',
+    answers: [problem(503, 'temporarily_unavailable'), drawn()],
+    decision: 'accepted',
+  }),
+  drawing({
+    name: 'A draw that gets an array is sent again with the same key',
+    answers: [{ status: 200, json: [] }, drawn()],
+    decision: 'accepted',
+  }),
+  drawing({ name: 'A draw whose answer is lost twice is 503', answers: ['lost', 'lost'], decision: 'issuer_unreachable' }),
+  drawing({
+    name: 'A draw that gets two server errors is 503',
+    answers: [problem(502, 'x'), problem(503, 'temporarily_unavailable', {}, { 'retry-after': '9' })],
+    decision: 'issuer_answered_503',
+  }),
+  ...(['uses_exceeded', 'amount_exceeded', 'each_exceeded'] as const).map((reason) =>
+    drawing({
+      name: `${reason} is refused with 403 insufficient_scope and the scope (RFC 6750 §3.1)`,
+      answers: [problem(403, reason, { scope: 'pay' })],
+      decision: reason,
+    }),
+  ),
+  drawing({
+    name: 'The challenge has the scopes of the call and the scope of the limit',
+    scopes: ['notes.read'],
+    answers: [problem(403, 'uses_exceeded', { scope: 'pay' })],
+    decision: 'uses_exceeded',
+  }),
+  drawing({
+    name: 'A limit that is used up, without its scope, is 503',
+    answers: [problem(403, 'uses_exceeded')],
+    decision: 'draw_malformed',
+  }),
+  drawing({
+    name: 'A limit that is used up, with two scopes, is 503',
+    answers: [problem(403, 'uses_exceeded', { scope: 'pay notes.read' })],
+    decision: 'draw_malformed',
+  }),
+  drawing({
+    name: 'A draw with a token that has ended is refused with 401',
+    answers: [problem(403, 'token_inactive')],
+    decision: 'inactive',
+  }),
+  drawing({ name: 'A draw with a key of another amount is 409', answers: [problem(409, 'key_used')], decision: 'draw_key_used' }),
+  drawing({
+    name: 'A draw with a token of another API is a fault of the API',
+    answers: [problem(403, 'not_yours')],
+    decision: 'draw_not_yours',
+  }),
+  drawing({
+    name: 'A draw from a grant without a limit is a fault of the API',
+    answers: [problem(403, 'no_limit')],
+    decision: 'draw_no_limit',
+  }),
+  drawing({
+    name: 'An amount that does not fit the limit is a fault of the API',
+    answers: [problem(400, 'invalid_request')],
+    decision: 'draw_amount_unfit',
+  }),
+  drawing({
+    name: 'A draw with refused credentials is 503',
+    answers: [problem(401, 'invalid_client')],
+    decision: 'issuer_answered_401',
+  }),
+  drawing({ name: 'An unknown refusal of a draw is 503', answers: [problem(403, 'new')], decision: 'issuer_answered_403' }),
+  drawing({
+    name: 'Too many draws of the API are 503',
+    answers: [problem(429, 'temporarily_unavailable', {}, { 'retry-after': '9' })],
+    decision: 'issuer_answered_429',
+  }),
+  ...[
+    { draw: 0 },
+    { draw: '1' },
+    { draw: true },
+    { draw: 1.5 },
+    { left: undefined },
+    { left: { uses: 19 } },
+    { left: { uses: -1, amount: 1 } },
+    { left: { uses: 10_001, amount: 1 } },
+    { left: { uses: 19, amount: 1e15 } },
+    { left: { uses: 19, amount: '1' } },
+    { until: '1800000000' },
+    { until: null },
+  ].map((changes) =>
+    drawing({
+      name: `A draw whose answer has ${JSON.stringify(changes)} is 503`,
+      answers: [drawn(changes)],
+      decision: 'draw_malformed',
+    }),
+  ),
+  drawing({
+    name: 'An answer with an amount to a draw without one is 503',
+    draw: { amount: undefined },
+    answers: [drawn()],
+    decision: 'draw_malformed',
+  }),
+  drawing({ name: 'A key of a draw with a line break is unusable', draw: { key: 'picture\n' }, decision: 'unusable' }),
+  drawing({ name: 'A key of a draw of 65 characters is unusable', draw: { key: 'k'.repeat(65) }, decision: 'unusable' }),
+  drawing({ name: 'A negative amount is unusable', draw: { amount: -1 }, decision: 'unusable' }),
+  drawing({ name: 'An amount of 16 digits is unusable', draw: { amount: 1e15 }, decision: 'unusable' }),
+  returning({ name: 'A part of a draw is given back', answers: [givenBack()], decision: 'accepted' }),
+  returning({
+    name: 'A use without an amount is given back',
+    give_back: { amount: undefined },
+    answers: [givenBack({ returned: 0 })],
+    decision: 'accepted',
+  }),
+  returning({ name: 'A return whose answer is lost is sent again', answers: ['lost', givenBack()], decision: 'accepted' }),
+  returning({ name: 'A return whose answer is lost twice is 503', answers: ['lost', 'lost'], decision: 'issuer_unreachable' }),
+  returning({
+    name: 'A return of an unknown draw is a fault of the API',
+    answers: [problem(403, 'unknown_draw')],
+    decision: 'return_unknown',
+  }),
+  returning({
+    name: 'A return above the draw is a fault of the API',
+    answers: [problem(409, 'above_draw')],
+    decision: 'return_above_draw',
+  }),
+  returning({
+    name: 'A second return of another amount is a fault of the API',
+    answers: [problem(409, 'already_returned')],
+    decision: 'return_differs',
+  }),
+  returning({
+    name: 'A return whose amount does not fit the limit is a fault of the API',
+    answers: [problem(400, 'invalid_request')],
+    decision: 'draw_amount_unfit',
+  }),
+  returning({ name: 'An unknown refusal of a return is 503', answers: [problem(403, 'new')], decision: 'issuer_answered_403' }),
+  returning({
+    name: 'An answer about another amount is 503',
+    answers: [givenBack({ returned: 4501 })],
+    decision: 'draw_malformed',
+  }),
+  returning({
+    name: 'A return whose answer has no draw is 503',
+    answers: [givenBack({ draw: undefined })],
+    decision: 'draw_malformed',
+  }),
+  returning({ name: 'A grant id that is no UUID is unusable', give_back: { grant_id: 'grant' }, decision: 'unusable' }),
+  returning({ name: 'A return with a key with a space is unusable', give_back: { key: 'a b' }, decision: 'unusable' }),
+  returning({ name: 'A return of a negative amount is unusable', give_back: { amount: -1 }, decision: 'unusable' }),
+]
+
 /** The digest of each is SHA-256 of the canonical form (RFC 8785), in base64url. */
 export const actions: unknown[] = [
   { to: 'Bob', pay: 'payment-8', currency: 'USDC', amount: '5' },
@@ -525,4 +746,5 @@ export const vectors = [
   ...introspections,
   ...unavailable,
   ...approvals,
+  ...draws,
 ]

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { accessTokenOf, answerRefusals, type Middleware, requireToken, serveMetadata } from '@grantor/resource/express'
 // @ts-expect-error -- Express publishes no types, and the adapter needs none
 import express from 'express'
-import { adapterContract, PAYMENT } from './adapter-contract.ts'
+import { adapterContract, PAYMENT, USE } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse & { json(body: unknown): void }) => unknown
@@ -28,6 +28,9 @@ adapterContract('Express', async (resource) => {
   })
   router.get('/pay', requireToken(resource, { scopes: ['enhancement'] }), async (request, response) => {
     response.json((await resource.approve(request, PAYMENT)).receipt)
+  })
+  router.get('/enhance', requireToken(resource, { scopes: ['enhancement'] }), async (request, response) => {
+    response.json(await resource.draw(request, USE))
   })
   app.use('/api', router)
   app.use(answerRefusals(resource))

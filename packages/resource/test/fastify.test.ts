@@ -1,6 +1,6 @@
 import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from '@grantor/resource/fastify'
 import Fastify from 'fastify'
-import { adapterContract, PAYMENT } from './adapter-contract.ts'
+import { adapterContract, PAYMENT, USE } from './adapter-contract.ts'
 
 adapterContract('Fastify', async (resource) => {
   const app = Fastify()
@@ -12,6 +12,9 @@ adapterContract('Fastify', async (resource) => {
   })
   app.get('/api/pay', { onRequest: requireToken(resource, { scopes: ['enhancement'] }) }, async (request) => {
     return (await resource.approve(request, PAYMENT)).receipt
+  })
+  app.get('/api/enhance', { onRequest: requireToken(resource, { scopes: ['enhancement'] }) }, async (request) => {
+    return resource.draw(request, USE)
   })
   await app.register(async (scope) => {
     scope.addHook('onRequest', requireToken(resource))

@@ -1,7 +1,7 @@
 import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from '@grantor/resource/hono'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import { adapterContract, PAYMENT } from './adapter-contract.ts'
+import { adapterContract, PAYMENT, USE } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 
 adapterContract('Hono', async (resource) => {
@@ -18,6 +18,9 @@ adapterContract('Hono', async (resource) => {
   })
   api.get('/pay', requireToken(resource, { scopes: ['enhancement'] }), async (context) => {
     return context.json((await resource.approve(context, PAYMENT)).receipt)
+  })
+  api.get('/enhance', requireToken(resource, { scopes: ['enhancement'] }), async (context) => {
+    return context.json(await resource.draw(context, USE))
   })
   app.route('/api', api)
   app.onError(answerRefusals(resource))

@@ -19,6 +19,10 @@ export interface LittleIssuer {
   answers: { metadata: () => Answer; jwks: () => Answer; introspect: (token: string) => Answer }
   /** The responses of `/oauth/approvals` and `/oauth/approvals/use`; 404 if absent. */
   approvals?: { ask: AnswerLater; use: AnswerLater }
+  /** The responses of `/oauth/draw` and `/oauth/draw/return`; 404 if absent. */
+  draws?: { draw: AnswerLater; giveBack: AnswerLater }
+  /** The response of `/oauth/token`; 404 if absent. */
+  answerToken?: AnswerLater
   /** Writes the response of `/oauth/endings`. If it is set, the metadata name this endpoint. */
   answerEndings?: (request: IncomingMessage, response: ServerResponse) => void
   /** The requests so far, in their order. */
@@ -125,6 +129,9 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
     const asked = { form: new URLSearchParams(body), authorization }
     if (target === `${path}/oauth/approvals` && issuer.approvals) return issuer.approvals.ask(asked)
     if (target === `${path}/oauth/approvals/use` && issuer.approvals) return issuer.approvals.use(asked)
+    if (target === `${path}/oauth/token` && issuer.answerToken) return issuer.answerToken(asked)
+    if (target === `${path}/oauth/draw` && issuer.draws) return issuer.draws.draw(asked)
+    if (target === `${path}/oauth/draw/return` && issuer.draws) return issuer.draws.giveBack(asked)
     return { status: 404, json: {} }
   }
 

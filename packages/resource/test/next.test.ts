@@ -5,7 +5,7 @@
 
 import { requireToken, serveMetadata } from '@grantor/resource/next'
 import { getRequestListener } from '@hono/node-server'
-import { adapterContract, PAYMENT } from './adapter-contract.ts'
+import { adapterContract, PAYMENT, USE } from './adapter-contract.ts'
 import { listening } from './listening.ts'
 
 type RouteContext = { params: Promise<Record<string, string>> }
@@ -23,6 +23,9 @@ adapterContract('Next.js', async (resource) => {
   const pay = requireToken(resource, { scopes: ['enhancement'] }, async (request) => {
     return Response.json((await resource.approve(request, PAYMENT)).receipt)
   })
+  const enhance = requireToken(resource, { scopes: ['enhancement'] }, async (request) => {
+    return Response.json(await resource.draw(request, USE))
+  })
   const failing = requireToken(resource, {}, () => {
     throw new Error('a bug of the handler')
   })
@@ -31,6 +34,7 @@ adapterContract('Next.js', async (resource) => {
     '/api/me': { GET: me },
     '/api/transfer': { GET: transfer },
     '/api/pay': { GET: pay },
+    '/api/enhance': { GET: enhance },
     '/api/open': { GET: failing },
   }
   const answer = async (request: Request): Promise<Response> => {

@@ -1,11 +1,13 @@
 """With an issuer on a real socket: how often the keys are fetched, what arbitrary headers get, and the adapter for Starlette."""
 
 import json
+import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 import jwt
 import pytest
@@ -30,18 +32,26 @@ class LittleIssuer:
         self.is_closed = threading.Event()
         #: the answer of each path; None is a connection that breaks
         self.answers: dict[str, dict[str, Any] | bytes | None] = {}
+        #: the function that answers a form at a path, with a status and a body; None is a connection that breaks
+        self.forms: dict[str, Callable[[dict[str, str]], tuple[int, dict[str, Any]] | None]] = {}
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
             def respond(self) -> None:
                 issuer.paths.append(self.path)
-                self.rfile.read(int(self.headers.get("content-length", 0)))
-                answer = issuer.answers.get(self.path)
-                if answer is None:
+                form = dict(parse_qsl(self.rfile.read(int(self.headers.get("content-length", 0))).decode()))
+                served: tuple[int, dict[str, Any] | bytes] | None
+                if self.path in issuer.forms:
+                    served = issuer.forms[self.path](form)
+                else:
+                    kept = issuer.answers.get(self.path)
+                    served = None if kept is None else (200, kept)
+                if served is None:
                     self.connection.close()
                     return
+                status, answer = served
                 body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-                self.send_response(200)
+                self.send_response(status)
                 if answer is ENDLESS:
                     self.end_headers()
                     while not issuer.is_closed.wait(0.01):
@@ -245,3 +255,134 @@ def test_a_feed_that_the_issuer_does_not_offer_is_reported_and_tokens_are_intros
     assert reported.wait(30) and kinds == ["not_offered"]
     resource.close()
     assert resource.check(f"Bearer {issuer.token()}").scopes == ("notes.read",)
+
+
+GRANT = "01a2259d-eae0-8000-a4f7-a07ae0b707ef"
+#: the limit of the little issuer: uses, the sum and the most of one use
+USES, AMOUNT, EACH = 2, 10_000, 5_000
+
+
+class LittleDraws:
+    """The limit of one grant, in memory. `lose` is the number of answers that are lost after the request was served."""
+
+    def __init__(self, issuer: LittleIssuer) -> None:
+        self.lock = threading.Lock()
+        self.uses, self.amount, self.lose = USES, AMOUNT, 0
+        self.refuse: tuple[int, dict[str, Any]] | None = None
+        self.drawn: dict[str, tuple[int, dict[str, Any]]] = {}
+        self.returned: dict[str, int] = {}
+        issuer.forms["/oauth/draw"] = lambda form: self.answer(form, self.draw)
+        issuer.forms["/oauth/draw/return"] = lambda form: self.answer(form, self.give_back)
+
+    def answer(
+        self, form: dict[str, str], serve: Callable[[str, int], tuple[int, dict[str, Any]]]
+    ) -> tuple[int, dict[str, Any]] | None:
+        with self.lock:
+            answer = self.refuse or serve(form["key"], int(form["amount"]))
+            self.lose -= 1
+            return None if self.lose >= 0 else answer
+
+    def draw(self, key: str, amount: int) -> tuple[int, dict[str, Any]]:
+        if key in self.drawn:
+            before, first = self.drawn[key]
+            return (200, first) if before == amount else (409, {"error": "key_used"})
+        refused = "each_exceeded" if amount > EACH else "uses_exceeded" if self.uses == 0 else "amount_exceeded" if amount > self.amount else None
+        if refused:
+            return 403, {"error": refused, "scope": "pay"}
+        self.uses, self.amount = self.uses - 1, self.amount - amount
+        first = {"draw": len(self.drawn) + 1, "left": {"uses": self.uses, "amount": self.amount}, "until": NOW + 604_800}
+        self.drawn[key] = amount, first
+        return 200, first
+
+    def give_back(self, key: str, amount: int) -> tuple[int, dict[str, Any]]:
+        if key not in self.drawn:
+            return 403, {"error": "unknown_draw"}
+        drawn, first = self.drawn[key]
+        if amount > drawn or self.returned.get(key, amount) != amount:
+            return 409, {"error": "above_draw" if amount > drawn else "already_returned"}
+        if key not in self.returned:
+            self.returned[key], self.amount, self.uses = amount, self.amount + amount, self.uses + (amount == drawn)
+        return 200, {"draw": first["draw"], "returned": amount}
+
+
+def limited_api(issuer: LittleIssuer, **options: Any) -> tuple[ProtectedResource, TestClient, dict[str, str]]:
+    resource = issuer.resource(check="local", introspection=IntrospectionCredentials("api", "secret"), **options)
+    app = FastAPI()
+    answer_refusals(app, resource)
+
+    @app.post("/pictures/{key}")
+    def enhance(key: str, amount: int, token: Annotated[AccessToken, Depends(require_token(resource, ["pay"]))]) -> dict[str, Any]:
+        draw = resource.draw(token, key=key, amount=amount)
+        return {"grant": draw.grant_id, "number": draw.draw, "uses": draw.left.uses, "amount": draw.left.amount, "until": draw.until}
+
+    headers = {"authorization": f"Bearer {issuer.token(scope='notes.read pay', grant_id=GRANT)}"}
+    return resource, TestClient(app, raise_server_exceptions=False), headers
+
+
+def test_a_call_is_counted_once_for_each_key_also_after_a_lost_answer_and_given_back_once(issuer: LittleIssuer) -> None:
+    draws = LittleDraws(issuer)
+    resource, api, headers = limited_api(issuer)
+    draws.lose = 1
+    first = {"grant": GRANT, "number": 1, "uses": 1, "amount": 6000, "until": NOW + 604_800}
+    for _ in range(2):
+        assert api.post("/pictures/p-1?amount=4000", headers=headers).json() == first
+    assert api.post("/pictures/p-1?amount=1", headers=headers).status_code == 409
+    draws.lose = 1
+    for _ in range(2):
+        given = resource.give_back(grant_id=GRANT, key="p-1", amount=4000)
+        assert (given.draw, given.returned) == (1, 4000)
+    assert (draws.uses, draws.amount) == (USES, AMOUNT)
+    for key, amount, reason in (("p-1", 1, "return_differs"), ("p-1", 4001, "return_above_draw"), ("p-2", 1, "return_unknown")):
+        with pytest.raises(ResourceError) as caught:
+            resource.give_back(grant_id=GRANT, key=key, amount=amount)
+        assert (caught.value.status, caught.value.reason) == (500, reason)
+
+
+def test_of_calls_that_race_for_the_last_uses_as_many_pass_as_are_left(issuer: LittleIssuer) -> None:
+    LittleDraws(issuer)
+    _, api, headers = limited_api(issuer)
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda n: api.post(f"/pictures/p-{n}?amount=1", headers=headers).status_code, range(8)))
+    assert sorted(answers) == [200] * USES + [403] * (8 - USES)
+
+
+def test_a_limit_that_is_used_up_gets_403_and_the_scope_to_ask_for(issuer: LittleIssuer) -> None:
+    LittleDraws(issuer)
+    reasons: list[str] = []
+    _, api, headers = limited_api(issuer, on_refusal=lambda error: reasons.append(error.reason))
+    answer = api.post(f"/pictures/p-1?amount={EACH + 1}", headers=headers)
+    assert (answer.status_code, answer.json()["error"]) == (403, "insufficient_scope")
+    challenge = answer.headers["www-authenticate"]
+    assert 'error="insufficient_scope"' in challenge and 'scope="pay"' in challenge
+    assert reasons == ["each_exceeded"]
+
+
+def test_a_fault_of_the_api_gets_500_and_is_logged_and_an_issuer_without_an_answer_gets_503(
+    issuer: LittleIssuer, caplog: pytest.LogCaptureFixture
+) -> None:
+    draws = LittleDraws(issuer)
+    _, api, headers = limited_api(issuer)
+    draws.refuse = 403, {"error": "no_limit"}
+    with caplog.at_level(logging.ERROR, "grantor_resource"):
+        answer = api.post("/pictures/p-1?amount=1", headers=headers)
+    assert (answer.status_code, answer.json()["error"]) == (500, "server_error")
+    assert "www-authenticate" not in answer.headers and "no limit at this API" not in answer.text
+    assert "draw_no_limit: draw: the grant has no limit at this API" in caplog.text
+    draws.refuse, draws.lose = None, 2
+    answer = api.post("/pictures/p-2?amount=1", headers=headers)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+
+
+def test_an_unusable_key_or_amount_is_a_value_error(issuer: LittleIssuer) -> None:
+    resource, _, _ = limited_api(issuer)
+    token = resource.check(f"Bearer {issuer.token(scope='pay', grant_id=GRANT)}")
+    wrong: list[dict[str, Any]] = [{"key": ""}, {"key": None}, {"key": "a\n"}]
+    wrong += [{"amount": amount} for amount in (0, -1, 1.0, True, "1", 10**15)]
+    for change in wrong:
+        with pytest.raises(ValueError):
+            resource.draw(token, **{"key": "p-1", "amount": 1, **change})
+        with pytest.raises(ValueError):
+            resource.give_back(**{"grant_id": GRANT, "key": "p-1", "amount": 1, **change})
+    with pytest.raises(ValueError):
+        resource.give_back(grant_id="another", key="p-1")
+    assert "/oauth/draw" not in issuer.paths

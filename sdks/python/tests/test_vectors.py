@@ -37,6 +37,8 @@ class Answers(httpx.BaseTransport):
             "/oauth/introspect": [answers.get("introspection")],
             "/oauth/approvals": list(answers.get("approvals", [])),
             "/oauth/approvals/use": list(answers.get("use", [])),
+            "/oauth/draw": list(answers.get("draw", [])),
+            "/oauth/draw/return": list(answers.get("return", [])),
         }
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -48,6 +50,10 @@ class Answers(httpx.BaseTransport):
         if answer == "lost":
             raise httpx.ConnectError("lost")
         return httpx.Response(answer["status"], headers=answer.get("headers"), json=answer["json"])
+
+
+def without_none(value: object) -> dict[str, Any]:
+    return {name: member for name, member in vars(value).items() if member is not None}
 
 
 def outcome_of(vector: dict[str, Any]) -> dict[str, Any]:
@@ -68,9 +74,15 @@ def outcome_of(vector: dict[str, Any]) -> dict[str, Any]:
             outcome: dict[str, Any] = {
                 "approval": {"approval_id": approval.approval_id, "receipt": vars(approval.receipt)},
             }
+        elif "draw" in vector:
+            draw = resource.draw(token, **vector["draw"])
+            outcome = {"draw": {**without_none(draw), "left": without_none(draw.left)}}
+        elif "give_back" in vector:
+            outcome = {"given_back": vars(resource.give_back(**vector["give_back"]))}
         else:
             names = ("wallet", "client_id", "token_id", "issued_at", "expires_at", "auth_time", "acr")
-            outcome = {"token": {**{name: getattr(token, name) for name in names}, "scopes": list(token.scopes)}}
+            limit = {"limit": without_none(token.limit), "left": without_none(token.left)} if token.limit else {}
+            outcome = {"token": {**{name: getattr(token, name) for name in names}, "scopes": list(token.scopes), **limit}}
         outcome["decision"] = "accepted"
     except ValueError:
         return {"decision": "unusable"}
@@ -80,7 +92,7 @@ def outcome_of(vector: dict[str, Any]) -> dict[str, Any]:
     attempts = {each["form"].pop("attempt") for each in issuer.sent if "attempt" in each["form"]}
     assert len(attempts) < 2
     for each in issuer.sent:
-        if each["path"].endswith("/use"):
+        if each["path"] == "/oauth/approvals/use":
             each["form"]["attempt"] = "attempt"
     return {**outcome, **({"sent": issuer.sent} if issuer.sent else {})}
 

@@ -25,10 +25,10 @@ from .errors import (
 from .issuer import Answer, Issuer, is_secure_url
 from .token import AccessToken
 
-_KEY = re.compile(r"[A-Za-z0-9._-]{1,64}")
+#: The API's name of an action or of a use.
+KEY = re.compile(r"[A-Za-z0-9._-]{1,64}")
 #: Words of the characters of a statement (ERC-4361), except for the quotation mark, which ends the summary in the signed text.
 _SUMMARY = re.compile(r"(?=.{1,120}\Z)[A-Za-z0-9._~\-!$&()*+,;=:/?#\[\]@]+(?: [A-Za-z0-9._~\-!$&()*+,;=:/?#\[\]@]+)*")
-_LOST = re.compile(r"issuer_(?:unreachable|answer_malformed|answered_5[0-9]{2})")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Approval:
 
 def approval_form(key: str, summary: str, action: object, wait_seconds: int) -> dict[str, str]:
     """Raises ValueError for a member that is a fault of the API's program."""
-    if not isinstance(key, str) or not _KEY.fullmatch(key):
+    if not isinstance(key, str) or not KEY.fullmatch(key):
         raise ValueError("key must be 1 to 64 letters, digits, and characters of ._-")
     if not isinstance(summary, str) or not _SUMMARY.fullmatch(summary):
         raise ValueError("summary must be 1 to 120 letters, digits, single spaces, and characters of -._~:/?#[]@!$&()*+,;=")
@@ -83,13 +83,8 @@ def use_approval(issuer: Issuer, token: AccessToken, scope: str, form: Mapping[s
 
 def _use(issuer: Issuer, url: str, asked: dict[str, Any], wallet: str) -> Approval:
     form = {"approval_id": asked["approval_id"], "attempt": str(uuid.uuid4())}
-    try:
-        answer = issuer.post(url, form, (200, 403, 409))
-    except ResourceError as error:
-        if not _LOST.fullmatch(error.reason):
-            raise
-        # The approval may be used already. The same attempt gets the same answer, and no second call can pass with it.
-        answer = issuer.post(url, form, (200, 403, 409))
+    # The approval may be used already. The same attempt gets the same answer, and no second call can pass with it.
+    answer = issuer.post_again_if_lost(url, form, (200, 403, 409))
     if answer.status == 200:
         return _read_used(answer.json, asked["approval_id"], wallet)
     code, state = answer.json.get("error"), answer.json.get("state")

@@ -22,11 +22,12 @@ class ResourceError(Exception):
         retry_after: int | None = None,
     ) -> None:
         super().__init__(description)
-        #: 400, 401, 403, or 503 if the token could not be checked. Only an `ApprovalError` has 409 or 429.
+        #: 400, 401, 403, or 503 if the token could not be checked. An `ApprovalError` can have 409 or 429. `draw` and `give_back` can have 409,
+        #: and 500 for a fault of the API.
         self.status = status
         #: The OAuth error code; None if the call had no credentials (RFC 6750 §3.1).
         self.error = error
-        #: One sentence in plain words, fixed for each code.
+        #: One sentence in plain words, fixed for each code, or for each `reason` of a limit that is used up.
         self.description = description
         #: For the log: the exact fault, such as `expired` or `claim_aud`. docs/reference/errors.md lists all of them.
         self.reason = reason
@@ -35,7 +36,7 @@ class ResourceError(Exception):
         self.acr_values = acr_values
         #: Seconds until the next attempt; only with 429 and 503.
         self.retry_after = retry_after
-        #: The scopes that the call needs, and the header with the challenge; None with 503.
+        #: The scopes that the call needs, and the header with the challenge; None with 409, 500 and 503.
         self.scope: str | None = None
         self.www_authenticate: str | None = None
 
@@ -89,6 +90,49 @@ def unavailable(reason: str, retry_after: int | None = None) -> ResourceError:
     return ResourceError(
         503, "temporarily_unavailable", description, reason, retry_after=5 if retry_after is None else retry_after
     )
+
+
+#: What the caller reads if a limit is used up.
+EXCEEDED = {
+    "uses_exceeded": "The user signed a limit for this scope, and no use is left.",
+    "amount_exceeded": "The user signed a limit for this scope, and less is left than this call costs.",
+    "each_exceeded": "The user signed a limit for this scope, and this call costs more than one use may cost.",
+}
+
+#: What the log of the API reads if its settings or its program are wrong.
+_FAULTS = {
+    "draw_not_yours": "draw: register the client of this API as the resource server of the audience of its tokens",
+    "draw_no_limit": "draw: the grant has no limit at this API. Give the scope a limit at the authorization server, and require this scope "
+    "of the call before draw",
+    "draw_amount_unfit": "draw: the limit has an amount and the draw has none, or the limit has none and the draw has one",
+    "return_unknown": "give_back: this client has no draw with this grant and this key",
+    "return_above_draw": "give_back: the amount is larger than the amount of the draw",
+    "return_differs": "give_back: this draw was given back before, with another amount",
+}
+
+
+def exceeded(reason: str) -> ResourceError:
+    # RFC 6750 §3.1: a client that receives this error asks the user again, and so the wallet signs a new limit.
+    return ResourceError(403, "insufficient_scope", EXCEEDED[reason], reason)
+
+
+def draw_key_used() -> ResourceError:
+    # 409 and not 500: many APIs take the key from the call, and the caller can choose another.
+    return ResourceError(409, "draw_key_used", "The key of this call was used for another amount. Choose another key.", "draw_key_used")
+
+
+def fault(reason: str) -> ResourceError:
+    """A fault of the API. The caller cannot change it, and the log has the words, which are those of the cause."""
+    description = "This API cannot count its calls, because of a fault in its settings or its program."
+    error = ResourceError(500, "server_error", description, reason)
+    error.__cause__ = RuntimeError(_FAULTS[reason])
+    return error
+
+
+def draw_unavailable(error: ResourceError) -> ResourceError:
+    """The same refusal about a draw instead of a token."""
+    description = "It is not known whether this call was counted. Try again shortly."
+    return ResourceError(503, "temporarily_unavailable", description, error.reason, retry_after=error.retry_after)
 
 
 _DETAILS = {

@@ -30,6 +30,8 @@ KEYS_FETCHED_EVERY = 30
 #: Seconds between two fetches for an unknown key if the first one failed.
 FAILED_FOR = 1
 
+_LOST = re.compile(r"issuer_(?:unreachable|answer_malformed|answered_5[0-9]{2})")
+
 Result = TypeVar("Result")
 
 
@@ -130,6 +132,15 @@ class Issuer:
     ) -> Answer:
         """Sends a form with the API's credentials. `held_back`: seconds for which the server may delay the response."""
         return self._ask(url, statuses, data=form, headers={"authorization": self.authorization}, timeout=TIMEOUT + held_back)
+
+    def post_again_if_lost(self, url: str, form: Mapping[str, str], statuses: tuple[int, ...]) -> Answer:
+        """Sends a form once more if its answer was lost. The authorization server must answer a repeat as the first request."""
+        try:
+            return self.post(url, form, statuses)
+        except ResourceError as error:
+            if not _LOST.fullmatch(error.reason):
+                raise
+            return self.post(url, form, statuses)
 
     def _ask(
         self,

@@ -1,7 +1,8 @@
-"""One API: the check of its tokens, approvals, and its metadata document (RFC 9728)."""
+"""One API: the check of its tokens, approvals, draws from limits, and its metadata document (RFC 9728)."""
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -12,11 +13,13 @@ from urllib.parse import urlsplit
 import httpx
 
 from .approval import Approval, approval_form, use_approval
+from .draw import Draw, GivenBack, LimitUsedUp, draw_form, give_back_form, send_draw, send_give_back
 from .errors import ApprovalError, ResourceError, insufficient_scope, invalid_token, no_credentials, unavailable
 from .feed import FeedFault, FeedReader
 from .issuer import IntrospectionCredentials, Issuer, is_secure_url
-from .token import AccessToken, Needs, read_presented_token, read_scopes, require_of_token, verify_token
+from .token import AccessToken, Needs, read_left, read_limit, read_presented_token, read_scopes, require_of_token, verify_token
 
+_LOG = logging.getLogger("grantor_resource")
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
@@ -36,7 +39,8 @@ class ProtectedResource:
     tokens. `check`: how an ended token is found. `local`: not at all, a token works until its `exp`. `introspection`: by a request for every
     call. `feed`: from the list of ended tokens that a thread of this process reads. Default: `introspection` with credentials, otherwise
     `local`. `scopes`: what every call needs. `client_tokens`: whether apps may call for themselves. `clock_tolerance`: seconds by which the
-    clock of this machine may be wrong. `on_refusal` gets each refusal, for the API's log.
+    clock of this machine may be wrong. `on_refusal` gets each refusal, for the API's log. Without it, a fault of the
+    API (500) is logged as an error.
     """
 
     def __init__(
@@ -163,6 +167,47 @@ class ProtectedResource:
         except ResourceError as error:
             raise self._challenged(error, (*sorted(token._required), scope))
 
+    def draw(self, token: AccessToken, *, key: str, amount: int | None = None) -> Draw:
+        """
+        Counts a call in the limit that the user signed, exactly once for each key. Call it before the work, with the most that the call may
+        cost, and give back the rest. A repeated draw with the same key succeeds and counts nothing, so store the result of the work by its key,
+        and look there first: otherwise a caller that repeats a key gets the work again.
+
+        `key`: the API's name of this use, 1 to 64 characters of `[A-Za-z0-9._-]`. `amount`: in the smallest step of the unit, required if the
+        limit has an amount, and otherwise None.
+
+        Raises a ResourceError: 403 `insufficient_scope` with a challenge if the limit is used up, 401 if the token has ended, 409 if the key was
+        used for another amount, 500 if the API or its registration has a fault, 503 if the authorization server gives no usable answer. In none
+        of these cases the call may go on. Raises ValueError for an unusable `key` or `amount`, and without credentials of the API.
+        """
+        if self._issuer.credentials is None:
+            raise ValueError("introspection must have the credentials of this API, which limits need")
+        form = draw_form(key, amount)
+        scopes = sorted(token._required)
+        try:
+            # A client itself has no limit: only a user signs one.
+            if token.wallet == "":
+                raise invalid_token("no_wallet")
+            return send_draw(self._issuer, token, form)
+        except LimitUsedUp as used_up:
+            raise self._challenged(used_up.refusal, (*scopes, used_up.scope)) from None
+        except ResourceError as error:
+            raise self._challenged(error, scopes)
+
+    def give_back(self, *, grant_id: str, key: str, amount: int | None = None) -> GivenBack:
+        """
+        Gives back a part of a draw, or all of it, once. It needs no token, so the API can call it after the end of the call. A repeat with the
+        same amount returns the same values. The use returns only with the whole amount.
+
+        `grant_id` and `key`: those of the draw. `amount`: in the smallest step of the unit, up to that of the draw; None if the limit has none.
+
+        Raises a ResourceError: 500 if the draw is unknown, was given back with another amount, or was smaller; 503 if the authorization server
+        gives no usable answer, so repeat the call later. Raises ValueError for an unusable value, and without credentials of the API.
+        """
+        if self._issuer.credentials is None:
+            raise ValueError("introspection must have the credentials of this API, which limits need")
+        return send_give_back(self._issuer, give_back_form(grant_id, key, amount))
+
     def ready(self, timeout: float | None = None) -> bool:
         """With the feed, waits until it can be used; returns whether it can. An API need not wait: until then, tokens are introspected."""
         return self._reader.ready(self._max_age, timeout) if self._reader else True
@@ -176,6 +221,8 @@ class ProtectedResource:
         """Passes a refusal to `on_refusal`. For adapters."""
         if self._on_refusal:
             self._on_refusal(error)
+        elif error.status == 500:
+            _LOG.error("%s: %s", error.reason, error.__cause__)
 
     def _confirm(self, token: AccessToken) -> AccessToken:
         """Checks that the token did not end."""
@@ -215,11 +262,15 @@ class ProtectedResource:
             raise invalid_token("sender_constrained")
         # The server may have removed scopes since it signed the token; it cannot add any.
         current = read_scopes(answer.get("scope"))
-        return replace(token, scopes=tuple(scope for scope in token.scopes if scope in current))
+        scopes = tuple(scope for scope in token.scopes if scope in current)
+        limit, left = read_limit(answer.get("limit")), read_left(answer.get("left"))
+        # A limit that cannot be read is left out: it informs, and only `draw` decides.
+        return replace(token, scopes=scopes, limit=limit, left=left) if limit and left else replace(token, scopes=scopes)
 
     def _challenged(self, error: ResourceError, scopes: Sequence[str]) -> ResourceError:
         """Adds `WWW-Authenticate` (RFC 6750 §3, RFC 9470 §3, RFC 9728 §5.1)."""
-        if error.status == 503 or isinstance(error, ApprovalError):
+        # Another token would not change these.
+        if error.status == 409 or error.status >= 500 or isinstance(error, ApprovalError):
             return error
         # RFC 6750 §3: the scope describes "the required scope of the access token". A malformed request needs no other token.
         error.scope = " ".join(dict.fromkeys(scopes)) if error.status != 400 and scopes else None

@@ -35,7 +35,7 @@ def require_token(
 
 
 def answer_refusals(app: Starlette, resource: ProtectedResource) -> None:
-    """Answers every refusal of `require_token`, `resource.require` and `resource.approve`."""
+    """Answers every refusal of `require_token`, `resource.require`, `resource.approve` and `resource.draw`."""
 
     def answer(_: Request, error: Exception) -> Response:
         assert isinstance(error, ResourceError)

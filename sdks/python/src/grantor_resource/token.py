@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs
 
 from .errors import insufficient_authentication, insufficient_scope, invalid_request, invalid_token, no_credentials
@@ -15,6 +15,40 @@ from .issuer import InvalidJws, Issuer, verify_jws
 _B64TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 #: RFC 6749 §3.3
 _SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*")
+
+#: Of a limit.
+USES_AT_MOST = 10_000
+LARGEST_AMOUNT = 999_999_999_999_999
+
+
+@dataclass(frozen=True)
+class SignedLimit:
+    """How much the user allowed. Amounts are whole numbers of the smallest step of the unit: with two decimals, 5000 is 50.00."""
+
+    #: The scope that has the limit.
+    scope: str
+    #: The number of uses in each period, or in all without a period.
+    uses: int
+    #: None for the whole time of the grant.
+    per: Literal["day", "week"] | None = None
+    #: These four are all present or all None.
+    unit: str | None = None
+    decimals: int | None = None
+    #: The sum of all uses in each period, and the most of one use.
+    amount: int | None = None
+    each: int | None = None
+
+
+@dataclass(frozen=True)
+class LimitLeft:
+    """What is left of a limit."""
+
+    #: 0 to 10,000 uses in this period, or in all without a period.
+    uses: int
+    #: In the smallest step of the unit; None if the limit has no amount.
+    amount: int | None = None
+    #: Seconds since the epoch: the end of the period; None without a period.
+    until: int | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +74,10 @@ class AccessToken:
     _key_id: str = field(repr=False)
     #: Every scope that the API has required of this token.
     _required: frozenset[str] = field(default=frozenset(), repr=False)
+    #: The limit that the user signed for one scope, and what is left of it; only if the token was introspected and its grant has a limit at this
+    #: API. `left` reserves nothing: `draw` decides.
+    limit: SignedLimit | None = None
+    left: LimitLeft | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +142,51 @@ def read_scopes(scope: object) -> tuple[str, ...]:
     if not isinstance(scope, str) or not _SCOPE.fullmatch(scope):
         return ()
     return tuple(dict.fromkeys(scope.split(" ")))
+
+
+def is_scope(value: object) -> bool:
+    """Whether a value is one scope."""
+    return isinstance(value, str) and " " not in value and _SCOPE.fullmatch(value) is not None
+
+
+def is_amount(value: int | None) -> bool:
+    return value is not None and 1 <= value <= LARGEST_AMOUNT
+
+
+def whole(value: object) -> int | None:
+    """A whole number, 0 or more, of JSON, where 1.0 is 1. Otherwise None."""
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= 2**53 - 1 else None
+
+
+def read_limit(found: object) -> SignedLimit | None:
+    """None if a member is missing or wrong."""
+    limit = found if isinstance(found, dict) else {}
+    scope, per, unit = limit.get("scope"), limit.get("per"), limit.get("unit")
+    uses, decimals, amount, each = (whole(limit.get(name)) for name in ("uses", "decimals", "amount", "each"))
+    if not isinstance(scope, str) or not is_scope(scope) or uses is None or not 1 <= uses <= USES_AT_MOST:
+        return None
+    if per not in ("day", "week") and "per" in limit:
+        return None
+    if not {"unit", "decimals", "amount", "each"} & limit.keys():
+        return SignedLimit(scope, uses, per)
+    if not isinstance(unit, str) or not re.fullmatch(r"[A-Z0-9]{1,10}", unit) or decimals is None or decimals > 6:
+        return None
+    if amount is None or each is None or not is_amount(amount) or not 1 <= each <= amount:
+        return None
+    return SignedLimit(scope, uses, per, unit, decimals, amount, each)
+
+
+def read_left(found: object) -> LimitLeft | None:
+    """None if a member is missing or wrong."""
+    left = found if isinstance(found, dict) else {}
+    uses, amount, until = (whole(left.get(name)) for name in ("uses", "amount", "until"))
+    if uses is None or uses > USES_AT_MOST or ("until" in left and until is None):
+        return None
+    if "amount" in left and (amount is None or amount > LARGEST_AMOUNT):
+        return None
+    return LimitLeft(uses, amount, until)
 
 
 def require_of_token(token: AccessToken, needs: Needs, now: float) -> None:
