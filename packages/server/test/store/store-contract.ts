@@ -11,7 +11,14 @@ import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
 import { draftsContract } from './contract/drafts.ts'
-import { cleaningOfDrawsContract, drawRacesContract, limitsContract, periodsContract, returnsContract } from './contract/draws.ts'
+import {
+  cleaningOfDrawsContract,
+  drawRacesContract,
+  drawRuleContract,
+  limitsContract,
+  periodsContract,
+  returnsContract,
+} from './contract/draws.ts'
 import { endingOrderContract } from './contract/ending-order.ts'
 import { endingsContract } from './contract/endings.ts'
 import { jobsContract } from './contract/jobs.ts'
@@ -66,6 +73,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Periods of limits', () => periodsContract(subject))
     describe('Returns of draws', () => returnsContract(subject))
     describe('Draws at once', () => drawRacesContract(subject))
+    describe('The rule of a draw', () => drawRuleContract(subject))
     describe('Deleting draws', () => cleaningOfDrawsContract(subject))
     describe('Deleting expired rows', () => cleaningContract(subject))
     describe('Restorations from a backup', () => restorationsContract(subject))

@@ -1,12 +1,14 @@
 /** Draws of a limit: each key draws once, and never more than the wallet signed, however requests race, repeat or get lost. */
 import { randomUUID } from 'node:crypto'
 import type { Limit } from '@grantor/protocol/limit'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Draw, DrawKey, DrawRequest } from '../../../src/domain/model/draw-store.ts'
-import { DRAWS_OF_GRANT_AT_MOST } from '../../../src/domain/model/draws.ts'
+import type { Draw, DrawKey, DrawOutcome, DrawRequest, DrawReturn, ReturnOutcome } from '../../../src/domain/model/draw-store.ts'
+import { DRAWS_OF_GRANT_AT_MOST, decideDraw, decideReturn } from '../../../src/domain/model/draws.ts'
 import type { Grant, SignedLimit } from '../../../src/domain/model/records.ts'
-import type { NewGrant } from '../../../src/domain/model/request-store.ts'
+import type { GrantValidity, NewGrant } from '../../../src/domain/model/request-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
+import { forAllAsync } from '../../support/property.ts'
 import { howMany } from '../../support/runs.ts'
 import { DAY, livingGrant, NOW, newGrant, race, rotationOf, type Subject } from './subject.ts'
 
@@ -560,4 +562,89 @@ export function cleaningOfDrawsContract(subject: Subject): void {
     expect(Math.max(...deleted)).toBeLessThan(3 * 31 + 3)
     for (const { id } of grants) expect(await other.draws.listDraws(id, { limit: 10 })).toEqual([])
   })
+}
+
+const limits = fc.constantFrom<Limit>(
+  { uses: 2 },
+  { uses: 3, per: 'day' },
+  { uses: 3, per: 'day', unit: 'NESO', decimals: 2, amount: 5, each: 3 },
+  { uses: 4, unit: 'NESO', decimals: 0, amount: 4, each: 2 },
+)
+const keys = fc.constantFrom('key-0', 'key-1', 'key-2', 'key-3', 'key-4')
+const amounts = fc.constantFrom(null, 1, 2, 3, 4)
+// Around the edges of the periods and the expiry, in any order.
+const times = fc
+  .constantFrom(-DAY - 1, -1, 0, 1, DAY - 1, DAY, 2 * DAY, 3 * DAY - 1, 3 * DAY, 5 * DAY)
+  .map((after) => NOW + after)
+const changes = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      change: fc.constant('draw' as const),
+      key: keys,
+      amount: amounts,
+      at: times,
+      jti: fc.constantFrom('one', 'one', 'two'),
+      resource: fc.constantFrom(RESOURCE, RESOURCE, RESOURCE, 'https://another.example.com/'),
+      scopes: fc.constantFrom(['enhancement'], ['profile', 'enhancement'], ['profile']),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ change: fc.constant('giveBack' as const), key: keys, amount: amounts, at: times }) },
+  { weight: 1, arbitrary: fc.record({ change: fc.constant('revoke' as const), jti: fc.constantFrom('one', 'two') }) },
+)
+
+/** One grant and its draws, changed by the functions of the domain alone. */
+class DrawModel {
+  readonly #draws = new Map<string, Draw>()
+  readonly #grant: GrantValidity
+  constructor(grant: GrantValidity) {
+    this.#grant = { ...grant, revokedTokens: {} }
+  }
+  draw(request: DrawRequest): DrawOutcome {
+    const decision = decideDraw({ grant: this.#grant, draw: this.#draws.get(request.key) ?? null }, request)
+    if (decision.change === 'none') return decision.outcome
+    this.#draws.set(request.key, decision.draw)
+    this.#grant.drawn = decision.drawn
+    return { kind: 'drawn', draw: decision.draw, isAgain: false }
+  }
+  giveBack({ key }: DrawKey, given: DrawReturn): ReturnOutcome {
+    const decision = decideReturn(this.#draws.get(key) ?? null, this.#grant.drawn, given)
+    if (decision.change === 'none') return decision.outcome
+    this.#draws.set(key, decision.draw)
+    this.#grant.drawn = decision.drawn ?? this.#grant.drawn
+    return { kind: 'returned', draw: decision.draw }
+  }
+  revoke(jti: string): void {
+    this.#grant.revokedTokens[jti] = NOW + 600
+  }
+  get drawn(): Grant['drawn'] {
+    return this.#grant.drawn
+  }
+}
+
+export function drawRuleContract(subject: Subject): void {
+  test('In any sequence of draws, returns and revocations on two nodes, every outcome and the counts equal those of the rule of the domain', async () => {
+    await forAllAsync(fc.tuple(limits, fc.array(changes, { minLength: 5, maxLength: 25 })), async ([limit, sequence]) => {
+      const { nodes } = subject()
+      const grant = await limitedGrant(nodes[0], limit, { expiresAt: NOW + 4 * DAY })
+      const model = new DrawModel({ ...grant, endedAt: null, revokedTokens: {}, drawn: null })
+      for (const [index, step] of sequence.entries()) {
+        const node = nodes[index % 2 === 0 ? 0 : 1]
+        if (step.change === 'revoke') {
+          const { clientId } = grant
+          await node.grants.revokeAccessToken({ grantId: grant.id, clientId, jti: step.jti, expiresAt: NOW + 600, at: NOW })
+          model.revoke(step.jti)
+          continue
+        }
+        const { change, ...given } = step
+        const request = drawOf(grant, given)
+        const outcomes =
+          change === 'draw'
+            ? [await node.draws.draw(request), model.draw(request)]
+            : [await node.draws.giveBack(request, given), model.giveBack(request, given)]
+        expect(outcomes[0]).toEqual(outcomes[1])
+        expect(await countsOf(node, grant)).toEqual(model.drawn)
+      }
+    })
+  }, 120_000)
 }
