@@ -89,16 +89,18 @@ test.for(['none', 'eip6963', 'legacy'] as const)(
   },
 )
 
-test('Nothing moves while the page arrives in small parts', async ({ browser, login }) => {
+test.for([250, 450, 700])('Nothing moves while the page arrives in parts of %i bytes', async (size, { browser, login }) => {
   const inParts = async (request: IncomingMessage, response: ServerResponse) => {
     const answer = await fetch(`${login.url}${request.url}`)
     const page = Buffer.from(await answer.arrayBuffer())
     for (const name of ['content-type', 'content-security-policy']) response.setHeader(name, answer.headers.get(name) ?? '')
-    for (let at = 0; at < page.length; at += 700) {
-      response.write(page.subarray(at, at + 700))
+    // The line at the foot is centered, so it moves while its own words arrive.
+    const foot = page.includes('<footer') ? page.indexOf('<footer') : page.length
+    for (let at = 0; at < foot; at += size) {
+      response.write(page.subarray(at, Math.min(at + size, foot)))
       await setTimeout(20)
     }
-    response.end()
+    response.end(page.subarray(foot))
   }
   const slow = createServer((request, response) => void inParts(request, response))
   await new Promise<void>((listening) => slow.listen(0, '127.0.0.1', listening))

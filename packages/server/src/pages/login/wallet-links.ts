@@ -6,30 +6,35 @@
  * anyone else who reads it. The list has widely used wallets whose makers document such a link for any https page.
  * Users of other wallets can copy the link.
  */
-const WALLETS: readonly { name: string; link: (url: string) => string }[] = [
+export const WALLETS: readonly { name: string; site: string; link: (url: string) => string }[] = [
   // docs.metamask.io, "Use deeplinks": the address without its scheme, not encoded (MetaMask adds https)
   {
     name: 'MetaMask',
+    site: 'https://metamask.io/',
     link: (url) => `https://link.metamask.io/dapp/${url.slice('https://'.length)}`,
   },
   // docs.cdp.coinbase.com, "Mobile dapp integration"
   {
     name: 'Base (Coinbase Wallet)',
+    site: 'https://wallet.coinbase.com/',
     link: (url) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(url)}`,
   },
   // developer.trustwallet.com, "Deep linking"; 60 is Ethereum in SLIP-44
   {
     name: 'Trust Wallet',
+    site: 'https://trustwallet.com/',
     link: (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(url)}`,
   },
   // docs.phantom.com, "Browse"
   {
     name: 'Phantom',
+    site: 'https://phantom.com/',
     link: (url) => `https://phantom.app/ul/browse/${encodeURIComponent(url)}?ref=${encodeURIComponent(new URL(url).origin)}`,
   },
   // web3.okx.com, "App universal link"
   {
     name: 'OKX Wallet',
+    site: 'https://web3.okx.com/',
     link: (url) =>
       `https://web3.okx.com/download?deeplink=${encodeURIComponent(`okx://wallet/dapp/url?dappUrl=${encodeURIComponent(url)}`)}`,
   },

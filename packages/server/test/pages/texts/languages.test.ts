@@ -65,7 +65,7 @@ function visible(page: string): string {
     .replaceAll(/<li><a class="wallet-app"[^]*?<\/a>/g, '')
 }
 
-const SAME_EVERYWHERE = /Grantor|Ethereum|UTC|0x/g
+const SAME_EVERYWHERE = /Grantor|Ethereum|UTC|NESO|0x/g
 
 function latinWords(page: string): string[] {
   const text = visible(page)
