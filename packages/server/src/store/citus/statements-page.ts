@@ -121,7 +121,7 @@ const NAMED: readonly NamedPattern[] = [
   { name: 'find the approvals that have an answer', is: /^\s*SELECT grant_id, id FROM approvals\s+WHERE grant_id = ANY/, reach: 'every', why: 'one statement for all requests of a node that wait for an answer' },
   { name: 'find approvals to delete', is: /over_since FROM approvals WHERE/, reach: 'every', why: BY_END },
   { name: 'delete approvals', is: /DELETE FROM approvals WHERE/, reach: 'every', why: 'the same: each machine deletes its rows' },
-  { name: 'draw', is: /^\s*WITH changed AS \(\s*UPDATE grants SET drawn_from/, reach: 'one' },
+  { name: 'draw', is: /^\s*WITH counted AS \(\s*UPDATE grants SET drawn_from/, reach: 'one' },
   { name: 'give back a draw', is: /^\s*WITH back AS \(\s*UPDATE draws/, reach: 'one' },
   { name: 'read a draw', is: /^SELECT draws\.grant_id[^]*FROM draws WHERE draws\.grant_id = :grantId AND draws\.client_id/, reach: 'one' },
   { name: 'read why nothing was drawn', is: /^SELECT grants\.id[^]*AS now FROM grants WHERE grants\.id = :grantId/, reach: 'one' },

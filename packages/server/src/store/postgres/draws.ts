@@ -11,7 +11,7 @@ import { DRAWS_OF_GRANT_AT_MOST, decideDraw, decideReturn } from '../../domain/m
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { DRAW_COLUMNS, type DrawRow, drawOf } from '../draw-row.ts'
 import { codeOf } from './connection/errors.ts'
-import { RESERVED, TRIES_AT_MOST, VALIDITY_COLUMNS, type ValidityRow, validityOf } from './grant-statements.ts'
+import { RESERVED, TRIES_AT_MOST, UNLOCKED, VALIDITY_COLUMNS, type ValidityRow, validityOf } from './grant-statements.ts'
 import type { PostgresConnection } from './statements/connection.ts'
 import { textArray } from './statements/statement.ts'
 import { hexOf } from './statements/values.ts'
@@ -46,19 +46,46 @@ const IS_DRAWABLE = `
 
 // A repeated request changes nothing, so that it neither waits for the row of the draw nor fails with an error. Of two equal requests at once, the second
 // fails at the primary key, and the change of the grant is undone.
-const DRAW_ONCE = `
-  WITH changed AS (
+const IS_NEW = `NOT EXISTS (SELECT 1 FROM draws WHERE ${IS_KEY})`
+
+const COUNT = `
     UPDATE grants SET drawn_from = greatest(grants.drawn_from, ${BEGUN}), drawn_uses = (${USED} + 1)::integer,
-      drawn_amount = ${SPENT} + ${AMOUNT}, draw_count = coalesce(grants.draw_count, 0) + 1
-    WHERE ${IS_DRAWABLE} AND NOT EXISTS (SELECT 1 FROM draws WHERE ${IS_KEY})
+      drawn_amount = ${SPENT} + ${AMOUNT}, draw_count = coalesce(grants.draw_count, 0) + 1`
+const COUNTED = `
     RETURNING grants.id, grants.draw_count, grants.drawn_from, grants.drawn_from + ${LENGTH} AS period_end,
       least(${limitOf('uses')} - grants.drawn_uses, ${DRAWS_OF_GRANT_AT_MOST} - grants.draw_count) AS left_uses,
-      ${limitOf('amount')} - grants.drawn_amount AS left_amount)
-  INSERT INTO draws (grant_id, client_id, key, number, amount, at, left_uses, left_amount, period_from, period_end)
-  SELECT changed.id, :clientId::packed, :key::packed, changed.draw_count, :amount::bigint, :at, changed.left_uses, changed.left_amount,
-         changed.drawn_from, changed.period_end
-  FROM changed
-  RETURNING ${DRAW_COLUMNS}`
+      ${limitOf('amount')} - grants.drawn_amount AS left_amount`
+const INSERT = `
+  INSERT INTO draws (grant_id, number, period_from, period_end, left_uses, left_amount, client_id, key, amount, at)
+  SELECT counted.id, counted.draw_count, counted.drawn_from, counted.period_end, counted.left_uses, counted.left_amount,`
+
+const DRAW_ONCE = {
+  one: `
+  WITH counted AS (${COUNT}
+    WHERE ${IS_DRAWABLE} AND ${IS_NEW}${COUNTED})${INSERT}
+         :clientId::packed, :key::packed, :amount::bigint, :at
+  FROM counted
+  RETURNING ${DRAW_COLUMNS}`,
+  forMany: `${UNLOCKED},
+  counted AS (${COUNT}
+    FROM input JOIN unlocked ON unlocked.id = :grantId::packed
+    WHERE ${IS_DRAWABLE} AND ${IS_NEW}${COUNTED},
+      :clientId::packed AS client_id, :key::packed AS key, :amount AS amount, :at AS at)${INSERT}
+         counted.client_id, counted.key, counted.amount, counted.at
+  FROM counted
+  RETURNING ${DRAW_COLUMNS}`,
+  parameters: {
+    grantId: 'packed',
+    clientId: 'packed',
+    key: 'packed',
+    clientOfGrant: 'packed',
+    // Arrays written as text, because unnest flattens arrays of arrays.
+    jtis: 'text',
+    tokenScopes: 'text',
+    resource: 'text',
+    amount: 'bigint',
+  },
+} as const
 
 const GIVE_BACK = `
   WITH back AS (
@@ -95,7 +122,13 @@ const prepareRead = (connection: PostgresConnection) => connection.prepare<DrawR
 const IS_TAKEN = '23505'
 
 function drawing(connection: PostgresConnection): Pick<DrawStore, 'draw'> {
-  const drawOnce = connection.prepare<DrawRow>('move', DRAW_ONCE, DRAW)
+  const drawOnce = connection.prepareBatched<DrawRow>({
+    ...DRAW_ONCE,
+    kind: 'move',
+    place: DRAW,
+    column: 'grant_id',
+    skipsLocked: true,
+  })
   const readGrant = connection.prepare<ValidityRow & Timed>('read', READ_GRANT, { table: 'grants', key: 'grantId' })
   const read = prepareRead(connection)
   const confirm = prepareConfirmation(connection)

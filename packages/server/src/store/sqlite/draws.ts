@@ -5,8 +5,7 @@ import type { Drawn } from '../../domain/model/records.ts'
 import { DRAW_COLUMNS, type DrawRow, drawOf, packedKey } from '../draw-row.ts'
 import { pack } from '../packed.ts'
 import type { SqliteConnection } from './connection.ts'
-import { grantOf } from './grant-row.ts'
-import { preparePresent } from './grant-statements.ts'
+import { READ_VALIDITY, rowOf, validityOf } from './grant-statements.ts'
 
 const IS_KEY = 'grant_id = :grantId AND client_id = :clientId AND key = :key'
 
@@ -30,14 +29,15 @@ export function createDrawStore(connection: SqliteConnection): DrawStore {
 
 function changingDraws(connection: SqliteConnection): Pick<DrawStore, 'draw' | 'giveBack'> {
   const present = connection.prepareWrite(READ)
-  const presentGrant = preparePresent(connection)
+  const presentGrant = connection.prepareWrite(READ_VALIDITY)
+  presentGrant.setReturnArrays(true)
   const insert = connection.prepareWrite(INSERT)
   const count = connection.prepareWrite(COUNT)
   const setReturned = connection.prepareWrite(RETURN)
   const readPresent = (key: DrawKey) => {
     const row = present.get(packedKey(key)) as DrawRow | undefined
-    const grant = presentGrant(pack(key.grantId))
-    return { draw: row ? drawOf(row) : null, grant: grant ? grantOf(grant) : null }
+    const grant = rowOf(presentGrant, pack(key.grantId))
+    return { draw: row ? drawOf(row) : null, grant: grant ? validityOf(grant) : null }
   }
   const storeCounts = (key: DrawKey, drawn: Drawn) => count.run({ grantId: pack(key.grantId), ...drawn })
 

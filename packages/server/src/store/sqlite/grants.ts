@@ -12,11 +12,11 @@ import {
   REVOKED_AT_MOST,
   type RevokeTokenOutcome,
 } from '../../domain/model/request-store.ts'
-import { pack, packNullable, unpackHex } from '../packed.ts'
+import { pack, packNullable } from '../packed.ts'
 import type { SqliteConnection } from './connection.ts'
 import { listingGrants } from './grant-lists.ts'
-import { COLUMNS, type GrantRow, grantOf, limitOf } from './grant-row.ts'
-import { END, preparePresent, rowOf } from './grant-statements.ts'
+import { COLUMNS, grantOf } from './grant-row.ts'
+import { END, preparePresent, READ_VALIDITY, rowOf, validityOf } from './grant-statements.ts'
 import { redeemingCodes } from './redemption.ts'
 import { rotatingTokens } from './rotation.ts'
 
@@ -36,12 +36,6 @@ const REVOKE_TOKEN = `
     AND NOT EXISTS (SELECT 1 FROM json_each(grants.revoked_tokens) WHERE key = :jti)
   RETURNING ended_at`
 
-function validityOf(row: GrantRow): GrantValidity {
-  const [client, expiresAt, endedAt, revoked] = row as readonly [string, number, number | null, string, ...GrantRow]
-  const revokedTokens = JSON.parse(revoked) as GrantValidity['revokedTokens']
-  return { clientId: unpackHex(client), expiresAt, endedAt, revokedTokens, ...limitOf(row, 4) }
-}
-
 export function createGrantStore(connection: SqliteConnection): GrantStore & GrantLists {
   const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
   const noteToken = connection.prepareWrite("INSERT INTO endings (at, kind, key) VALUES (?, 'token', ?)")
@@ -49,10 +43,7 @@ export function createGrantStore(connection: SqliteConnection): GrantStore & Gra
   const present = preparePresent(connection)
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   read.setReturnArrays(true)
-  const readValidity = connection.prepareRead(
-    `SELECT hex(client_id), expires_at, ended_at, revoked_tokens, signed_limit, drawn_from, drawn_uses, drawn_amount, draw_count
-     FROM grants WHERE id = ?`,
-  )
+  const readValidity = connection.prepareRead(READ_VALIDITY)
   readValidity.setReturnArrays(true)
 
   return {
