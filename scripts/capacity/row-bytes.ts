@@ -67,7 +67,7 @@ function operationsOn(store: Store): [name: string, perform: (index: number) => 
       },
     ],
     [
-      'draw',
+      DRAW,
       async (index) => {
         if (index % DRAWS_OF_GRANT === 0) {
           limited = { ...newGrant(index), sessionHash: null, signedLimit: LIMIT }
@@ -86,6 +86,8 @@ function operationsOn(store: Store): [name: string, perform: (index: number) => 
   ]
 }
 
+/** A draw changes the row of its grant. */
+const DRAW = 'draw'
 const REFRESH = 'refresh'
 const TABLES = ['grants', 'sessions', 'wallets', 'receipts', 'audit_lines', 'spent', 'approvals', 'draws'] as const
 
@@ -99,7 +101,8 @@ export async function measureBytes(
   const rows: Measured['rows'] = {}
   for (const [name, perform] of operationsOn(engine.store)) {
     // The next operations leave old versions of rows and of entries of indexes, as many as PostgreSQL has not removed yet.
-    if (name === REFRESH) for (const table of TABLES) rows[table] = await engine.sizeOf(table)
+    if (name === DRAW) rows.grants = await engine.sizeOf('grants')
+    if (name === REFRESH) for (const table of TABLES) rows[table] ??= await engine.sizeOf(table)
     if (name === REFRESH && rowsOnly) break
     const before = await engine.logged()
     for (let index = 0; index < count; index++) await perform(index)

@@ -110,7 +110,9 @@ export async function checkDatabase({ options, url }: Opened, saved: Saved): Pro
   for (const [name, value] of saved.cookies) walk.cookies.set(name, value)
   const app = appOf(grantor, client, walk)
 
-  for (const grant of saved.grants) expect(await grantor.store.grants.readGrant(grant.id)).toEqual(grant)
+  // Members that a later version added have no value.
+  const added = { signedLimit: null, drawn: null }
+  for (const grant of saved.grants) expect(await grantor.store.grants.readGrant(grant.id)).toEqual({ ...added, ...grant })
   for (const { wallet, id, ...signed } of saved.receipts) {
     const receipt = await grantor.store.receipts.readReceipt(wallet, id)
     expect(receipt && openReceipt(grantor.deps.keys, receipt)).toEqual(signed)
