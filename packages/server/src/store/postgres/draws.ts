@@ -78,7 +78,6 @@ const DRAW_ONCE = {
     grantId: 'packed',
     clientId: 'packed',
     key: 'packed',
-    clientOfGrant: 'packed',
     // Arrays written as text, because unnest flattens arrays of arrays.
     jtis: 'text',
     tokenScopes: 'text',

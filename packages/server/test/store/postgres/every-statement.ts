@@ -61,7 +61,7 @@ export const VALUES: Record<string, unknown> = {
   dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, browser: 'Firefox/Windows', replacedBy: null, by: 'h2', request: '{}', kind: 1, atMost: 1000,
   grantIds: MANY, digest: 'd', apps: 'c', userCode: 'u1', scope: 's', summary: 's', isLast: false, signedFor: 600,
   series: 'b1', position: 1, writer: 'w', number: 1, addedAt: 1, size: 1, lines: '[]', previous: '',
-  signedLimit: null, key: 'k1', clientOfGrant: 'c1', jtis: '{j}', tokenScopes: '{s}', amount: null, beforeNumber: 10,
+  signedLimit: null, key: 'k1', jtis: '{j}', tokenScopes: '{s}', amount: null, beforeNumber: 10,
   mostRows: 1e6, rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
 } // biome-ignore format: a list of values
 
