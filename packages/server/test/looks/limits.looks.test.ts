@@ -1,14 +1,15 @@
-/** A limit on the account page, on its receipt and in the console, in English and in a language that is written from right to left. */
+/** A limit on the login page, on the account page, on its receipt and in the console, in English and in a language that is written from right to left. */
 import { expect } from 'vitest'
 import { languages } from '../../src/pages/languages.ts'
 import { appOnPage, openAccount } from '../flows/account-visit.ts'
+import { openLogin } from '../flows/login-visit.ts'
 import { addOperator, signInToConsole } from '../operators/console/visit.ts'
 import { appOf, claimsOf } from '../support/app.ts'
 import { createApi } from '../support/approvals.ts'
 import { API, limitAppOf } from '../support/limits.ts'
 import type { Grantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
-import { testWallet } from '../support/wallet.ts'
+import { installWallet, testWallet } from '../support/wallet.ts'
 import { checkLooks } from './looks.ts'
 
 /** Amounts with the most digits that a limit can have. */
@@ -32,6 +33,29 @@ async function drawFrom(grantor: Grantor): Promise<string> {
   await app.giveBack({ grant_id: grantId, key: 'use-21', amount: '1500' })
   return grantId
 }
+
+for (const language of [languages.en, languages.ar])
+  checkLooks(
+    `In ${language.name}: the numbers of a limit are accessible at the sign-in, before and after the choice of a wallet (WCAG 2.2 AA)`,
+    { language },
+    async function* ({ grantor, page }) {
+      const client = await grantor.createClient({ name: 'Aurora Notes', scopes: ['enhancement'], resources: [API] })
+      await limitAppOf(appOf(grantor, client, new Walk(grantor)), await createApi(grantor)).register(LARGE)
+      await installWallet(page, testWallet(2), { name: 'Foxglove' })
+      await openLogin(page, grantor, client, { resource: API, scope: 'enhancement', ui_locales: language.tag })
+      await page.locator('#limit-amount').waitFor()
+      yield `${language.tag}-limit-login`
+      await page.locator('#limit-uses').fill('3')
+      await page.locator('.wallet').click()
+      await page.locator('#sign').waitFor()
+      expect(await page.locator('#message').textContent()).toContain('at most 3 times a week')
+      yield `${language.tag}-limit-review`
+      await page.locator('#limit-uses').fill('30000')
+      await page.locator('#limit-uses').press('Tab')
+      await page.locator('#problem:not(:empty)').waitFor()
+      yield `${language.tag}-limit-refused`
+    },
+  )
 
 for (const language of [languages.en, languages.ar])
   checkLooks(

@@ -80,7 +80,7 @@ function limitFields(
 ): Html {
   const words = reader.texts.limit
   const one = ({ name, label, value }: LimitNumber): Html =>
-    html`<label for="limit-${name}"><span>${label}</span><input id="limit-${name}" name="limit_${name}" value="${typed?.[name] ?? value}" form="${NO_SCRIPT_FORM}" inputmode="decimal" maxlength="17" autocomplete="off" dir="ltr" aria-describedby="limit-hint${isLimitRefused && ' limit-problem'}"></label>`
+    html`<label for="limit-${name}"><span>${label}</span><input id="limit-${name}" name="limit_${name}" value="${typed?.[name] ?? value}" form="${NO_SCRIPT_FORM}" inputmode="decimal" size="${Math.max(6, value.length + 1)}" maxlength="17" autocomplete="off" dir="ltr" aria-describedby="limit-hint${isLimitRefused && ' limit-problem'}"></label>`
   return html`<fieldset id="limit">
 <legend class="label">${words.title} <code>${limit.scope}</code></legend>
 <p class="hint" id="limit-hint">${words.hint}</p>
