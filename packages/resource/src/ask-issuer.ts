@@ -1,3 +1,4 @@
+import { boundAnswer } from './bounded-answer.ts'
 import { ResourceError, refuse } from './resource-error.ts'
 
 /** Timeout of one request to the authorization server, in milliseconds. */
@@ -45,7 +46,7 @@ export async function readAnswer(
     // A redirect would send the token and the API's credentials to an address that the operator did not configure. `manual`
     // returns the redirect, whose status is not 200. Workers do not have `error`.
     response = await ask(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs + heldBackMs) })
-    json = statuses.includes(response.status) ? await response.json() : await response.body?.cancel()
+    json = statuses.includes(response.status) ? await boundAnswer(response).json() : await response.body?.cancel()
   } catch (cause) {
     throw refuse.unavailable('issuer_unreachable', { cause })
   }

@@ -2,6 +2,7 @@ import type { JWTVerifyGetKey, JWTVerifyOptions, RemoteJWKSet } from 'jose'
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import type { AccessToken } from './access-token.ts'
 import { readAccessToken } from './access-token.ts'
+import { boundAnswer } from './bounded-answer.ts'
 import type { IssuerMetadata } from './issuer-metadata.ts'
 import { refuse } from './resource-error.ts'
 import type { ResourceReasonOf } from './resource-reasons.ts'
@@ -72,7 +73,7 @@ export function createKeyFinder(ask: typeof fetch, metadata: () => Promise<Issue
   let keys: RemoteJWKSet | undefined
   return async (header, token) => {
     const { jwksUri } = await metadata()
-    keys ??= createRemoteJWKSet(jwksUri, { [customFetch]: ask })
+    keys ??= createRemoteJWKSet(jwksUri, { [customFetch]: askForKeys(ask) })
     try {
       return await keys(header, token)
     } catch (error) {
@@ -80,6 +81,26 @@ export function createKeyFinder(ask: typeof fetch, metadata: () => Promise<Issue
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
       throw refuse.unavailable('jwks_unreachable', { cause: error })
     }
+  }
+}
+
+/** In milliseconds: how long no further fetch follows a failed one. */
+const PAUSE_MS = 1_000
+
+/**
+ * Fetches the JWK Set. After a first set, a failed fetch is followed by a pause: jose fetches the set again for each unknown key id as long as that fails,
+ * and callers can invent key ids. Known keys need no fetch.
+ */
+function askForKeys(ask: typeof fetch): typeof fetch {
+  let hasSet = false
+  let notBefore = 0
+  return async (input, init) => {
+    if (hasSet && performance.now() < notBefore) throw new Error('the key set could not be fetched a moment ago')
+    notBefore = performance.now() + PAUSE_MS
+    const response = boundAnswer(await ask(input, init))
+    if (response.ok) notBefore = 0
+    hasSet ||= response.ok
+    return response
   }
 }
 

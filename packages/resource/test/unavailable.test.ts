@@ -1,5 +1,5 @@
 import { createTokenCheck } from '@grantor/resource'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { LittleIssuer } from './little-issuer.ts'
 import { audience, ok, startLittleIssuer, wallet } from './little-issuer.ts'
 import { bearer, refusal } from './refusal.ts'
@@ -45,6 +45,35 @@ test('If the authorization server goes down between two calls, the second call g
   await expect(check(bearer(token))).resolves.toMatchObject({ wallet })
   await stopping.close()
   await expectUnavailable(check(bearer(token)), 'issuer_unreachable')
+})
+
+test('An answer that is too long is read no further than 1 MiB, and the call gets 503', async () => {
+  const check = createCheck()
+  const long = () => ({ status: 200, json: JSON.stringify({ padding: 'x'.repeat(2_000_000) }) })
+  await expect(check(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
+  issuer.answers.introspect = long
+  await expectUnavailable(check(bearer(await issuer.sign())), 'issuer_unreachable')
+  issuer.answers.jwks = long
+  await expectUnavailable(createCheck()(bearer(await issuer.sign())), 'jwks_unreachable')
+})
+
+test('While the keys cannot be fetched, tokens with invented key ids cause one request in a second', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() })
+  onTestFinished(() => void vi.useRealTimers())
+  const check = createCheck()
+  await expect(check(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
+  issuer.answers.jwks = () => ({ status: 502, json: {} })
+  const fetches = async (count: number) => {
+    issuer.requests.length = 0
+    for (let index = 0; index < count; index++)
+      await expectUnavailable(check(bearer(await issuer.sign({}, { kid: `made-up-${index}` }))), 'jwks_unreachable')
+    return issuer.requests.filter(({ path }) => path === '/oauth/jwks').length
+  }
+  vi.advanceTimersByTime(31_000)
+  expect(await fetches(20)).toBe(1)
+  vi.advanceTimersByTime(1_000)
+  expect(await fetches(20)).toBe(1)
+  await expect(check(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
 })
 
 test('An API that started before its authorization server works as soon as the authorization server responds', async () => {
