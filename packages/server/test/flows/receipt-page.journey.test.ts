@@ -179,7 +179,7 @@ describe('What the page refuses', () => {
     ['another JSON object', { hello: '<img src=x onerror=alert(1)>' }],
     ['a text that is not JSON', '<script>alert(1)</script>'],
     ['an empty file', ''],
-    ['a file of more than a megabyte', JSON.stringify({ ...receiptOf(), message: 'x'.repeat(1_000_001) })],
+    ['a file of more than two megabytes', JSON.stringify({ ...receiptOf(), message: 'x'.repeat(2_000_001) })],
   ])('The page does not recognise %s as a receipt', async (_, receipt) => {
     await choose(receipt)
     await expectTitle('This is not a receipt.')

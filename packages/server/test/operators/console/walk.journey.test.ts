@@ -172,7 +172,7 @@ test('An owner registers, changes and deletes a resource, rotates and retires a 
   await page.getByLabel('Scopes').fill('shells.read: read your shells\nshells.write: paint: your shells')
   await page.locator('#continue').click()
   expect(await confirm(page)).toBe('It changes 1 setting. It ends 0 grants.')
-  await page.getByText('paint: your shells').waitFor()
+  await page.getByText('shells.write: paint: your shells').waitFor()
   await click(page, 'Delete')
   expect(await confirm(page)).toContain('It removes 1 resource with 2 scopes.')
   await page.getByText('The resource was removed.').waitFor()

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Ending } from '../../../src/domain/model/ending-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
@@ -106,9 +107,10 @@ const HELD: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
     await expect
       .poll(async () => {
         if ((await waiting()).length === 0) {
-          await committed
-          committed = session.unsafe(`UPDATE grants SET ended_at = NULL WHERE id = ${packedLiteral(id)}; ${END(id)}`)
-          await new Promise((resolve) => setTimeout(resolve, 50))
+          // A commit that has not ended may be about to wait.
+          const isOver = await Promise.race([committed.then(() => true), setTimeout(50, false)])
+          if (isOver) committed = session.unsafe(`UPDATE grants SET ended_at = NULL WHERE id = ${packedLiteral(id)}; ${END(id)}`)
+          await setTimeout(50)
         }
         return waiting()
       })
