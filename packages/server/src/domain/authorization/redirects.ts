@@ -60,7 +60,7 @@ export type CodeBasis = {
 }
 
 /**
- * The limit that the wallet signed; null if the scopes that the user allowed have none.
+ * The limit that the wallet signed, also if the operator has removed the limit since; null if the scopes that the user allowed have none.
  *
  * @throws Error if the limit was not signed: a defect. A code for a limited scope without a limit must not exist.
  */
@@ -68,9 +68,9 @@ export function requireLimit(
   requested: ScopeLimit | null | undefined,
   { limit, scopes }: Pick<CodeBasis, 'limit'> & { scopes: readonly string[] },
 ): SignedLimit | null {
-  if (limitAmong(requested, scopes) === null) return null
-  if (limit === null) throw new Error('the wallet has not signed the limit of the scope')
-  return limit
+  if (limit !== null && scopes.includes(limit.scope)) return limit
+  if (limitAmong(requested, scopes) !== null) throw new Error('the wallet has not signed the limit of the scope')
+  return null
 }
 
 /** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued. */

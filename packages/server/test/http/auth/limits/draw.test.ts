@@ -124,6 +124,18 @@ describe('The signature', () => {
     expectError(await app.draw(token.access_token as string), 403, 'no_limit')
   })
 
+  test('What was signed stays, also if the operator removes the limit before the browser returns', async () => {
+    // The challenge of a long request has only the id of the pushed request, which is read again.
+    const form = app.request({ state: 's'.repeat(5000), prompt: 'login' })
+    const { request_uri: uri } = (await app.walk.call('/oauth/par', app.client, form)).json()
+    const challenge = await app.walk.challenge({ client_id: app.client.id, request_uri: uri as string })
+    const path = await app.walk.prove(challenge)
+    await app.register(null)
+    const code = parameterOf(movingTo(await app.walk.complete(path)), 'code')
+    const { access_token: token } = (await app.walk.exchange(app.client, code)).json()
+    expect((await app.draw(token as string)).json()).toMatchObject({ draw: 1, left: { uses: 19 } })
+  })
+
   test('One signature, one grant: a second code of it ends the grant and creates none', async () => {
     const challenge = await app.walk.challenge(app.request({ prompt: 'login' }))
     const path = await app.walk.prove(challenge)
