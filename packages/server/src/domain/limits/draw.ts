@@ -78,8 +78,11 @@ async function repeatedDraw(
   amount: number | null,
   fault: ReasonOf<'token_inactive'>,
 ): Promise<DrawnNow> {
+  const confirm = await store.startReading()
   const found = await store.draws.readDraw(key)
   if (!found) throw tokenInactive(fault)
   if (found.amount !== amount) throw drawKeyUsed()
+  // The API acts on what was only read, so the draw must be durable.
+  await confirm()
   return { ...found, isAgain: true }
 }

@@ -5,31 +5,13 @@
  * any caller can present a new id.
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { DRAW_RESULTS, type DrawResult } from './draw-results.ts'
 
 /** Values of the label `client`. Clients that are counted first beyond this number share the value `other`. */
 export const CLIENTS_AT_MOST = 200
 
 const SPAN_RESULTS = ['exported', 'failed', 'dropped'] as const
 type SpanResult = (typeof SPAN_RESULTS)[number]
-
-/** What came of a request to draw from a limit, or to give back. The refusals are the codes of the answers. */
-export const DRAW_RESULTS = [
-  'drawn',
-  'repeated',
-  'returned',
-  'not_yours',
-  'token_inactive',
-  'no_limit',
-  'each_exceeded',
-  'uses_exceeded',
-  'amount_exceeded',
-  'key_used',
-  'unknown_draw',
-  'above_draw',
-  'already_returned',
-  'invalid_request',
-] as const
-export type DrawResult = (typeof DRAW_RESULTS)[number]
 
 export type KeyTimes = {
   kind: string
