@@ -23,9 +23,9 @@ const IS_KEY = 'draws.grant_id = :grantId::packed AND draws.client_id = :clientI
 
 const limitOf = (member: string): string => `(grants.signed_limit #>> '{limit,${member}}')::bigint`
 const SIGNED_AT = "(grants.signed_limit ->> 'signedAt')::bigint"
-/** NULL for a limit without a period. */
-const LENGTH = `CASE grants.signed_limit #>> '{limit,per}' ${Object.entries(PERIODS)
-  .map(([per, seconds]) => `WHEN '${per}' THEN ${seconds}::bigint`)
+/** NULL for a limit without a period. Each case is a condition: Citus writes `CASE per WHEN 'day'` as a comparison of a text with a boolean. */
+const LENGTH = `CASE ${Object.entries(PERIODS)
+  .map(([per, seconds]) => `WHEN grants.signed_limit #>> '{limit,per}' = '${per}' THEN ${seconds}::bigint`)
   .join(' ')} END`
 /** The begin of the period by the clock alone. Without a period, `greatest` ignores the NULL. */
 const BEGUN = `greatest(${SIGNED_AT}, ${SIGNED_AT} + (:at - ${SIGNED_AT}) / ${LENGTH} * ${LENGTH})`
@@ -38,7 +38,7 @@ const AMOUNT = 'coalesce(:amount::bigint, 0)'
 const IS_DRAWABLE = `
   grants.id = :grantId::packed AND grants.ended_at IS NULL AND grants.expires_at > :at
     AND grants.attempt_id <> '${hexOf(RESERVED)}' AND NOT grants.revoked_tokens ?| :jtis::text[]
-    AND (:resource::text IS NULL OR grants.signed_limit ->> 'resource' = :resource::text)
+    AND coalesce(:resource::text, grants.signed_limit ->> 'resource') = (grants.signed_limit ->> 'resource')
     AND grants.signed_limit ->> 'scope' = ANY (:tokenScopes::text[])
     AND (:amount::bigint IS NULL) = (${limitOf('amount')} IS NULL) AND ${AMOUNT} <= coalesce(${limitOf('each')}, 0)
     AND coalesce(grants.draw_count, 0) < ${DRAWS_OF_GRANT_AT_MOST} AND ${USED} < ${limitOf('uses')}
