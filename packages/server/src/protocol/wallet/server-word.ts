@@ -1,5 +1,5 @@
 /**
- * The part of a downloaded receipt that the wallet did not sign: the uses of a limit, as the service counted them. Whoever has the file can change
+ * The part of a downloaded receipt that the wallet did not sign: the uses of a limit, as the service counted them. Each holder of the file can change
  * this part, so nothing of it is proven.
  */
 import { isAmount } from '@grantor/protocol/limit'

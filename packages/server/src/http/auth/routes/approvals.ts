@@ -4,19 +4,17 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { isActionName, isSummary } from '@grantor/protocol/approval'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { askApproval, type Question } from '../../../domain/approvals/ask.ts'
 import { describeApproval, readState } from '../../../domain/approvals/state.ts'
 import { readOwnApproval, readReceiptOf, useApproval } from '../../../domain/approvals/use.ts'
 import type { Approval } from '../../../domain/model/approval-store.ts'
-import type { Client } from '../../../domain/model/records.ts'
 import { parseForm, queryOf } from '../../../protocol/oauth/form.ts'
 import { invalidRequest } from '../../../protocol/oauth/oauth-error.ts'
 import type { ReasonOf } from '../../../protocol/oauth/reasons.ts'
 import { forms } from '../../../protocol/wallet/message-grammar.ts'
-import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
-import { limitClient } from '../client-limits.ts'
-import { JSON_HEADERS } from '../error-reply.ts'
+import { CREDENTIAL_PARAMETERS } from '../client-credentials.ts'
+import { forApi } from '../for-api.ts'
 import { formParameters, parametersOf, requireParameter } from '../form-body.ts'
 import type { HttpService } from '../service.ts'
 import { readWait } from '../wait.ts'
@@ -34,7 +32,7 @@ export function approvalRoutes(server: FastifyInstance, service: HttpService): v
 
   server.post(PATH, async (request, reply) => {
     const parameters = formParameters(request, ASKED)
-    return forApi(request, reply, parameters, async (api) => {
+    return forApi(service, { request, reply }, parameters, async (api) => {
       const [question, wait] = [questionOf(parameters), readWait(parameters.wait)]
       const asked = await askApproval(deps, api, question)
       // The user needs the link first.
@@ -45,7 +43,7 @@ export function approvalRoutes(server: FastifyInstance, service: HttpService): v
 
   server.post(`${PATH}/use`, async (request, reply) => {
     const parameters = formParameters(request, USED)
-    return forApi(request, reply, parameters, (api) =>
+    return forApi(service, { request, reply }, parameters, (api) =>
       useApproval(deps, api, {
         wireId: requireParameter(parameters.approval_id, 'approval_id'),
         attemptId: required(requireParameter(parameters.attempt, 'attempt'), isActionName, 'attempt_malformed'),
@@ -55,7 +53,7 @@ export function approvalRoutes(server: FastifyInstance, service: HttpService): v
 
   server.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
     const { wait } = parametersOf(parseForm(queryOf(request.url)), ['wait'])
-    return forApi(request, reply, NO_CREDENTIALS, async (api) => {
+    return forApi(service, { request, reply }, NO_CREDENTIALS, async (api) => {
       const found = await readOwnApproval(deps, api, request.params.id)
       const { approval, state } = await waitFor(found, readWait(wait))
       const { scope, summary, digest } = approval
@@ -63,19 +61,6 @@ export function approvalRoutes(server: FastifyInstance, service: HttpService): v
       return { ...describeApproval(deps, approval, state), scope, summary, digest, ...(receipt && { receipt }) }
     })
   })
-
-  async function forApi(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    credentials: Parameters<typeof presentedCredentials>[1],
-    answer: (api: Client) => Promise<object>,
-  ): Promise<FastifyReply> {
-    const body = await forClient(service, request, presentedCredentials(request, credentials), 'authenticated', async (api) => {
-      limitClient(service, request, api, 'client_introspections')
-      return answer(api)
-    })
-    return reply.headers(JSON_HEADERS).send(body)
-  }
 
   /** The approval with its state, which is read again after a wait of at most `seconds`. */
   async function waitFor(approval: Approval, seconds: number) {

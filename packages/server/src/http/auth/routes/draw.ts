@@ -4,17 +4,15 @@
  */
 import { isActionName } from '@grantor/protocol/approval'
 import { isAmount } from '@grantor/protocol/limit'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { draw } from '../../../domain/limits/draw.ts'
 import { giveBack } from '../../../domain/limits/give-back.ts'
 import { onWire } from '../../../domain/model/limit-left.ts'
-import type { Client } from '../../../domain/model/records.ts'
 import { DRAW_RESULTS } from '../../../observability/metrics/draw-results.ts'
 import { invalidRequest, OAuthError } from '../../../protocol/oauth/oauth-error.ts'
 import { forms } from '../../../protocol/wallet/message-grammar.ts'
-import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
-import { limitClient } from '../client-limits.ts'
-import { JSON_HEADERS } from '../error-reply.ts'
+import { CREDENTIAL_PARAMETERS } from '../client-credentials.ts'
+import { forApi } from '../for-api.ts'
 import { formParameters, requireParameter } from '../form-body.ts'
 import type { HttpService } from '../service.ts'
 
@@ -26,26 +24,30 @@ export function drawRoutes(server: FastifyInstance, service: HttpService): void 
 
   server.post('/oauth/draw', async (request, reply) => {
     const parameters = formParameters(request, DRAWN)
-    return forApi(request, reply, parameters, async (api) => {
-      const token = requireParameter(parameters.token, 'token')
-      const drawn = await draw(deps, api, { token, key: keyOf(parameters), amount: amountOf(parameters) })
-      const { number, left, until, isAgain } = drawn
-      service.metrics?.countDraw(isAgain ? 'repeated' : 'drawn')
-      const { until: end, ...rest } = onWire(left, until)
-      return { draw: number, left: rest, ...(end !== undefined && { until: end }) }
-    })
+    return forApi(service, { request, reply }, parameters, (api) =>
+      countRefused(async () => {
+        const token = requireParameter(parameters.token, 'token')
+        const drawn = await draw(deps, api, { token, key: keyOf(parameters), amount: amountOf(parameters) })
+        const { number, left, until, isAgain } = drawn
+        service.metrics?.countDraw(isAgain ? 'repeated' : 'drawn')
+        const { until: end, ...rest } = onWire(left, until)
+        return { draw: number, left: rest, ...(end !== undefined && { until: end }) }
+      }),
+    )
   })
 
   server.post('/oauth/draw/return', async (request, reply) => {
     const parameters = formParameters(request, RETURNED)
-    return forApi(request, reply, parameters, async (api) => {
-      const grantId = requireParameter(parameters.grant_id, 'grant_id')
-      if (!forms.uuid.test(grantId)) throw invalidRequest('grant_id_malformed', 'grant_id is malformed.')
-      const amount = amountOf(parameters)
-      const { number } = await giveBack(deps, api, { grantId: grantId.toLowerCase(), key: keyOf(parameters), amount })
-      service.metrics?.countDraw('returned')
-      return { draw: number, returned: amount ?? 0 }
-    })
+    return forApi(service, { request, reply }, parameters, (api) =>
+      countRefused(async () => {
+        const grantId = requireParameter(parameters.grant_id, 'grant_id')
+        if (!forms.uuid.test(grantId)) throw invalidRequest('grant_id_malformed', 'grant_id is malformed.')
+        const amount = amountOf(parameters)
+        const { number } = await giveBack(deps, api, { grantId: grantId.toLowerCase(), key: keyOf(parameters), amount })
+        service.metrics?.countDraw('returned')
+        return { draw: number, returned: amount ?? 0 }
+      }),
+    )
   })
 
   /** Only of callers that authenticated. */
@@ -57,19 +59,6 @@ export function drawRoutes(server: FastifyInstance, service: HttpService): void 
       if (refused) service.metrics?.countDraw(refused)
       throw error
     }
-  }
-
-  async function forApi(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    credentials: Parameters<typeof presentedCredentials>[1],
-    answer: (api: Client) => Promise<object>,
-  ): Promise<FastifyReply> {
-    const body = await forClient(service, request, presentedCredentials(request, credentials), 'authenticated', async (api) => {
-      limitClient(service, request, api, 'client_introspections')
-      return countRefused(() => answer(api))
-    })
-    return reply.headers(JSON_HEADERS).send(body)
   }
 }
 
