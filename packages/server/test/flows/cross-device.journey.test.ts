@@ -135,9 +135,33 @@ describe('A login at a desktop with the wallet on a phone', () => {
     await signOn(walletApp, url)
     expect(await walletApp.locator('.next').innerText()).toContain('go back to where you began')
     expect(await desktop.evaluate(() => Reflect.get(window, 'hiddenRequests'))).toBe(0)
+    await desktop.bringToFront()
     await setVisible(desktop, true)
     const answer = await backAtApp(desktop)
     expect([answer.get('state'), answer.has('code')]).toEqual(['a state/1', true])
+  })
+
+  test('The page leaves once for the address that works once, also if several answers name it', async () => {
+    const url = await showCode()
+    await setVisible(desktop, false)
+    await signOn(await openPhone(), url)
+    let left = 0
+    await desktop.exposeFunction('onLeave', () => left++)
+    // The page stays, as while a slow network answers
+    await desktop.evaluate(() => {
+      Reflect.get(window, 'navigation').addEventListener('navigate', (event: Event) => {
+        event.preventDefault()
+        Reflect.get(window, 'onLeave')()
+      })
+    })
+    for (const _ of [1, 2]) {
+      const answered = desktop.waitForResponse((response) => response.url().includes('/login/status?'))
+      await setVisible(desktop, true)
+      await (await answered).finished()
+    }
+    await expect.poll(() => left).toBeGreaterThan(0)
+    await setVisible(desktop, false)
+    expect(left).toBe(1)
   })
 
   test('Without script the user says with a link that the phone has signed', async () => {

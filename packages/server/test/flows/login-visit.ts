@@ -31,7 +31,9 @@ export async function openLogin(page: Page, grantor: Grantor, client: TestClient
 
 /** Waits until the browser is back at the app, and returns the parameters of the response. */
 export async function backAtApp(page: Page): Promise<URLSearchParams> {
-  await page.waitForURL((url) => url.origin === 'https://app.example.net')
+  await page
+    .waitForURL((url) => url.origin === 'https://app.example.net')
+    .catch(async (cause) => Promise.reject(new Error(`the browser shows "${await page.title()}"`, { cause })))
   return new URL(page.url()).searchParams
 }
 

@@ -19,6 +19,7 @@ const numbers = Array.from(document.querySelectorAll('#limit input'))
 
 /** The name on the button that requests the signature; empty if the button sends a signature that exists. */
 let signWith = ''
+let hasLeft = false
 
 /** @type {View} */
 const view = {
@@ -68,7 +69,11 @@ const view = {
     document.querySelector('h1')?.focus()
   },
 
-  leave: (to) => location.assign(to),
+  // The address works once, and another navigation would cancel the first, which the service may have answered
+  leave(to) {
+    if (!hasLeft) location.assign(to)
+    hasLeft = true
+  },
 }
 
 const { chainIds, signer } = login.dataset
