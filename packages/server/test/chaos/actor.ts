@@ -1,15 +1,16 @@
 /**
- * One simulated user with its apps: random codes, refreshes, races, replays, revocations, endings and approvals, on random nodes. A request
+ * One simulated user with its apps: random codes, refreshes, races, replays, revocations, endings, approvals and draws, on random nodes. A request
  * without a response is repeated, as a good client does.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { ApprovalActor, type Signer } from './approval-actor.ts'
+import { ApprovalActor, type Requests, type Signer } from './approval-actor.ts'
+import { DrawActor } from './draw-actor.ts'
 import { type HeldGrant, isTokens, newHeldGrant, storeTokens } from './held-grant.ts'
-import type { Entry } from './history.ts'
+import type { Entry, Numbers } from './history.ts'
 import type { ServiceNode } from './nodes.ts'
 import type { Random } from './random.ts'
 import type { RecordedChain, Wallet } from './recorded-chain.ts'
-import type { AppClient, Person, RecordedClient } from './recorded-client.ts'
+import { type AppClient, MOST, type Person, type RecordedClient } from './recorded-client.ts'
 import { retryUntilAnswered, type Settle } from './retry.ts'
 import { WalletInUse } from './wallet-in-use.ts'
 
@@ -21,6 +22,8 @@ export type Place = {
   clients: readonly AppClient[]
   /** how many requests take part in a race */
   racers: number
+  /** the weight of a draw among the other operations */
+  drawing: number
   settle: Settle
 }
 
@@ -32,6 +35,7 @@ export class Actor {
   readonly #random: Random
   readonly #wallet: WalletInUse
   readonly #approvals: ApprovalActor
+  readonly #draws: DrawActor
   #person: Person
   #grants: HeldGrant[] = []
 
@@ -40,12 +44,14 @@ export class Actor {
     this.#random = random
     this.#wallet = wallet
     this.#person = person
-    this.#approvals = new ApprovalActor({
+    const requests: Requests = {
       recorded: place.recorded,
       random,
       node: () => this.#node(),
       sendWithRetries: (ask) => this.#sendWithRetries(ask),
-    })
+    }
+    this.#approvals = new ApprovalActor(requests)
+    this.#draws = new DrawActor(requests)
   }
 
   static async signIn(place: Place, random: Random, wallet: Wallet): Promise<Actor> {
@@ -59,9 +65,10 @@ export class Actor {
     while (!isOver()) await this.#step()
   }
 
-  /** Introspects the tokens of all grants on every node, and uses every refresh token and every approval once more. */
+  /** Introspects the tokens of all grants on every node, and uses every refresh token, every approval and every draw once more. */
   async audit(): Promise<void> {
     await this.#approvals.audit()
+    await this.#draws.audit()
     for (const held of this.#grants) {
       for (const node of this.#place.nodes) {
         for (const token of held.access.slice(-2)) {
@@ -95,14 +102,12 @@ export class Actor {
       [15, () => this.#connect()],
       [15, (held) => this.#askUser(held)],
       [5, () => this.#approvals.repeat()],
+      [this.#place.drawing, () => this.#draw()],
+      [this.#place.drawing / 6, () => this.#draws.repeat()],
       [this.#wallet.isContract ? 8 : 0, () => this.#transferContract()],
     ]
-    const held = this.#grants.length === 0 ? undefined : this.#random.pick(this.#grants)
-    let ticket = this.#random.below(steps.reduce((sum, [weight]) => sum + weight, 0))
-    for (const [weight, run] of steps) {
-      ticket -= weight
-      if (ticket < 0) return held ? run(held) : this.#connect()
-    }
+    const run = this.#random.pickWeighted(steps)
+    await (this.#grants.length === 0 ? this.#connect() : run(this.#random.pick(this.#grants)))
   }
 
   #node(): ServiceNode {
@@ -138,9 +143,20 @@ export class Actor {
     this.#keepGrant(client, code, response)
   }
 
-  #keepGrant(client: AppClient, code: string, response: Entry['response']): void {
+  /** Only with a confidential client, which can introspect the tokens for the API of the limit. */
+  async #connectWithLimit(): Promise<void> {
+    if (this.#wallet.isUsedUp) return this.#signInAgain()
+    const { recorded, clients } = this.#place
+    const client = this.#random.pick(clients.filter(({ secret }) => secret !== ''))
+    const limit = newLimit(this.#random)
+    const code = await recorded.signLimit(this.#node(), this.#signer(), client, limit)
+    const { response } = await this.#sendWithRetries(() => recorded.redeem(this.#node(), client, code))
+    this.#keepGrant(client, code, response, limit)
+  }
+
+  #keepGrant(client: AppClient, code: string, response: Entry['response'], limit: Numbers | null = null): void {
     if (!isTokens(response)) return
-    this.#grants.push(newHeldGrant(client, code, response))
+    this.#grants.push(newHeldGrant(client, code, response, limit))
     if (this.#grants.length > MAX_GRANTS) this.#grants.splice(this.#random.below(MAX_GRANTS), 1)
   }
 
@@ -200,12 +216,9 @@ export class Actor {
   /** An API asks the user of a grant to sign an action. */
   async #askUser(held: HeldGrant): Promise<void> {
     const { wallet } = this.#person
-    // The wallet of an earlier grant may have been replaced.
-    if (wallet.address !== held.wallet || this.#wallet.isUsedUp) return this.#refresh(held)
-    const signer: Signer = () => {
-      this.#wallet.noteProof()
-      return wallet
-    }
+    // The wallet of an earlier grant may have been replaced, and the API of a limit asks for nothing.
+    if (held.limit !== null || wallet.address !== held.wallet || this.#wallet.isUsedUp) return this.#refresh(held)
+    const signer = this.#signer()
     const { recorded, racers, clients } = this.#place
     const approvals = this.#approvals
     const others = clients.filter(({ secret }) => secret !== '')
@@ -222,8 +235,43 @@ export class Actor {
     await this.#introspect(held)
   }
 
+  /** Draws from a limit that the wallet has signed, or signs now. */
+  async #draw(): Promise<void> {
+    const limited = this.#grants.filter(({ limit }) => limit !== null)
+    if (limited.length === 0 || this.#random.below(20) === 0) return this.#connectWithLimit()
+    const held = this.#random.pick(limited)
+    const { recorded, racers } = this.#place
+    const draws = this.#draws
+    await this.#random.pickWeighted([
+      [60, () => draws.drawAndGiveBack(held)],
+      [10, () => draws.drawTogether(held, 2 + this.#random.below(6))],
+      [1, () => draws.drawTogether(held, racers)],
+      [8, () => draws.giveBackTogether(held, 2 + this.#random.below(4))],
+      [5, () => draws.drawAsAnotherApi(held)],
+      [2, () => this.#drawWhileEnding(held, () => recorded.revoke(this.#node(), held.client, held.refresh))],
+      [1, () => this.#drawWhileEnding(held, () => recorded.endApp(this.#node(), this.#person, held.client))],
+    ])()
+  }
+
+  async #drawWhileEnding(held: HeldGrant, end: () => Promise<Entry>): Promise<void> {
+    await this.#draws.drawWhileEnding(held, end)
+    // The audit sees only some of the ended grants, so that most draws are from living ones.
+    if (this.#random.below(3) > 0) this.#grants = this.#grants.filter((each) => each !== held)
+  }
+
+  /** The wallet of the session, for proofs outside of a login. */
+  #signer(): Signer {
+    const { wallet } = this.#person
+    return () => {
+      this.#wallet.noteProof()
+      return wallet
+    }
+  }
+
   async #useAsAnotherClient(held: HeldGrant): Promise<void> {
-    const other = this.#random.pick(this.#place.clients.filter((client) => client !== held.client))
+    const others = this.#place.clients.filter((client) => client !== held.client)
+    // For a public client the vault introspects, which is not the API of a limit.
+    const other = this.#random.pick(held.limit === null ? others : others.filter(({ secret }) => secret !== ''))
     const { recorded } = this.#place
     await this.#random.pick([
       () => recorded.introspect(this.#node(), other, held.access.at(-1) ?? ''),
@@ -330,4 +378,11 @@ export class Actor {
     await recorded.signInAsFormer(this.#node(), former, client)
     this.#person = await this.#signIn(client)
   }
+}
+
+/** Numbers that a user may choose: few uses, or many. */
+function newLimit(random: Random): Numbers {
+  const uses = 1 + random.below(random.pick([8, MOST.uses]))
+  const each = 1 + random.below(MOST.each)
+  return { uses, each, amount: Math.min(MOST.amount, each + random.below(each * uses)) }
 }

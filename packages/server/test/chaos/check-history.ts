@@ -1,14 +1,16 @@
 /**
- * Checks a history against seven invariants, and returns the entries that violate them. Pure: it uses only the requests and responses
+ * Checks a history against eight invariants, and returns the entries that violate them. Pure: it uses only the requests and responses
  * of clients, and nothing from inside the service.
  *
  * I1: a code yields at most one living grant. I2: a grant has at most one valid refresh token, and identical retries get the
  * identical successor. I3: after an acknowledged ending no token is active and no refresh succeeds. I4: what was acknowledged
  * survives. I5: an unacknowledged change is either complete or absent, and the client can continue. I6: no response mixes two wallets
- * or two clients. I8: an approval is used at most once, if the wallet signed it (check-approvals.ts). I7 is decided in ./order.
+ * or two clients. I8: an approval is used at most once, if the wallet signed it (check-approvals.ts). I9: no more is drawn than the
+ * wallet signed (check-draws.ts). I7 is decided in ./order.
  */
 import { consentViolations, sessionViolations } from './check-account.ts'
 import { approvalViolations } from './check-approvals.ts'
+import { drawViolations } from './check-draws.ts'
 import { formerOwnerViolations } from './check-owners.ts'
 import {
   acknowledgedEndings,
@@ -51,6 +53,7 @@ export function checkHistory(history: readonly Entry[], rules: Rules): Violation
     ...partialEndings(lineages, history, rules),
     ...formerOwnerViolations(lineages, history, rules),
     ...approvalViolations(lineages, history, rules),
+    ...drawViolations(lineages, history, rules),
     ...lineages.flatMap((lineage) => [
       ...forkedGrants(lineage),
       ...forkedLeaves(lineage),

@@ -9,6 +9,10 @@ export const RULES = {
   settling: 50,
 }
 const START = 1_800_000_000_000
+const LIMIT = { uses: 3, each: 40, amount: 100 }
+const TODAY = START / 1000 + 86_400
+/** The end of the second period. */
+export const TOMORROW = TODAY + 86_400
 export const ALICE = '0xA11cE'
 export const BOB = '0xB0b'
 
@@ -65,6 +69,18 @@ export class HistoryBuilder {
 
   use(attempt: string, response: RecordedResponse, when = {}, caller = RESOURCE_SERVER): this {
     return this.record(caller, { op: 'use', approval: 'p', attempt }, response, when)
+  }
+
+  signLimit(wallet = ALICE): this {
+    return this.record('', { op: 'sign_limit', wallet, client: 'app', limit: LIMIT }, code)
+  }
+
+  draw(key: string, amount: number, response: RecordedResponse, when = {}, caller = RESOURCE_SERVER): this {
+    return this.record(caller, { op: 'draw', token: 'a0', key, amount }, response, when)
+  }
+
+  giveBack(key: string, amount: number, response: RecordedResponse, when = {}): this {
+    return this.record(RESOURCE_SERVER, { op: 'give_back', grantId: 'g', key, amount }, response, when)
   }
 
   /** in session `s`, unless another is given */
@@ -139,6 +155,18 @@ export const used = {
 /** the refusal of a use: `already_used`, `unknown_approval`, or the state of an approval that cannot be used */
 export const notUsed = (error: string): RecordedResponse => ({ kind: 'refused', error })
 
+/** `uses`, `amount`: what is left of the three uses and the amount of 100. */
+export const drawn = (draw: number, uses: number, amount: number, until = TODAY): RecordedResponse => ({
+  kind: 'drawn',
+  draw,
+  uses,
+  amount,
+  until,
+})
+export const returned = (draw: number): RecordedResponse => ({ kind: 'returned', draw })
+/** the refusal of a draw or a return */
+export const notDrawn = (error: string): RecordedResponse => ({ kind: 'refused', error })
+
 export const ofPublic = { clientId: 'public app' }
 export const emptyHistory = () => new HistoryBuilder()
 export const historyWithGrant = () => emptyHistory().code().redeem()
@@ -146,3 +174,4 @@ export const historyWithGrant = () => emptyHistory().code().redeem()
 export const historyWithSignIn = () => emptyHistory().signIn().code().redeem()
 export const historyWithQuestion = () => historyWithGrant().ask()
 export const historyWithSignature = () => historyWithQuestion().sign()
+export const historyWithLimit = () => emptyHistory().signLimit().redeem()

@@ -22,6 +22,9 @@ export type RecordedResponse =
   | { kind: 'asked'; approval: string }
   /** `receipt`: the text, the signature, the address and the chain, as one text */
   | { kind: 'used'; approval: string; usedAt: number; address: string; receipt: string }
+  /** `uses` and `amount`: what is left. `until`: the end of the period, in epoch seconds */
+  | { kind: 'drawn'; draw: number; uses: number; amount: number; until: number }
+  | { kind: 'returned'; draw: number }
   /** `already`: there was nothing to end, so this request changed nothing */
   | { kind: 'done'; already?: true }
   | { kind: 'refused'; error: string }
@@ -30,11 +33,16 @@ export type RecordedResponse =
   /** a defect: a response that no request of a run may get */
   | { kind: 'unexpected'; status: number; body: string }
 
+/** What a wallet allows: uses a day, and the amounts of one use and of a day in the smallest step. */
+export type Numbers = { uses: number; each: number; amount: number }
+
 /** `session` is a name that the test gives. Tokens and codes are the received texts. */
 export type RecordedRequest =
   /** `client` is the app of the request, for which the wallet signs a consent */
   | { op: 'sign_in'; wallet: string; session: string; client: string }
   | { op: 'authorize'; wallet: string; session: string; client: string }
+  /** a sign-in of its own, in which the wallet signs a limit; the response has the code of its only grant */
+  | { op: 'sign_limit'; wallet: string; client: string; limit: Numbers }
   | { op: 'redeem'; code: string }
   | { op: 'refresh'; token: string }
   | { op: 'introspect'; token: string }
@@ -45,6 +53,9 @@ export type RecordedRequest =
   | { op: 'sign'; approval: string }
   | { op: 'decline'; approval: string }
   | { op: 'use'; approval: string; attempt: string }
+  /** an API draws from the limit of the token's grant. `key`: the API's name of the draw */
+  | { op: 'draw'; token: string; key: string; amount: number }
+  | { op: 'give_back'; grantId: string; key: string; amount: number }
   | { op: 'end_app'; wallet: string; client: string }
   | { op: 'sign_out'; wallet: string; session: string }
   /** ends every session except this one */
@@ -74,7 +85,7 @@ export type Entry = {
 }
 
 export type Violation = {
-  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'defect'
+  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'defect'
   words: string
   /** the entries that show it, with the violating response last */
   entries: Entry[]

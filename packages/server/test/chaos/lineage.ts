@@ -35,7 +35,7 @@ export function sortByCode(history: readonly Entry[]): Sorted {
   // A client receives a token before it sends the token. Ordered by their ends, each token is therefore received before a response for it.
   for (const entry of [...history].sort((a, b) => a.end - b.end)) {
     const { request, response } = entry
-    if (request.op === 'authorize' && response.kind === 'code') {
+    if ((request.op === 'authorize' || request.op === 'sign_limit') && response.kind === 'code') {
       const { wallet, client } = request
       byCode.set(response.code, {
         code: response.code,
@@ -98,8 +98,9 @@ export function redemptions(lineage: Lineage): Entry[] {
   return lineage.entries.filter(({ request, caller }) => request.op === 'redeem' && caller === lineage.client)
 }
 
-/** The sign-ins whose signature a code may depend on: that of its session, or for an app with signed consents those for the app. */
+/** The sign-ins whose signature a code may depend on: that of its limit or of its session, or for an app with signed consents those for the app. */
 export function signaturesBehind({ signIns, issue, client }: Lineage, signed: ReadonlySet<string>): Entry[] {
+  if (issue.request.op === 'sign_limit') return [issue]
   return signIns.filter(({ request }) => {
     if (request.op !== 'sign_in' || issue.request.op !== 'authorize') return false
     return signed.has(client) ? request.client === client : request.session === issue.request.session

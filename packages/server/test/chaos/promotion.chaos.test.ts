@@ -1,4 +1,4 @@
-/** A fault-injection run in which a standby is promoted. docs/evidence/reliability.md says how to run and repeat it. */
+/** Fault-injection runs in which a standby is promoted. docs/evidence/reliability.md says how to run and repeat them. */
 
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { cutConnections, killNode } from './faults.ts'
@@ -16,13 +16,22 @@ const test = base.extend(
   started(setUpPair, (pair) => pair.close()),
 )
 
-test('Load and failures on PostgreSQL: three nodes, and a standby that is promoted', {
-  timeout: seconds * 1000 + PATIENCE_MS,
-}, async ({ pair, annotate }) => {
-  const name = 'PostgreSQL, three nodes, promotion'
-  const others = isShort ? [] : [pair.promoteStandby, pair.killStandby, pair.promoteAfterAbsence, killNode, cutConnections]
-  const faults = [pair.promoteStandby, ...others]
-  const databaseUrl = await pair.newDatabase('chaos')
-  const { statementsEnded } = pair
-  await prove({ name, nodes: 3, databaseUrl, faults, settling: SETTLING, statementsEnded }, annotate)
-})
+const runs = [
+  ['PostgreSQL, three nodes, promotion', {}],
+  // Nearly all that the people do is to draw.
+  ['PostgreSQL, three nodes, promotion, draws of 64 people', { people: 64, contractPeople: 0, drawing: 5000 }],
+] as const
+
+test.for(runs)(
+  'Load and failures on PostgreSQL: %s',
+  {
+    timeout: seconds * 1000 + PATIENCE_MS,
+  },
+  async ([name, more], { pair, annotate }) => {
+    const others = isShort ? [] : [pair.promoteStandby, pair.killStandby, pair.promoteAfterAbsence, killNode, cutConnections]
+    const faults = [pair.promoteStandby, ...others]
+    const databaseUrl = await pair.newDatabase(name.includes('draws') ? 'draws' : 'chaos')
+    const { statementsEnded } = pair
+    await prove({ name, ...more, nodes: 3, databaseUrl, faults, settling: SETTLING, statementsEnded }, annotate)
+  },
+)

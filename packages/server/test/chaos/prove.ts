@@ -11,6 +11,8 @@ const seed = readSeed()
  */
 const MAX_RECOVERY_SECONDS = 120
 
+const PEOPLE = { people: 6, contractPeople: 2, racers: 50 }
+
 /** Milliseconds that a test may take beside its load. They only end what hangs. */
 export const PATIENCE_MS = 600_000
 
@@ -23,14 +25,14 @@ function readSeconds(text = '2'): number {
 }
 
 export async function prove(
-  run: Omit<Run, 'seed' | 'seconds' | 'people' | 'contractPeople' | 'racers'>,
+  run: Omit<Run, 'seed' | 'seconds' | keyof typeof PEOPLE> & Partial<typeof PEOPLE>,
   annotate: (text: string) => Promise<unknown>,
 ): Promise<void> {
   // Each run has its own seed, so that a run alone is the same as among others.
   const runSeed = seeded(seed)
     .stream(run.name)
     .below(2 ** 32)
-  const outcome = await performRun({ ...run, seed: runSeed, seconds, people: 6, contractPeople: 2, racers: 50 })
+  const outcome = await performRun({ ...PEOPLE, ...run, seed: runSeed, seconds })
   const figures = `TEST_SEED=${seed}: ${summarize(outcome)}`
   console.info(`${run.name}\n  ${figures}`)
   await annotate(figures)

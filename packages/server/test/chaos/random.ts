@@ -6,6 +6,8 @@ export type Random = {
   /** a whole number from 0 to below `limit` */
   below(limit: number): number
   pick<Item>(items: readonly Item[]): Item
+  /** the higher the weight, the more often */
+  pickWeighted<Item>(items: readonly (readonly [weight: number, Item])[]): Item
   /** an independent stream, the same for the same name */
   stream(name: string): Random
 }
@@ -35,6 +37,12 @@ export function seeded(seed: number): Random {
     pick<Item>(items: readonly Item[]): Item {
       if (items.length === 0) throw new Error('nothing to pick from')
       return items[below(items.length)] as Item
+    },
+    pickWeighted<Item>(items: readonly (readonly [weight: number, Item])[]): Item {
+      let ticket = next() * items.reduce((sum, [weight]) => sum + weight, 0)
+      const found = items.find(([weight]) => (ticket -= weight) < 0)
+      if (!found) throw new Error('nothing to pick from')
+      return found[1]
     },
     stream(name) {
       let hash = seed ^ 0x811c9dc5

@@ -1,11 +1,12 @@
 /** Sends the requests of apps and users, and records each request with its response. */
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { signInWith } from '../support/limits.ts'
 import { type Answer, type Request, send } from '../support/send.ts'
 import type { Grantor } from '../support/start.ts'
 import { basic, CODE_VERIFIER, encode, movingTo, noticeOf, PKCE, parameterOf, Walk } from '../support/walk.ts'
 import type { TestWallet } from '../support/wallet.ts'
-import { type Entry, now, RESOURCE_SERVER, type RecordedRequest, type RecordedResponse } from './history.ts'
+import { type Entry, type Numbers, now, RESOURCE_SERVER, type RecordedRequest, type RecordedResponse } from './history.ts'
 import type { ServiceNode } from './nodes.ts'
 
 export type AppClient = {
@@ -20,6 +21,16 @@ export type AppClient = {
 /** The credentials of the resource API, which may introspect tokens for its resource. */
 export type ResourceServer = { id: string; secret: string }
 
+/** `vault`: the API of each token without a limit. `purse`: the API of the tokens with a limit. */
+export type Apis = { vault: ResourceServer; purse: ResourceServer }
+
+/** The resource of the purse, whose scope `spend` has a limit. */
+export const PURSE = 'https://purse.example.com/'
+export const MOST: Numbers = { uses: 400, each: 400, amount: 90_000 }
+
+/** The caller with the credentials of an API to which the limited scope does not belong. */
+const ANOTHER_API = 'another API'
+
 /** A wallet with a session in one browser. */
 export type Person = { wallet: TestWallet; session: string; cookie: string }
 
@@ -30,15 +41,14 @@ const FORM = 'application/x-www-form-urlencoded'
 export class RecordedClient {
   readonly history: Entry[] = []
   readonly #origin: string
-  /** the resource server of every token */
-  readonly #api: ResourceServer
+  readonly #apis: Apis
   #sessions = 0
   #actions = 0
 
   /** `origin` is the origin of the auth service's pages. */
-  constructor(origin: string, resourceServer: ResourceServer) {
+  constructor(origin: string, apis: Apis) {
     this.#origin = origin
-    this.#api = resourceServer
+    this.#apis = apis
   }
 
   /**
@@ -63,6 +73,29 @@ export class RecordedClient {
         if (now() - since > REQUEST_TIMEOUT_MS) throw error
         await pause(100)
       }
+    }
+  }
+
+  /**
+   * Signs a limit in a new browser, and gets the code of the one grant that may draw from the limit. Repeats the whole login until it succeeds, and calls
+   * `signer` before each attempt.
+   */
+  async signLimit(node: ServiceNode, signer: () => TestWallet, client: AppClient, limit: Numbers): Promise<string> {
+    for (const since = now(); ; ) {
+      const wallet = signer()
+      const request = { ...parametersOf(client), resource: PURSE, scope: 'spend' }
+      const chosen = { uses: String(limit.uses), each: inWords(limit.each), amount: inWords(limit.amount) }
+      const { response } = await this.#browse(
+        node,
+        { op: 'sign_limit', wallet: wallet.address, client: client.id, limit },
+        async () => {
+          const { code } = await signInWith(new Walk({ authUrl: node.url } as Grantor, wallet), request, chosen)
+          return code === '' ? { kind: 'lost', why: 'sign-in' } : { kind: 'code', code }
+        },
+      )
+      if (response.kind === 'code') return response.code
+      if (now() - since > REQUEST_TIMEOUT_MS) throw new Error('no limit was signed in time')
+      await pause(100)
     }
   }
 
@@ -113,7 +146,7 @@ export class RecordedClient {
   introspect(node: ServiceNode, client: AppClient, token: string): Promise<Entry> {
     // A public client cannot introspect, so the resource API does.
     const caller = client.secret === '' ? RESOURCE_SERVER : client.id
-    const credentials = client.secret === '' ? this.#api : client
+    const credentials = client.secret === '' ? this.#apis.vault : client
     return this.#post(node, credentials, '/oauth/introspect', { token }, { op: 'introspect', token }, caller, (answer) => {
       if (answer.status !== 200) return null
       const { active, sub, client_id } = answer.json()
@@ -127,7 +160,7 @@ export class RecordedClient {
     )
   }
 
-  /** The name of a new action, for `ask`. */
+  /** The name of a new action, for `ask` and `draw`. */
   newAction(): string {
     return `action-${++this.#actions}`
   }
@@ -135,10 +168,18 @@ export class RecordedClient {
   /** The API asks the user of the access token to sign one action. */
   ask(node: ServiceNode, token: string, key: string): Promise<Entry> {
     const fields = { token, scope: 'enhancement', key, summary: `Do ${key}`, digest: sha256(key) }
-    return this.#post(node, this.#api, '/oauth/approvals', fields, { op: 'ask', token, key }, RESOURCE_SERVER, (answer) => {
-      if (answer.status === 200) return { kind: 'asked', approval: String(answer.json().approval_id) }
-      return readRefusal(answer, ['token_inactive', 'too_many_approvals'])
-    })
+    return this.#post(
+      node,
+      this.#apis.vault,
+      '/oauth/approvals',
+      fields,
+      { op: 'ask', token, key },
+      RESOURCE_SERVER,
+      (answer) => {
+        if (answer.status === 200) return { kind: 'asked', approval: String(answer.json().approval_id) }
+        return readRefusal(answer, ['token_inactive', 'too_many_approvals'])
+      },
+    )
   }
 
   /** A use by the API, or by another client. */
@@ -147,13 +188,37 @@ export class RecordedClient {
     const caller = client?.id ?? RESOURCE_SERVER
     return this.#post(
       node,
-      client ?? this.#api,
+      client ?? this.#apis.vault,
       '/oauth/approvals/use',
       fields,
       { op: 'use', approval, attempt },
       caller,
       (answer) =>
         answer.status === 200 ? readUse(answer) : readRefusal(answer, ['already_used', 'not_approved', 'unknown_approval']),
+    )
+  }
+
+  /** A draw by the API of the limit, or by another one. */
+  draw(
+    node: ServiceNode,
+    token: string,
+    { key, amount }: { key: string; amount: number },
+    api: keyof Apis = 'purse',
+  ): Promise<Entry> {
+    const caller = api === 'purse' ? RESOURCE_SERVER : ANOTHER_API
+    const fields = { token, key, amount: String(amount) }
+    return this.#post(node, this.#apis[api], '/oauth/draw', fields, { op: 'draw', token, key, amount }, caller, (answer) =>
+      answer.status === 200 ? readDrawn(answer) : readRefusal(answer, REFUSED_DRAWS),
+    )
+  }
+
+  giveBack(node: ServiceNode, grantId: string, { key, amount }: { key: string; amount: number }): Promise<Entry> {
+    const fields = { grant_id: grantId, key, amount: String(amount) }
+    const recordedRequest: RecordedRequest = { op: 'give_back', grantId, key, amount }
+    return this.#post(node, this.#apis.purse, '/oauth/draw/return', fields, recordedRequest, RESOURCE_SERVER, (answer) =>
+      answer.status === 200
+        ? { kind: 'returned', draw: Number(answer.json().draw) }
+        : readRefusal(answer, ['already_returned', 'above_draw', 'unknown_draw']),
     )
   }
 
@@ -308,6 +373,17 @@ function readTokens(answer: Answer): RecordedResponse | null {
     expiresAt: Number(exp),
   }
 }
+
+const REFUSED_DRAWS = ['token_inactive', 'not_yours', 'key_used', 'each_exceeded', 'uses_exceeded', 'amount_exceeded']
+
+function readDrawn(answer: Answer): RecordedResponse {
+  const { draw, left, until } = answer.json()
+  const { uses, amount } = left as Numbers
+  return { kind: 'drawn', draw: Number(draw), uses, amount, until: Number(until) }
+}
+
+/** An amount with two decimals, as a user types it. */
+const inWords = (amount: number): string => (amount / 100).toFixed(2)
 
 const answeredBefore: RecordedResponse = { kind: 'refused', error: 'answered before' }
 

@@ -11,6 +11,7 @@ export function summarize({ history: all, faults, cuts, chainChecks, marks, orde
     `${history.length} requests`,
     `tokens ${count('tokens')}`,
     `approvals asked ${count('asked')}, used ${count('used')}`,
+    `draws ${count('drawn')}, given back ${count('returned')}`,
     `refused ${count('refused')}`,
     `lost ${count('lost')}`,
     ...injected,
@@ -73,7 +74,9 @@ export function explain({ invariant, words, entries }: Violation): string {
 
 function describe({ node, caller, request, response, begin, end, offset }: Entry): string {
   const responseWords = Object.entries(response).map(([name, value]) => `${name} ${shorten(String(value))}`)
-  const requestWords = Object.entries(request).map(([name, value]) => `${name} ${shorten(value)}`)
+  const requestWords = Object.entries(request).map(
+    ([name, value]) => `${name} ${shorten(typeof value === 'string' ? value : JSON.stringify(value))}`,
+  )
   const at = `${begin.toFixed(1)} to ${end.toFixed(1)}${offset.some((each) => each !== 0) ? ` (clock ${offset.join(', ')})` : ''}`
   return `${at} ${node} ${shorten(caller)}: ${requestWords.join(', ')} → ${responseWords.join(', ')}`
 }

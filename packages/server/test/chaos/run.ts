@@ -14,7 +14,7 @@ import { createNodes, DATABASE_AWAY, runCommand, type ServiceNode } from './node
 import { checkOrder, type OrderCheck } from './order/index.ts'
 import { type Random, seeded } from './random.ts'
 import { type RecordedChain, startRecordedChain, type Wallet } from './recorded-chain.ts'
-import { type AppClient, RecordedClient, type ResourceServer } from './recorded-client.ts'
+import { type Apis, type AppClient, MOST, PURSE, RecordedClient, type ResourceServer } from './recorded-client.ts'
 import type { Settle } from './retry.ts'
 
 export type Fault<In = Scene> = {
@@ -50,6 +50,8 @@ export type Run = {
   /** additional users whose wallet is a contract (ERC-1271) */
   contractPeople: number
   racers: number
+  /** how often people draw from a limit, compared with all else that they do (about 150); 30 if absent */
+  drawing?: number
   faults: readonly Fault[]
   /** milliseconds for which the service may still process a request that got no response */
   settling?: number
@@ -83,14 +85,15 @@ export async function performRun(run: Run): Promise<Outcome> {
   const env = await environmentOf(run.databaseUrl ?? `sqlite:${join(folder, 'grantor.sqlite')}`)
   const random = seeded(run.seed)
   const jumpingClock = run.faults.some(({ name }) => name.startsWith('clock'))
-  const { clients, resourceServer } = await prepare(env)
-  const recorded = new RecordedClient(env.GRANTOR_AUTH_URL, resourceServer)
+  const { clients, apis } = await prepare(env)
+  const recorded = new RecordedClient(env.GRANTOR_AUTH_URL, apis)
   const chain = await startRecordedChain(recorded.history, String(run.seed))
   const nodes = await createNodes(run.nodes, { env: { ...env, ...chain.env }, folder, jumpingClock })
   try {
     await Promise.all(nodes.map((node) => node.start()))
     const settling = run.settling ?? 50
-    const place: Place = { recorded, chain, nodes, clients, racers: run.racers, settle: settleAfter(settling, run) }
+    const { racers, drawing = 30 } = run
+    const place: Place = { recorded, chain, nodes, clients, racers, drawing, settle: settleAfter(settling, run) }
     const wallets = await walletsOf(run, chain)
     const people = await Promise.all(
       wallets.map((wallet, index) => Actor.signIn(place, random.stream(`person ${index} of ${run.seed}`), wallet)),
@@ -168,27 +171,38 @@ async function walletsOf({ people, contractPeople, seed }: Run, chain: RecordedC
   return wallets
 }
 
-/** Migrates the database, and registers three apps of different kinds and their resource API. */
-export async function prepare(env: Record<string, string>): Promise<{ clients: AppClient[]; resourceServer: ResourceServer }> {
+/** Migrates the database, and registers three apps of different kinds and their two APIs. */
+export async function prepare(env: Record<string, string>): Promise<{ clients: AppClient[]; apis: Apis }> {
   const migrated = await runCommand(['migrate'], env)
   if (migrated.exit !== 0) throw new Error(`migrate: ${migrated.err}`)
 
+  const { uses, each, amount } = MOST
+  const limit = `at most ${uses} times a day, ${each / 100}.00 NESO each, ${amount / 100}.00 a day`
+  await command('resources', 'create', PURSE, '--name', 'Purse', '--scope', `spend=spend for you | ${limit}`)
+
+  async function command(...argv: string[]): Promise<string> {
+    const { exit, out, err } = await runCommand([...argv, '--json'], env)
+    if (exit !== 0) throw new Error(`${argv.slice(0, 2).join(' ')}: ${err}`)
+    return out
+  }
   async function register(...options: string[]): Promise<ResourceServer> {
-    const { exit, out, err } = await runCommand(['clients', 'create', ...options, '--json'], env)
-    if (exit !== 0) throw new Error(`clients create: ${err}`)
+    const out = await command('clients', 'create', ...options)
     const { client_id, client_secret } = JSON.parse(out) as { client_id: string; client_secret: string | null }
     return { id: client_id, secret: client_secret ?? '' }
   }
   const clients: AppClient[] = []
   for (const { name, options, consent } of APPS) {
     const redirectUri = `https://${name.toLowerCase()}.example.net/callback`
-    const registered = await register('--name', name, '--redirect-uri', redirectUri, '--consent', consent, ...options)
+    const registered = await register('--name', name, '--redirect-uri', redirectUri, '--consent', consent, ...SCOPES, ...options)
     clients.push({ ...registered, redirectUri, consent })
   }
   // A token without a resource is for the auth URL.
-  const resourceServer = await register('--name', 'Vault', '--resource-server', env.GRANTOR_AUTH_URL ?? '')
-  return { clients, resourceServer }
+  const vault = await register('--name', 'Vault', '--resource-server', env.GRANTOR_AUTH_URL ?? '')
+  const purse = await register('--name', 'Purse', '--resource-server', PURSE)
+  return { clients, apis: { vault, purse } }
 }
+
+const SCOPES = ['--scope', 'enhancement', '--scope', 'spend', '--default-scope', 'enhancement', '--resource', PURSE]
 
 const APPS = [
   { name: 'Aurora', consent: 'session', options: [] },

@@ -71,7 +71,8 @@ export async function performFeedRun(run: FeedRun): Promise<FeedOutcome> {
     GRANTOR_ACCESS_TOKEN_LIFETIME: String(ACCESS_TOKEN_LIFETIME),
     GRANTOR_GRANTS_PER_WALLET_AND_CLIENT: String(GRANTS_OF_APP),
   }
-  const { clients, resourceServer } = await prepare(env)
+  const { clients, apis: registered } = await prepare(env)
+  const resourceServer = registered.vault
   const nodes = await createNodes(run.nodes, { env, folder, jumpingClock: false })
   const closing: (() => unknown)[] = []
   const opened = <Opened extends { close(): unknown }>(each: Opened): Opened => {
@@ -87,7 +88,7 @@ export async function performFeedRun(run: FeedRun): Promise<FeedOutcome> {
     const held = run.databaseUrl === undefined ? null : holdCommits(databaseUrl)
     const faulty = held && opened(await followFaultyFeed(databaseUrl, expectedOf(issuer, nodes), book.ledger))
     const copies = opened(openCopies(databaseUrl))
-    const recorded = new RecordedClient(issuer, resourceServer)
+    const recorded = new RecordedClient(issuer, registered)
     const apps = clients.filter(({ consent }) => consent === 'session')
     const copiesOfGrant = Math.min(COPIES_AT_MOST, 20 + Math.floor(run.endings / 100))
     const place: UserPlace = { recorded, nodes, apps, book, copies, copiesOfGrant, hold: undefined }
