@@ -108,6 +108,23 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
       required: '≤ 150 MiB',
       reached: peak <= 150,
     })),
+  limits: (part) =>
+    part.servers.flatMap(({ name }): Check[] => {
+      const [draws, refreshes] = [resultOf(part, 'draw', name), resultOf(part, 'refresh', name)]
+      if (!draws || !refreshes) return []
+      const ratio = median(draws.perSecond) / median(refreshes.perSecond)
+      return [
+        {
+          what: `draw from a limit, ${name.replace('grantor, ', 'on ')}`,
+          ours: rate(draws.perSecond),
+          against: 'refresh',
+          theirs: rate(refreshes.perSecond),
+          measured: `${ratio.toFixed(2)} ×`,
+          required: '≥ 0.5 ×',
+          reached: ratio >= 0.5,
+        },
+      ]
+    }),
   others: (part) => [
     ...OTHERS.flatMap((other) =>
       (['code', 'refresh', 'same', 'new'] as const).flatMap((operation) =>

@@ -3,6 +3,7 @@
  *
  * Codes and tokens that requests use are made before the measured time. Every response is checked, and the first wrong one ends the run.
  */
+import { drawing } from './drawing.ts'
 import type { Answer } from './load/connection.ts'
 import { requireStatus, requireText, type Work, WrongAnswer } from './load/work.ts'
 import { formPost, get } from './request.ts'
@@ -87,11 +88,21 @@ export const OPERATIONS = {
       return async () => (work ??= authorizing(target, await supplyOf(target).sessions(SESSIONS)))
     },
   },
+  draw: {
+    name: 'draw from a limit',
+    floor: false,
+    prepare(target) {
+      let work: Work | undefined
+      return async () => (work ??= await drawing(target, LIMITED_GRANTS))
+    },
+  },
 } as const satisfies Record<string, Operation>
 
 export type OperationName = keyof typeof OPERATIONS
 
 const SESSIONS = 20
+/** A grant has at most 10,000 draws. */
+const LIMITED_GRANTS = 1000
 
 function supplyOf({ supply, name }: Target): Supply {
   if (!supply) throw new Error(`${name} has nothing to take requests from`)

@@ -13,6 +13,7 @@ export const PARTS = [
   'alone',
   'hostile',
   'memory',
+  'limits',
   'others',
 ] as const
 export type PartName = (typeof PARTS)[number]
@@ -64,6 +65,7 @@ Parts (unless named, all but others):
             second, and beside nothing
   memory    the memory of a process that is started without any option of Node, under the six operations at once, on SQLite
             and on PostgreSQL
+  limits    draws from limits that wallets signed, of 1,000 grants in turn, against refreshes, on SQLite and on PostgreSQL
   others    four operations against Hydra and Keycloak, all on one PostgreSQL server; each of them on one core, and the
             load and the database on the other. You provide Hydra and Keycloak: --hydra FILE, --keycloak DIR
 

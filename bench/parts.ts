@@ -211,6 +211,15 @@ const PARTS: Record<PartName, Part> = {
       await bench.grantor({ name: 'grantor, PostgreSQL', store: 'postgres' }),
     ],
   },
+  limits: {
+    shared: () => false,
+    operations: ['refresh', 'draw'],
+    latency: false,
+    servers: async (bench) => [
+      await bench.grantor({ name: 'grantor, SQLite' }),
+      await bench.grantor({ name: 'grantor, PostgreSQL', store: 'postgres' }),
+    ],
+  },
   others: {
     shared: () => false,
     operations: ['refresh', 'same', 'new', 'other', 'code'],

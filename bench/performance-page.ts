@@ -21,6 +21,7 @@ const TITLES = {
   alone: 'Refreshes one at a time, on PostgreSQL',
   hostile: 'Refreshes beside hostile or heavy work',
   memory: 'Memory under mixed load',
+  limits: 'Draws from limits',
   others: 'Hydra and Keycloak on the same PostgreSQL',
 } as const
 

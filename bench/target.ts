@@ -1,6 +1,7 @@
 /** A server as the operations use it: its port, its paths, and the supply of codes and tokens. */
 import type { Engine } from './servers/engine.ts'
 import type { Running } from './servers/process.ts'
+import type { SignedIn } from './servers/sign-in.ts'
 
 export type Client = { id: string; secret: string; redirectUri: string }
 
@@ -50,6 +51,8 @@ export type Target = {
   startSecond?(cores: string | null): Promise<Target>
   /** the origin of its admin API, if it has one */
   adminUrl?: string | undefined
+  /** signs in a new person at the path of an authorization request */
+  signIn?(authorize: string): Promise<SignedIn>
   /** runs a command of the same service, and returns what it printed; `isIdle`: see `runNode` */
   run?(words: string[], how?: { isIdle: boolean }): Promise<string>
   stop(): Promise<void>

@@ -1,6 +1,8 @@
 /** Scenes in which callers send requests of one kind. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { drawing } from '../drawing.ts'
+import type { Work } from '../load/work.ts'
 import { authorizePath } from '../operations.ts'
 import { basic, formPost, networkOf, postFrom, visit } from '../request.ts'
 import { DEVICE_GRANT, startDevices } from '../servers/devices.ts'
@@ -10,6 +12,7 @@ import { type Beside, type Scene, storm } from './scene.ts'
 
 /** Requests a second. */
 const RATE = 1000
+const DRAWS = 300
 const ONE_NETWORK = '192.0.2.1'
 const REDIRECT_URI = 'https://app.example.net/callback'
 /** Each is polled every five seconds, as often as the service allows. */
@@ -71,6 +74,11 @@ export const requestScenes: Scene[] = [
     prepare: devicePolls,
   },
   {
+    name: '300 draws a second from one limit',
+    server: 'production',
+    prepare: drawsFromOne,
+  },
+  {
     name: '1,000 repeated revocations a second',
     server: 'production',
     async prepare(target) {
@@ -121,4 +129,10 @@ async function devicePolls(target: Target): Promise<Beside> {
     // A device is not polled again within five seconds.
     settle: () => pause(3000),
   }
+}
+
+/** A new limit each round: a grant has at most 10,000 draws. */
+async function drawsFromOne(target: Target): Promise<Beside> {
+  let draws: Work
+  return { ...storm(target, () => draws.next() ?? '', DRAWS), ready: async () => void (draws = await drawing(target, 1)) }
 }

@@ -50,8 +50,8 @@ export async function startDevelopment(start: {
     longestBlock: async () => Number.NaN,
     stop: running.stop,
   }
-  const signIn = (authorize: string) =>
-    signInWith(authUrl, authorize, async (challenge) => {
+  const signIn = async (authorize: string) => {
+    const { cookie } = await signInWith(authUrl, authorize, async (challenge) => {
       const body = new URLSearchParams({ login_challenge: challenge, address: makeWallet().address })
       const signed = await fetch(`${loginUrl}/login/development-wallet`, {
         method: 'POST',
@@ -60,6 +60,8 @@ export async function startDevelopment(start: {
       })
       return ((await signed.json()) as { redirect_to: string }).redirect_to
     })
+    return cookie
+  }
   return { ...bare, supply: supplyFrom(bare, { signIn }) }
 }
 

@@ -102,6 +102,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       engine,
       longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
       adminUrl: start.settings?.GRANTOR_ADMIN_URL,
+      signIn: (path) => signIn(authUrl, loginSecret, path),
       run: (words, how) => runNode({ ...grantor(...words), ...how }),
       startSecond,
       stop: running.stop,
@@ -118,7 +119,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
         stop: second.stop,
       }
     }
-    const signInAt = (path: string) => signIn(authUrl, loginSecret, path)
+    const signInAt = async (path: string) => (await signIn(authUrl, loginSecret, path)).cookie
     return {
       ...bare,
       supply: {

@@ -3,8 +3,10 @@ import { basic } from '../request.ts'
 import { makeBrowser } from './browser.ts'
 import { makeWallet } from './wallet.ts'
 
-/** The Cookie header of a browser that is signed in. */
-export function signIn(authUrl: string, loginSecret: string, authorize: string): Promise<string> {
+/** `cookie`: the Cookie header of the browser. `to`: the redirect URI with the code. */
+export type SignedIn = { cookie: string; to: string }
+
+export function signIn(authUrl: string, loginSecret: string, authorize: string): Promise<SignedIn> {
   async function ask(path: string, fields: Record<string, unknown>): Promise<Record<string, string>> {
     const headers = { authorization: basic('login-server', encodeURIComponent(loginSecret)), 'content-type': 'application/json' }
     const response = await fetch(`${authUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(fields) })
@@ -25,12 +27,13 @@ export async function signInWith(
   authUrl: string,
   authorize: string,
   prove: (challenge: string) => Promise<string>,
-): Promise<string> {
+): Promise<SignedIn> {
   const browser = makeBrowser()
   const toLogin = await browser.open(`${authUrl}${authorize}`)
   const [, challenge] = /[?&]login_challenge=([^&]+)/.exec(toLogin.location) ?? []
   if (challenge === undefined) throw new Error(`authorize answered ${toLogin.status} and did not lead to the login`)
   const complete = await browser.open(await prove(challenge))
   if (complete.status !== 200) throw new Error(`/login/complete answered ${complete.status}`)
-  return browser.cookies()
+  const [, to = ''] = /content="0;url=([^"]*)"/.exec(complete.body) ?? []
+  return { cookie: browser.cookies(), to: to.replaceAll('&amp;', '&') }
 }

@@ -165,7 +165,7 @@ test('The tables and the chart of docs/evidence/performance.md are those that do
 test('Only a complete run of the bench replaces the published figures without --write-docs', () => {
   expect(parseOptions([])).toMatchObject({
     writeDocs: true,
-    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'alone', 'hostile', 'memory'],
+    parts: ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients', 'alone', 'hostile', 'memory', 'limits'],
     rounds: 5,
   })
   expect(parseOptions(['--no-build'])).toMatchObject({ writeDocs: true })
