@@ -90,17 +90,18 @@ var (
 	unitGrammar    = regexp.MustCompile(`^[A-Z0-9]{1,10}$`)
 )
 
-// exceededDetails are what the caller reads if a limit is used up.
+// exceededDetails are what the caller reads if the limit is used up, or was never signed.
 var exceededDetails = map[string]string{
-	"uses_exceeded":   "The user signed a limit for this scope, and no use is left.",
-	"amount_exceeded": "The user signed a limit for this scope, and less is left than this call costs.",
-	"each_exceeded":   "The user signed a limit for this scope, and this call costs more than one use may cost.",
+	"limit_not_signed": "The user has not signed a limit for this scope yet.",
+	"uses_exceeded":    "The user signed a limit for this scope, and no use is left.",
+	"amount_exceeded":  "The user signed a limit for this scope, and less is left than this call costs.",
+	"each_exceeded":    "The user signed a limit for this scope, and this call costs more than one use may cost.",
 }
 
 // faultDetails are what the log of the API reads if its settings or its program are wrong.
 var faultDetails = map[string]string{
 	"draw_not_yours": "resource: Draw: register the client of this API as the resource server of the audience of its tokens",
-	"draw_no_limit": "resource: Draw: the grant has no limit at this API. Give the scope a limit at the authorization server, and require this scope of " +
+	"draw_no_limit": "resource: Draw: no scope of the token has a limit at this API. Give the scope a limit at the authorization server, and require this scope of " +
 		"the call before Draw",
 	"draw_amount_unfit": "resource: Draw: the limit has an amount and the draw has none, or the limit has none and the draw has one",
 	"return_unknown":    "resource: GiveBack: this client has no draw with this grant and this key",

@@ -174,10 +174,10 @@ func TestAFaultOfTheAPIIsLoggedAndAnIssuerWithoutAnAnswerIs503(t *testing.T) {
 	refusalOf(t, err, 500, "draw_no_limit")
 	answer := httptest.NewRecorder()
 	r.AnswerRefusal(answer, err)
-	if answer.Code != 500 || answer.Header().Get("WWW-Authenticate") != "" || strings.Contains(answer.Body.String(), "no limit") {
+	if answer.Code != 500 || answer.Header().Get("WWW-Authenticate") != "" || strings.Contains(answer.Body.String(), "a limit at") {
 		t.Fatal(answer)
 	}
-	if !strings.Contains(written.String(), "(draw_no_limit): resource: Draw: the grant has no limit at this API") {
+	if !strings.Contains(written.String(), "(draw_no_limit): resource: Draw: no scope of the token has a limit at this API") {
 		t.Fatal(written.String())
 	}
 	draws.refuse, draws.lose = "", 2

@@ -1,8 +1,9 @@
 import { ResourceError } from './resource-error.ts'
 import type { ResourceReasonOf } from './resource-reasons.ts'
 
-/** What the caller reads if a limit is used up. */
+/** What the caller reads if the limit is used up, or was never signed. */
 const EXCEEDED = {
+  limit_not_signed: 'The user has not signed a limit for this scope yet.',
   uses_exceeded: 'The user signed a limit for this scope, and no use is left.',
   amount_exceeded: 'The user signed a limit for this scope, and less is left than this call costs.',
   each_exceeded: 'The user signed a limit for this scope, and this call costs more than one use may cost.',
@@ -15,7 +16,7 @@ const FAULTS: Record<ResourceReasonOf<'server_error'>, string> = {
   draw_not_yours:
     'draw: register the client of this API as the resource server of the audience of its tokens (`grantor clients update --resource-server`)',
   draw_no_limit:
-    'draw: the grant has no limit at this API. Give the scope a limit at the authorization server, and require this scope of the call before `draw`',
+    'draw: no scope of the token has a limit at this API. Give the scope a limit at the authorization server, and require this scope of the call before `draw`',
   draw_amount_unfit: 'draw: the limit has an amount and the draw has none, or the limit has none and the draw has one',
   return_unknown: 'giveBack: this client has no draw with this grant and this key',
   return_above_draw: 'giveBack: the amount is larger than the amount of the draw',

@@ -35,6 +35,7 @@ export const resourceReasons = {
   },
   insufficient_scope: {
     scope_missing: 'The token does not have a scope that the call needs.',
+    limit_not_signed: 'The scope has a limit, and the user signed before it had one.',
     uses_exceeded: 'No use is left of the limit that the user signed.',
     amount_exceeded: 'Less is left of the limit that the user signed than the call draws.',
     each_exceeded: 'The call draws more than one use may cost in the limit that the user signed.',
@@ -77,7 +78,7 @@ export const resourceReasons = {
   server_error: {
     draw_not_yours: 'The client of the API is not registered as the resource server of the audience of the token.',
     draw_no_limit:
-      'The grant has no limit at this API, or the token lacks the scope of the limit. The scope has no limit at the authorization server, got one after the user signed, or was not required of the call.',
+      'No scope of the token has a limit at this API. The scope has no limit at the authorization server, or was not required of the call.',
     draw_amount_unfit: 'The limit has an amount and the API sent none, or the limit has none and the API sent one.',
     return_unknown: 'The client of the API has no draw with this grant and this key.',
     return_above_draw: 'The API gave back more than it drew.',

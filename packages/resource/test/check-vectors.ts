@@ -585,7 +585,7 @@ const draws: Vector[] = [
     answers: [problem(502, 'x'), problem(503, 'temporarily_unavailable', {}, { 'retry-after': '9' })],
     decision: 'issuer_answered_503',
   }),
-  ...(['uses_exceeded', 'amount_exceeded', 'each_exceeded'] as const).map((reason) =>
+  ...(['limit_not_signed', 'uses_exceeded', 'amount_exceeded', 'each_exceeded'] as const).map((reason) =>
     drawing({
       name: `${reason} is refused with 403 insufficient_scope and the scope (RFC 6750 §3.1)`,
       answers: [problem(403, reason, { scope: 'pay' })],
@@ -620,7 +620,7 @@ const draws: Vector[] = [
     decision: 'draw_not_yours',
   }),
   drawing({
-    name: 'A draw from a grant without a limit is a fault of the API',
+    name: 'A draw with a token without a limited scope is a fault of the API',
     answers: [problem(403, 'no_limit')],
     decision: 'draw_no_limit',
   }),

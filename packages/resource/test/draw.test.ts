@@ -114,6 +114,7 @@ test('If calls race for the last use, one of them passes, and the others are ref
 
 describe('A limit that is used up', () => {
   test.for([
+    ['limit_not_signed', 'not signed a limit'],
     ['uses_exceeded', 'no use is left'],
     ['amount_exceeded', 'less is left than this call costs'],
     ['each_exceeded', 'more than one use may cost'],
@@ -180,7 +181,7 @@ describe('Other refusals', () => {
 
   test.for([
     [403, 'not_yours', 'draw_not_yours', /resource server of the audience/],
-    [403, 'no_limit', 'draw_no_limit', /no limit at this API/],
+    [403, 'no_limit', 'draw_no_limit', /has a limit at this API/],
     [400, 'invalid_request', 'draw_amount_unfit', /has an amount and the draw has none/],
   ] as const)(
     'The answer %i %s is a fault of the API: 500 without a challenge, and clear words for the log',
@@ -203,7 +204,7 @@ describe('Other refusals', () => {
     const text = await issuer.sign({ aud: RESOURCE, grant_id: GRANT })
     const error = await errorOf(resource.draw(await resource.check(bearer(text)), USE))
     expect(resource.answerRefusal(error).status).toBe(500)
-    expect(written.mock.calls).toEqual([[expect.stringMatching(/^@grantor\/resource: draw_no_limit: draw: the grant/)]])
+    expect(written.mock.calls).toEqual([[expect.stringMatching(/^@grantor\/resource: draw_no_limit: draw: no scope/)]])
     expect(JSON.stringify(written.mock.calls)).not.toContain(text)
     written.mockRestore()
   })

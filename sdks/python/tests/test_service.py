@@ -366,8 +366,8 @@ def test_a_fault_of_the_api_gets_500_and_is_logged_and_an_issuer_without_an_answ
     with caplog.at_level(logging.ERROR, "grantor_resource"):
         answer = api.post("/pictures/p-1?amount=1", headers=headers)
     assert (answer.status_code, answer.json()["error"]) == (500, "server_error")
-    assert "www-authenticate" not in answer.headers and "no limit at this API" not in answer.text
-    assert "draw_no_limit: draw: the grant has no limit at this API" in caplog.text
+    assert "www-authenticate" not in answer.headers and "a limit at this API" not in answer.text
+    assert "draw_no_limit: draw: no scope of the token has a limit at this API" in caplog.text
     draws.refuse, draws.lose = None, 2
     answer = api.post("/pictures/p-2?amount=1", headers=headers)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")

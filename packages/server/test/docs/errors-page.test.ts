@@ -86,12 +86,13 @@ const OF_LIMITS = [
   'already_returned',
   'amount_exceeded',
   'each_exceeded',
+  'limit_not_signed',
   'no_limit',
   'unknown_draw',
   'uses_exceeded',
 ]
 
-test('The errors of the OAuth endpoints are those that a standard defines (RFC 6749 §11.4), eight at the endpoint for approvals, and seven at the endpoint for draws', () => {
+test('The errors of the OAuth endpoints are those that a standard defines (RFC 6749 §11.4), eight at the endpoint for approvals, and eight at the endpoint for draws', () => {
   expect(Object.keys(oauthErrors).sort()).toEqual([...REGISTERED, ...OF_APPROVALS, ...OF_LIMITS].sort())
   const pageOf = (error: string) => oauthErrors[error as keyof typeof oauthErrors].definedIn
   for (const error of OF_APPROVALS) expect(pageOf(error)).toBe('approvals.md')

@@ -92,8 +92,9 @@ def unavailable(reason: str, retry_after: int | None = None) -> ResourceError:
     )
 
 
-#: What the caller reads if a limit is used up.
+#: What the caller reads if the limit is used up, or was never signed.
 EXCEEDED = {
+    "limit_not_signed": "The user has not signed a limit for this scope yet.",
     "uses_exceeded": "The user signed a limit for this scope, and no use is left.",
     "amount_exceeded": "The user signed a limit for this scope, and less is left than this call costs.",
     "each_exceeded": "The user signed a limit for this scope, and this call costs more than one use may cost.",
@@ -102,7 +103,7 @@ EXCEEDED = {
 #: What the log of the API reads if its settings or its program are wrong.
 _FAULTS = {
     "draw_not_yours": "draw: register the client of this API as the resource server of the audience of its tokens",
-    "draw_no_limit": "draw: the grant has no limit at this API. Give the scope a limit at the authorization server, and require this scope "
+    "draw_no_limit": "draw: no scope of the token has a limit at this API. Give the scope a limit at the authorization server, and require this scope "
     "of the call before draw",
     "draw_amount_unfit": "draw: the limit has an amount and the draw has none, or the limit has none and the draw has one",
     "return_unknown": "give_back: this client has no draw with this grant and this key",

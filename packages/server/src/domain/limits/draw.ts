@@ -2,6 +2,7 @@
  * An API draws from the limit that the wallet signed: one use, and an amount if the limit has one. The API names each use by a key. The same key with the
  * same amount is the same draw, however often the API asks, so an API repeats a request whose answer was lost.
  */
+import { parseScope } from '@grantor/protocol/scope'
 import { openAccessToken } from '../../protocol/keys/access-token.ts'
 import type { AccessTokenClaims } from '../../protocol/keys/access-token-claims.ts'
 import {
@@ -9,8 +10,10 @@ import {
   drawAmountMissing,
   drawKeyUsed,
   limitExceeded,
+  limitNotSigned,
   noLimit,
   notYours,
+  type OAuthError,
   tokenInactive,
 } from '../../protocol/oauth/oauth-error.ts'
 import type { ReasonOf } from '../../protocol/oauth/reasons.ts'
@@ -52,7 +55,7 @@ export async function draw(deps: Deps, api: Client, { token, key, amount }: Draw
     case 'inactive':
       throw tokenInactive('grant_ended')
     case 'no_limit':
-      throw noLimit()
+      throw noSignedLimit(deps, claims)
     case 'amount_missing':
       throw drawAmountMissing()
     case 'amount_without_limit':
@@ -60,6 +63,11 @@ export async function draw(deps: Deps, api: Client, { token, key, amount }: Draw
     default:
       throw limitExceeded(outcome.kind, outcome.limit.scope)
   }
+}
+
+function noSignedLimit({ resources }: Deps, { aud, scope }: AccessTokenClaims): OAuthError {
+  const limited = (parseScope(scope) ?? []).find((each) => resources.limitOf(aud, each) !== undefined)
+  return limited === undefined ? noLimit() : limitNotSigned(limited)
 }
 
 /** What the row of the grant does not show. The client of the grant of an exchanged token is only in the row. */

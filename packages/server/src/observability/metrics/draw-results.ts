@@ -6,6 +6,7 @@ export const DRAW_RESULTS = [
   'not_yours',
   'token_inactive',
   'no_limit',
+  'limit_not_signed',
   'each_exceeded',
   'uses_exceeded',
   'amount_exceeded',

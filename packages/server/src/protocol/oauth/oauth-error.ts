@@ -212,6 +212,10 @@ export const drawKeyUsed = (): OAuthError => new OAuthError({ error: 'key_used',
 
 export const noLimit = (): OAuthError => new OAuthError({ error: 'no_limit', reason: 'grant_without_limit' })
 
+/** `scope`: the app asks for this scope again, and the wallet signs its limit. */
+export const limitNotSigned = (scope: string): OAuthError =>
+  new OAuthError({ error: 'limit_not_signed', reason: 'grant_before_limit', members: { scope } })
+
 /** `scope`: the app asks for this scope again, and the wallet signs again. */
 export const limitExceeded = (error: 'each_exceeded' | 'uses_exceeded' | 'amount_exceeded', scope: string): OAuthError =>
   new OAuthError({ error, reason: `limit_${error}`, members: { scope } } as ConstructorParameters<typeof OAuthError>[0])

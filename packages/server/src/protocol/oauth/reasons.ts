@@ -683,9 +683,16 @@ export const oauthErrors = {
   no_limit: {
     status: 403,
     definedIn: 'limits.md',
-    description: 'No scope of the access token has a limit that the wallet signed.',
-    act: 'Draw only for tokens with a limited scope. A grant from before the limit has none.',
-    reasons: { grant_without_limit: ['draw', 'The grant has no limit for this resource, or the token lacks the scope.'] },
+    description: 'No scope of the access token has a limit.',
+    act: 'Draw only for tokens with a limited scope.',
+    reasons: { grant_without_limit: ['draw', 'No scope of the token has a limit at this resource.'] },
+  },
+  limit_not_signed: {
+    status: 403,
+    definedIn: 'limits.md',
+    description: 'The scope has a limit, and the wallet signed none.',
+    act: 'Refuse the call with `insufficient_scope`, so that the user can sign the limit.',
+    reasons: { grant_before_limit: ['draw', 'The grant is from before the operator limited the scope.'] },
   },
   each_exceeded: {
     status: 403,

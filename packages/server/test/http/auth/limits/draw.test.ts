@@ -231,6 +231,16 @@ describe('Drawing', () => {
     expect((await app.draw(token)).status).toBe(200)
   })
 
+  test('A grant from before the limit draws nothing, and the refusal has the scope, so that the app asks and the wallet signs', async () => {
+    await app.register(null)
+    const { access_token: token } = await app.signedTokens()
+    await app.register(WEEKLY)
+    const refused = await app.draw(token)
+    expectError(refused, 403, 'limit_not_signed')
+    expect(refused.json().scope).toBe('enhancement')
+    expect((await app.draw((await app.signedTokens()).access_token)).status).toBe(200)
+  })
+
   test.each([
     ['key', ['', 'a b', 'x'.repeat(65), 'é']],
     ['amount', ['0', '-1', '1.0', '1e3', ' 1', '01', '٣', '9'.repeat(16)]],
