@@ -9,11 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startTestGrantor } from '@grantor/testing'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { API, sign, startApprovalApp } from '../support/approvals.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { startLimitApp, WEEKLY } from '../support/limits.ts'
 import { blockWith } from '../support/page-blocks.ts'
 import { basic } from '../support/walk.ts'
+import { callRoute, drawContract } from './draw-contract.ts'
 
 const PYTHON = process.env.TEST_PYTHON ?? '/usr/bin/python3'
 const PACKAGE = join(import.meta.dirname, '../../../../sdks/python')
@@ -24,27 +26,36 @@ const ENVIRONMENT = { ...process.env, PYTHONPATH: join(PACKAGE, 'src'), PYTHONDO
 const run = promisify(execFile)
 const hasPackages = spawnSync(PYTHON, ['-c', 'import fastapi, uvicorn, httpx, jwt, pytest, mypy']).status === 0
 
-/** Runs a program of a page with the last command of the guide, on a free port instead of 8000, until the end of the test. */
-async function startProgram(source: string, env: Record<string, string>): Promise<string> {
+type Program = { origin: string; close: () => Promise<void> }
+
+/** Runs a program of a page with the last command of the guide, on a free port instead of 8000. */
+async function runProgram(source: string, env: Record<string, string>): Promise<Program> {
   const [port = 0] = await freePorts(1)
   const cwd = mkdtempSync(join(tmpdir(), 'grantor-python-'))
   writeFileSync(join(cwd, 'main.py'), source)
   const command = blockWith(GUIDE, 'uvicorn main:app').trim().split('\n').at(-1) ?? ''
   const argv = ['-m', ...command.replace('8000', String(port)).split(' ')]
   const program = spawn(PYTHON, argv, { cwd, env: { ...ENVIRONMENT, ...env }, stdio: ['ignore', 'ignore', 'inherit'] })
-  onTestFinished(async () => {
+  async function close(): Promise<void> {
     if (program.exitCode !== null) return
     const exit = once(program, 'exit')
     program.kill()
     await exit
-  })
+  }
   const origin = `http://127.0.0.1:${port}`
-  const isUp = () =>
-    fetch(origin).then(
-      () => true,
-      () => program.exitCode,
-    )
-  await expect.poll(isUp).toBe(true)
+  try {
+    await vi.waitFor(() => fetch(origin), { timeout: 60_000 })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { origin, close }
+}
+
+/** The same, until the end of the test. */
+async function startProgram(source: string, env: Record<string, string>): Promise<string> {
+  const { origin, close } = await runProgram(source, env)
+  onTestFinished(close)
   return origin
 }
 
@@ -131,3 +142,56 @@ test.runIf(hasPackages)('The API in Python of the README pays once, after the wa
   ])
   for (const { status, json } of answers) if (status !== 200) expect(json).toMatchObject({ status: 403, state: 'used' })
 })
+
+const README = '../sdks/python/README.md'
+/** The program of the README for approvals, to which the block for draws belongs. */
+const programWith = (route: string) =>
+  `import uuid\n${blockWith(README, 'approval.receipt').replace('["pay"]', '["enhancement"]')}\n\n${route}`
+
+test.runIf(hasPackages)('The API in Python of the README counts its calls, and gives back what they did not cost', async () => {
+  const app = await startLimitApp()
+  onTestFinished(() => app.close())
+  await app.register({ ...WEEKLY, uses: 2 })
+  const settings = { ISSUER: app.grantor.authUrl, RESOURCE: API, CLIENT_ID: app.api.id, CLIENT_SECRET: app.api.secret }
+  const origin = await startProgram(programWith(blockWith(README, 'resource.draw(token')), settings)
+  const { access_token: token } = await app.signedTokens()
+  const enhance = () => call(`${origin}/enhance`, 'POST', token)
+  expect(await enhance()).toMatchObject({ status: 200, json: { usesLeft: 1 } })
+  expect((await app.left(token)).left).toMatchObject({ uses: 1, amount: 45_500 })
+  expect(await enhance()).toMatchObject({ status: 200, json: { usesLeft: 0 } })
+  const lacking = expect.stringMatching(/error="insufficient_scope".*scope="enhancement"/)
+  expect(await enhance()).toMatchObject({ status: 403, challenge: lacking, json: { error: 'insufficient_scope' } })
+})
+
+/** The route of the contract. */
+const ENHANCE = `
+limited = ProtectedResource(
+    issuer=os.environ["ISSUER"],
+    resource=os.environ["RESOURCE"],
+    check="local",
+    introspection=IntrospectionCredentials(os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"]),
+    on_refusal=lambda refusal: None,
+)
+
+
+@app.post("/enhance")
+def enhance(
+    token: Annotated[AccessToken, Depends(require_token(limited, ["enhancement"]))], key: str, amount: int, back: int | None = None
+):
+    draw = limited.draw(token, key=key, amount=amount)
+    counted = {"draw": draw.draw, "left": {"uses": draw.left.uses, "amount": draw.left.amount}, "until": draw.until}
+    if back is None:
+        return counted
+    given = limited.give_back(grant_id=draw.grant_id, key=key, amount=back)
+    return {**counted, "returned": given.returned}
+`
+
+drawContract(
+  'Python',
+  async ({ issuer, resource, clientId, clientSecret }) => {
+    const settings = { ISSUER: issuer, RESOURCE: resource, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret }
+    const { origin, close } = await runProgram(programWith(ENHANCE), settings)
+    return { call: (token, use) => callRoute(origin, token, use), close }
+  },
+  { isRun: hasPackages },
+)
