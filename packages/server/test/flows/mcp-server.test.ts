@@ -1,13 +1,13 @@
 /** The example MCP server, protected by a Grantor, and the clients of the official SDK, 1.x and 2.x, which nobody here wrote. */
 import { once } from 'node:events'
 import * as modern from '@modelcontextprotocol/client'
-import { auth, type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import { auth, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createNotesServer, NOTES_SCOPES } from '../../demo/mcp-server/index.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { userOf } from '../support/mcp-client.ts'
 import { send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
@@ -56,34 +56,7 @@ const registered = (grantTypes?: TestClient['grantTypes']) =>
     grantTypes,
   })
 
-/** What an SDK client keeps, with a person who signs in the browser; `asked` are the authorization requests. */
-function signingIn(client: TestClient, wallet = testWallet(0)) {
-  const walk = new Walk(grantor, wallet)
-  const asked: URL[] = []
-  let tokens: OAuthTokens | undefined
-  let verifier = ''
-  const provider = {
-    redirectUrl: REDIRECT_URI,
-    clientMetadata: { client_name: 'Agent', redirect_uris: [REDIRECT_URI] },
-    state: () => 'af0ifjsl',
-    clientInformation: () => ({ client_id: client.id }),
-    tokens: () => tokens,
-    saveTokens: (saved: OAuthTokens) => void (tokens = saved),
-    redirectToAuthorization: (url: URL) => void asked.push(url),
-    saveCodeVerifier: (text: string) => void (verifier = text),
-    codeVerifier: () => verifier,
-  } satisfies OAuthClientProvider
-  /** The person signs what the newest request asks for. Returns the redirect URI with the code. */
-  const sign = async (): Promise<URL> => new URL((await walk.signIn(asked.at(-1)?.search.slice(1) ?? '')).to)
-  /** What 2.x keeps too, so that it can refuse a code of another authorization server. */
-  let discovered: modern.OAuthDiscoveryState | undefined
-  const modernProvider = {
-    ...provider,
-    saveDiscoveryState: (state: modern.OAuthDiscoveryState) => void (discovered = state),
-    discoveryState: () => discovered,
-  } satisfies modern.OAuthClientProvider
-  return { provider, modernProvider, asked, sign, tokens: () => tokens }
-}
+const signingIn = (client: TestClient, wallet = testWallet(0)) => userOf(grantor, client, { redirectUri: REDIRECT_URI, wallet })
 
 const said = (result: unknown): unknown => (result as { content: { text: string }[] }).content[0]?.text
 
