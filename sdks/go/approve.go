@@ -22,16 +22,16 @@ type ApprovalRequest struct {
 	// Summary is what the user reads in the wallet, such as "Pay 20 USDC to Alice": 1 to 120 letters, digits, single spaces and characters of
 	// -._~:/?#[]@!$&()*+,;=
 	Summary string
-	// Action is the whole action, as encoding/json writes it. The user signs its digest: SHA-256 of its canonical form (RFC 8785).
+	// Action is the whole action, as encoding/json writes it. The user signs its digest: SHA-256 of the canonical form (RFC 8785).
 	Action any
-	// Scope is the scope that the action needs. If it is empty: the scope that the call needed, if that was exactly one.
+	// Scope is the scope that the action needs. Empty: the scope that the call needed, if that was exactly one.
 	Scope string
 	// Wait is how long to wait for the answer of the user: whole seconds, up to 30. Meanwhile the call is not answered. The first call is answered at once,
 	// because the user needs the link.
 	Wait time.Duration
 }
 
-// Approval is an approval that this call used. No other call can use it.
+// Approval is an approval that this call used, and no other call can use.
 type Approval struct {
 	// ApprovalID is in the audit trail and in the user's list of receipts.
 	ApprovalID string
@@ -42,7 +42,7 @@ type Approval struct {
 type ApprovalReceipt struct {
 	Message   string `json:"message"`   // the signed text (ERC-4361)
 	Signature string `json:"signature"` // hex with 0x: ERC-191, or ERC-1271 of a contract wallet
-	Address   string `json:"address"`   // the wallet of the access token, in its EIP-55 form
+	Address   string `json:"address"`   // the wallet of the access token, in EIP-55 form
 	ChainID   int64  `json:"chain_id"`  // in the signed text
 }
 
@@ -61,13 +61,13 @@ var (
 	summaryGrammar = regexp.MustCompile(`^[A-Za-z0-9._~\-!$&()*+,;=:/?#[\]@]+(?: [A-Za-z0-9._~\-!$&()*+,;=:/?#[\]@]+)*$`)
 )
 
-// Approve lets a call pass only if the user of its token has signed this one action, and uses the signature. The first call with a key asks the user. The
+// Approve lets a call pass only if the user of the token has signed this one action, and uses the signature. The first call with a key asks the user. The
 // caller shows the link of the refusal to the user and repeats the call.
 //
-// Call it last, directly before the action: the approval is used even if the action fails afterwards. The action then needs a new key and a new signature.
+// Call Approve last, directly before the action: the approval is used even if the action fails afterwards. The action then needs a new key and a new signature.
 // The same holds if the answer of the authorization server was lost twice (503).
 //
-// It returns an *Error if the user has not signed (403), if the key was used for other values (409), and with 429 and 503. Any other error is a fault of
+// Approve returns an *Error if the user has not signed (403), if the key was used for other values (409), and with 429 and 503. Any other error is a fault of
 // the program: an unusable request, a token that this ProtectedResource did not check, or missing credentials.
 func (r *ProtectedResource) Approve(ctx context.Context, token *AccessToken, request ApprovalRequest) (*Approval, error) {
 	if token == nil || token.of != r {

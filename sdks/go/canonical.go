@@ -90,7 +90,7 @@ func writeObject(object map[string]any, level int) (string, error) {
 	return "{" + strings.Join(written, ",") + "}", depthError(level)
 }
 
-// writeNumber relies on encoding/json, which writes a double as ECMAScript does (RFC 8785 §3.2.2.3). It refuses an integer that a double cannot hold:
+// writeNumber relies on encoding/json, which writes a double as ECMAScript does (RFC 8785 §3.2.2.3). An integer that a double cannot hold is refused:
 // two amounts would have one digest.
 func writeNumber(number json.Number) (string, error) {
 	double, err := number.Float64()

@@ -21,7 +21,7 @@ type Needs struct {
 
 type tokenKey struct{}
 
-// RequireToken lets a request pass only with an access token that has what the call needs, and answers it otherwise. The handler reads the token with
+// RequireToken lets a request pass only with an access token that has what the call needs. Otherwise the request is refused. The handler reads the token with
 // AccessTokenOf.
 func (r *ProtectedResource) RequireToken(needs Needs) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
@@ -36,7 +36,7 @@ func (r *ProtectedResource) RequireToken(needs Needs) func(http.Handler) http.Ha
 	}
 }
 
-// AccessTokenOf returns the checked access token of a request. It panics if no RequireToken ran before the handler: a route that is not protected by
+// AccessTokenOf returns the checked access token of a request. AccessTokenOf panics if no RequireToken ran before the handler: a route that is not protected by
 // mistake must not work.
 func AccessTokenOf(request *http.Request) *AccessToken {
 	token, isThere := request.Context().Value(tokenKey{}).(*AccessToken)
@@ -64,7 +64,7 @@ func (r *ProtectedResource) Check(request *http.Request, needs Needs) (*AccessTo
 	return token, nil
 }
 
-// require checks the sign-in first: its challenge also has the scopes, so one new authorization request of the app is enough if both are missing.
+// require checks the sign-in first: that challenge also has the scopes, so one new authorization request of the app is enough if both are missing.
 func (r *ProtectedResource) require(token *AccessToken, needs Needs) error {
 	reason := ""
 	switch age := r.options.Now().Add(-r.options.ClockTolerance).Unix() - token.AuthTime; {

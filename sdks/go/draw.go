@@ -23,9 +23,9 @@ type DrawRequest struct {
 
 // Draw is a use that was counted.
 type Draw struct {
-	// GrantID is the grant of the token: GiveBack needs it.
+	// GrantID is the grant of the token, for GiveBack.
 	GrantID string
-	// Number is that of the draw in its grant; the first has 1.
+	// Number is that of the draw in the grant; the first has 1.
 	Number int64
 	// Left is what was left after the draw.
 	Left Left
@@ -51,7 +51,7 @@ type GiveBackRequest struct {
 
 // GivenBack is what was given back.
 type GivenBack struct {
-	// Number is that of the draw in its grant.
+	// Number is that of the draw in the grant.
 	Number int64
 	// Returned is in the smallest step of the unit; 0 if the limit has no amount.
 	Returned int64
@@ -71,7 +71,7 @@ type Limit struct {
 	Amount, Each int64
 }
 
-// TokenLimit is the limit of an introspected token, and what is left of it.
+// TokenLimit is the limit of an introspected token, and what is left.
 type TokenLimit struct {
 	Limit Limit
 	Left  Left
@@ -109,13 +109,13 @@ var faultDetails = map[string]string{
 	"return_differs":    "resource: GiveBack: this draw was given back before, with another amount",
 }
 
-// Draw counts a call in the limit that the user signed, exactly once for each key. Call it before the work, with the most that the call may cost, and give
+// Draw counts a call in the limit that the user signed, exactly once for each key. Call Draw before the work, with the most that the call may cost, and give
 // back the rest.
 //
-// A repeated draw with the same key succeeds and counts nothing, so store the result of the work by its key, and look there first: otherwise a caller that
+// A repeated draw with the same key succeeds and counts nothing, so store the result of the work by the key, and look there first: otherwise a caller that
 // repeats a key gets the work again.
 //
-// It returns an *Error with 403 insufficient_scope and a challenge if the limit is used up, 401 if the token has ended, 409 if the key was used for another
+// Draw returns an *Error with 403 insufficient_scope and a challenge if the limit is used up, 401 if the token has ended, 409 if the key was used for another
 // amount, 500 if the API or its registration has a fault, and 503 if the authorization server gives no usable answer. Any other error is a fault of the
 // program: an unusable request, a token that this ProtectedResource did not check, or missing credentials. After an error the call must not go on.
 func (r *ProtectedResource) Draw(ctx context.Context, token *AccessToken, request DrawRequest) (*Draw, error) {
@@ -150,10 +150,10 @@ func (r *ProtectedResource) Draw(ctx context.Context, token *AccessToken, reques
 	return draw, nil
 }
 
-// GiveBack gives back a part of a draw, or all of it, once. It needs no token, so the API can call it after the end of the call. A repeat with the same
+// GiveBack gives back a part of a draw, or all of it, once. No token is needed, so the API can give back after the end of the call. A repeat with the same
 // amount returns the same values.
 //
-// It returns an *Error with 500 if the draw is unknown, was given back with another amount, or was smaller, and with 503 if the authorization server gives
+// GiveBack returns an *Error with 500 if the draw is unknown, was given back with another amount, or was smaller, and with 503 if the authorization server gives
 // no usable answer: repeat the call later. Any other error is a fault of the program.
 func (r *ProtectedResource) GiveBack(ctx context.Context, request GiveBackRequest) (*GivenBack, error) {
 	if !grantIDGrammar.MatchString(request.GrantID) {
@@ -246,7 +246,7 @@ func faultOfAPI(reason string) *Error {
 		Description: "This API cannot count its calls, because of a fault in its settings or its program."}
 }
 
-// drawUnavailable says that the call was not counted, instead of that its token was not checked.
+// drawUnavailable says that the call was not counted, instead of that the token was not checked.
 func drawUnavailable(err error) error {
 	var refusal *Error
 	if !errors.As(err, &refusal) || refusal.Status != http.StatusServiceUnavailable {
@@ -267,7 +267,7 @@ func readDraw(json map[string]any, grantID string, hasAmount bool) *Draw {
 	return &Draw{grantID, number, *left, until}
 }
 
-// readTokenLimit returns nil for a limit that cannot be read: it informs, and only Draw decides.
+// readTokenLimit returns nil for a limit that cannot be read: only Draw decides.
 func readTokenLimit(json map[string]any) *TokenLimit {
 	limit := readLimit(json["limit"])
 	left, until := readLeft(json["left"])

@@ -32,8 +32,8 @@ const (
 type FeedProblem struct {
 	// Kind is
 	//   - unreachable: the authorization server does not respond, or ends every connection
-	//   - refused: it refuses the connection: the credentials, or the number of connections
-	//   - not_offered: its metadata have no endings_endpoint
+	//   - refused: the server refuses the connection: the credentials, or the number of connections
+	//   - not_offered: the metadata have no endings_endpoint
 	//   - message_refused: a message is forged, malformed, too long, of another issuer, or for another resource
 	//   - message_missing: a message is missing, old, or of another run of the feed; the reader reads a snapshot
 	//   - clock_set: a clock was set; the reader connects again
@@ -93,7 +93,7 @@ func (f *feedReader) decide(token *AccessToken) verdict {
 	return f.state.decide(token, f.now(), f.maxAge)
 }
 
-// noticeSetClock reports whether the machine's clock went forward by a second more than the monotonic clock: it was set, or the machine was suspended.
+// noticeSetClock reports whether the machine's clock went forward by a second more than the monotonic clock: the clock was set, or the machine was suspended.
 func (f *feedReader) noticeSetClock() bool {
 	ahead := float64(time.Now().UnixMilli()) - f.now()
 	if ahead > f.ahead+clockAheadBy {
@@ -210,7 +210,7 @@ func (f *feedReader) report(problem FeedProblem) {
 	}
 }
 
-// readStream reads one response to its end. A FeedProblem is an error of the feed.
+// readStream reads one response to the end. A FeedProblem is an error of the feed.
 func (f *feedReader) readStream() error {
 	ctx, cancel := context.WithCancel(f.ended)
 	defer cancel()

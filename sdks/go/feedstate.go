@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What a reader holds of the feed of endings, and what it decides (docs/reference/feed.md). Every time is an argument in milliseconds of a monotonic
+// What a reader of the feed of endings holds and decides (docs/reference/feed.md). Every time is an argument in milliseconds of a monotonic
 // clock, so that the test vectors decide the same in every language.
 
 const (
@@ -145,7 +145,7 @@ func (s *feedState) forget(kind, detail string) error {
 	return FeedProblem{Kind: kind, Detail: detail}
 }
 
-// connect discards a snapshot that is not complete, because its connection ended.
+// connect discards a snapshot that is not complete, because the connection ended.
 func (s *feedState) connect(now float64, nonce string) *feedConnection {
 	s.snapshot = nil
 	return &feedConnection{sentAt: now, nonce: nonce}
@@ -155,7 +155,7 @@ func (s *feedState) isFresh(now, maxAge float64) bool {
 	return s.content != nil && s.completeUntil != nil && now-*s.completeUntil <= maxAge
 }
 
-// accept takes a verified message. It reports whether the reader may continue from here: not from a snapshot before its last part, nor before it has come as
+// accept takes a verified message, and reports whether the reader may continue from here: not from a snapshot before its last part, nor before it has come as
 // far as what the reader has of the same run. After an error, the caller closes the connection.
 func (s *feedState) accept(m *feedMessage, connection *feedConnection, now float64) (isComplete bool, err error) {
 	if connection.feed == "" {
@@ -189,7 +189,7 @@ func (s *feedState) accept(m *feedMessage, connection *feedConnection, now float
 	return true, nil
 }
 
-// begin takes the first message of a response. It refuses a recording: the nonce is of another request, or the server's clock goes back within the run.
+// begin takes the first message of a response, and refuses a recording: the nonce is of another request, or the server's clock goes back within the run.
 func (s *feedState) begin(m *feedMessage, connection *feedConnection, now float64) error {
 	offset := *m.At - connection.sentAt
 	if m.Nonce != connection.nonce {

@@ -59,7 +59,7 @@ func newIssuer(options Options) *issuer {
 }
 
 // find returns the metadata and the keys; with the key of this id, if the set has one. One request serves all callers that wait. A failure is not cached
-// for longer than a second, so an API may start before its issuer.
+// for longer than a second, so an API may start before the issuer.
 func (i *issuer) find(ctx context.Context, keyID string) (*foundIssuer, error) {
 	i.lock.Lock()
 	if i.found != nil && time.Since(i.found.at) < keptFor {
@@ -233,7 +233,7 @@ func (i *issuer) post(ctx context.Context, address string, form url.Values, time
 	return i.send(request, statuses...)
 }
 
-// postAgainIfLost sends the form once more if its answer was lost. The authorization server must answer a repeat as the first request.
+// postAgainIfLost sends the form once more if the answer was lost. The authorization server must answer a repeat as the first request.
 func (i *issuer) postAgainIfLost(ctx context.Context, address string, form url.Values, statuses ...int) (issuerAnswer, error) {
 	answer, err := i.post(ctx, address, form, requestTimeout, statuses...)
 	if isLost(err) {

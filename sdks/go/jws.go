@@ -28,7 +28,7 @@ func (i *issuer) verify(ctx context.Context, text string) (*jws, error) {
 	var bytes [3][]byte
 	for index, part := range parts {
 		var err error
-		// Strict: a signature with stray bits at its end would be a second spelling of the same token.
+		// Strict: a signature that ends with stray bits would be a second spelling of the same token.
 		if bytes[index], err = base64.RawURLEncoding.Strict().DecodeString(part); err != nil {
 			return nil, invalidToken("malformed")
 		}

@@ -1,5 +1,5 @@
 // Package resource checks the access tokens of a Grantor authorization server in an API on net/http, asks the user of a token to sign one action, and draws
-// from the limit that the user signed. It uses only the standard library.
+// from the limit that the user signed. Only the standard library is used.
 //
 //	api, err := resource.New(resource.Options{Issuer: "https://auth.example.com", Resource: "https://api.example.com/notes"})
 //	if err != nil {
@@ -35,7 +35,7 @@ const (
 
 // Options describe one API.
 type Options struct {
-	// Issuer is the authorization server, exactly as it writes iss. https, or http on this machine.
+	// Issuer is the authorization server, exactly as in iss. https, or http on this machine.
 	Issuer string
 	// Resource is the resource identifier (RFC 9728 §1.2): the URL under which clients call this API, and the aud of its tokens.
 	Resource string
@@ -49,15 +49,15 @@ type Options struct {
 	ClientTokens bool
 	// Scopes are those that every call needs.
 	Scopes []string
-	// ScopesSupported are the scopes that a client may need, Scopes if it is nil, and Name is the API's name for people, in the metadata document (RFC 9728 §2).
+	// ScopesSupported are the scopes that a client may need, Scopes if nil, and Name is the API's name for people, in the metadata document (RFC 9728 §2).
 	ScopesSupported []string
 	Name            string
 	// ClockTolerance is the time by which this machine's clock may be wrong.
 	ClockTolerance time.Duration
-	// OnRefusal is called with each refusal, for the API's log: Reason names the check that failed. If it is nil, a fault of the API (500) is
+	// OnRefusal is called with each refusal, for the API's log: Reason names the check that failed. If nil, a fault of the API (500) is
 	// logged by the package log.
 	OnRefusal func(*Error)
-	// Client sends the requests to the authorization server. Redirects are never followed, and its Timeout is not used.
+	// Client sends the requests to the authorization server. Redirects are never followed, and the Timeout is not used.
 	Client *http.Client
 	// Now replaces the machine's clock for the times of tokens.
 	Now func() time.Time
@@ -74,9 +74,9 @@ type FeedOptions struct {
 	OnProblem func(FeedProblem)
 }
 
-// ProtectedResource is one API: the check of its tokens, and its metadata document. Make one and use it for every route.
+// ProtectedResource is one API: the check of its tokens, and the metadata document. Make one for all routes.
 type ProtectedResource struct {
-	// MetadataURL is the address of the metadata document, as each challenge names it. MetadataPath is its path.
+	// MetadataURL is the address of the metadata document, as in each challenge. MetadataPath is its path.
 	MetadataURL, MetadataPath string
 	options                   Options
 	metadata                  []byte
@@ -86,7 +86,7 @@ type ProtectedResource struct {
 
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// New returns an error that names the first unusable option. With CheckFeed, it starts the reader of the feed, which Close ends.
+// New returns an error that names the first unusable option. With CheckFeed, New starts the reader of the feed, which Close ends.
 func New(options Options) (*ProtectedResource, error) {
 	if err := refuseUnusable(&options); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func metadataOf(options Options) []byte {
 	return document
 }
 
-// ServeMetadata answers with the metadata document (RFC 9728), at MetadataPath. Pages of every origin may read it.
+// ServeMetadata answers with the metadata document (RFC 9728), at MetadataPath. Pages of every origin may read the document.
 func (r *ProtectedResource) ServeMetadata(w http.ResponseWriter, request *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", "*")

@@ -8,7 +8,7 @@ import (
 
 // AccessToken is an access token that passed every check (RFC 9068 §2.2).
 type AccessToken struct {
-	// Wallet is sub: the wallet's address in its EIP-55 form, which can be a key. Empty if a client acts for itself.
+	// Wallet is sub: the wallet's address in EIP-55 form, which can be a key. Empty if a client acts for itself.
 	Wallet string
 	// ClientID is the app that calls.
 	ClientID string
@@ -19,7 +19,7 @@ type AccessToken struct {
 	IssuedAt, ExpiresAt, AuthTime int64
 	// ACR is how the user signed in; empty if the token does not have the claim.
 	ACR string
-	// Limit is what the user signed for one scope, and what is left of it; nil unless the token was introspected and its grant has a limit at this API. It
+	// Limit is what the user signed for one scope, and what is left; nil unless the token was introspected and the grant has a limit at this API. It
 	// reserves nothing: Draw decides.
 	Limit *TokenLimit
 	// Claims are all claims as they were signed.

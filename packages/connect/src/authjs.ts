@@ -50,7 +50,7 @@ function common({ clientId, clientSecret, scope = 'openid wallet', name = 'Walle
   return {
     id: 'grantor' as const,
     name,
-    // Without this check, NextAuth.js 4 would send a request with `undefined` in it, which the service refuses without the reason.
+    // Without this check, NextAuth.js 4 would send `undefined` in a request, which the service refuses without the reason.
     clientId: requireOption(clientId, 'clientId'),
     clientSecret: requireOption(clientSecret, 'clientSecret'),
     authorization: { params: { scope } },

@@ -86,7 +86,7 @@ export async function signInWithRedirect(connection: Connection): Promise<void> 
 
 /**
  * - `signed_in`: a redirect of `signInWithRedirect` has ended here.
- * - `sent`: the page that began the sign-in has the response. This window closes; if the browser does not close it, the user does.
+ * - `sent`: the page that began the sign-in has the response. This window closes. If the browser keeps the window open, the user closes it.
  * - `no_page_waits`: the page that began the sign-in is gone. The user must begin again.
  */
 export type CallbackOutcome = { kind: 'signed_in'; signedIn: SignedIn } | { kind: 'sent' } | { kind: 'no_page_waits' }

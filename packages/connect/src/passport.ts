@@ -31,7 +31,7 @@ type OAuth2Strategy = {
 type OAuth2StrategyClass<Instance> = new (options: never, verify: never) => Instance
 
 /**
- * A strategy from the class of `passport-oauth2`. `findUser` makes the user of the app from the wallet; the user is the wallet with its tokens
+ * A strategy from the class of `passport-oauth2`. `findUser` makes the user of the app from the wallet; the user is the wallet with the tokens
  * unless given.
  *
  * @example

@@ -18,7 +18,7 @@ export type SignIn = {
   user: SignedIn | null
   /** null unless the last sign-in failed */
   error: SignInError | null
-  /** Opens the window. Call it in the handler of a click. */
+  /** Opens the window. Call `signIn` in the handler of a click. */
   signIn: () => void
   cancel: () => void
   /** Revokes the tokens. The user is signed out of the app even if the revocation fails. */
@@ -55,7 +55,7 @@ export function useSignIn(connection: Connection, { silent = false }: { silent?:
   }, [])
 
   useEffect(() => {
-    // A silent sign-in that fails shows no error: the user did not begin it, and can click the button.
+    // A silent sign-in, which no user began, shows no error if it fails. The user can click the button.
     if (silent) run('checking', (signal) => signInSilently(latest.current, { signal }).catch(() => null))
     return () => running.current?.abort()
   }, [silent, run])
@@ -100,7 +100,7 @@ const LABELS: Record<SignInStatus, string> = {
 }
 
 /**
- * A button with the mark. It shows the state of the sign-in, and works while the user is expected in the other window: a user who closed the
+ * A button with the mark and the state of the sign-in. The button works while the user is expected in the other window: a user who closed the
  * window opens it again.
  */
 export function SignInButton({ signIn, href, onClick: begin, labels, theme, className }: SignInButtonProps): ReactNode {

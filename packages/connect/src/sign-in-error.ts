@@ -3,7 +3,7 @@
  * - `cancelled`: the app cancelled the sign-in, or began another one.
  * - `timed_out`: no response came in time.
  * - `response_invalid`: the response, or the ID token, is not the one for this request.
- * - `unavailable`: the service did not respond, or responded with an error of its own.
+ * - `unavailable`: the service did not respond, or responded with another error.
  * - `refused`: the service refused the request. `error` is the code of OAuth, such as `access_denied`.
  */
 export type SignInErrorReason = 'popup_blocked' | 'cancelled' | 'timed_out' | 'response_invalid' | 'unavailable' | 'refused'

@@ -9,13 +9,13 @@ export type Connection = {
   clientId: string
   /** the page that calls `handleCallback`, on the origin of this page; `/callback` unless given */
   redirectUri?: string
-  /** names with a space between them; `openid wallet` unless given. `openid` is added if it is missing. */
+  /** names with a space between them; `openid wallet` unless given. `openid` is added if missing. */
   scope?: string
   /** the API of the access token (RFC 8707) */
   resource?: string
 }
 
-/** What the response is compared with. A page keeps it in memory, or in its session storage during a redirect. */
+/** What the response is compared with. A page keeps this state in memory, or in session storage during a redirect. */
 export type PendingSignIn = {
   issuer: string
   clientId: string

@@ -65,7 +65,7 @@ async function redeem({ issuer, clientId, redirectUri, resource, codeVerifier }:
 }
 
 /**
- * OpenID Connect Core §3.1.3.7. The ID token came from the token endpoint over TLS, so its signature need not be checked (item 6): the
+ * OpenID Connect Core §3.1.3.7. The ID token came from the token endpoint over TLS, so the signature need not be checked (item 6): the
  * service that signed it is the service that sent it. `exp` is not compared with the clock of the user's machine, which may be wrong: the token
  * is as new as the response.
  */

@@ -37,7 +37,7 @@ export async function awaitResponse(state: string, { signal, timeoutMs }: Waitin
   }
 }
 
-/** Sends the response to the page that waits for it. Resolves with whether there is such a page. */
+/** Sends the response to the waiting page. Resolves with whether there is such a page. */
 export function sendResponse(response: URLSearchParams): Promise<boolean> {
   const state = response.get('state') ?? ''
   const channel = new BroadcastChannel(CHANNEL)

@@ -15,7 +15,7 @@ export function isSummary(text: string): boolean {
   return text.length <= LONGEST_SUMMARY && summary.test(text)
 }
 
-/** Whether a text can be the key of an action, or an attempt to carry it out. */
+/** Whether a text can be the key of an action, or an attempt to carry out the action. */
 export function isActionName(text: string): boolean {
   return name.test(text)
 }

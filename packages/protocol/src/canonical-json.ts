@@ -49,7 +49,7 @@ function writeString(text: string, path: string): string {
   return JSON.stringify(text)
 }
 
-/** A `Date`, a `Map` or an instance of a class is refused: its members do not say what it is. */
+/** A `Date`, a `Map` or an instance of a class is refused: the members do not describe the value. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

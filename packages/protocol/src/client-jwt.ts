@@ -41,7 +41,7 @@ export function readClientJwt(text: string): ClaimedJwt | null {
 /**
  * Whether one of these keys made the signature. If the token names a `kid`, only keys with this `kid` count (RFC 7515
  * §4.1.4). If no key fits, one signature is checked with a dummy key: the response time must not show whether the
- * issuer is registered and which keys it has.
+ * issuer is registered, and with which keys.
  */
 export function clientJwtHolds(jwt: ClaimedJwt, keys: readonly ClientKey[]): boolean {
   const algorithm = algorithmOf(jwt.alg)

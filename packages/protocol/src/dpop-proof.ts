@@ -9,7 +9,7 @@ import { clientJwtHolds, readClientJwt } from './client-jwt.ts'
 import { normalizeHttpUri } from './http-uri.ts'
 import { openPublicJwk } from './public-jwk.ts'
 
-/** Seconds in which a proof is accepted, and by which its maker's clock may be ahead (§11.1: "a relatively brief period"). */
+/** Seconds in which a proof is accepted, and by which the maker's clock may be ahead (§11.1: "a relatively brief period"). */
 const PROOF_LIFETIME = 60
 const PROOF_AHEAD_BY_AT_MOST = 10
 const JTI_AT_MOST = 256
@@ -68,7 +68,7 @@ export function checkDpopProof(proofs: readonly string[], expected: ExpectedProo
   if (!jwt) return refuseProof('proof_malformed')
   // §11.5: a JWT that was made for another purpose is not a proof
   if (jwt.typ !== 'dpop+jwt') return refuseProof('proof_type_wrong')
-  // Points 5 and 7, §11.6: an asymmetric public key for signatures, without its private part. The key determines the
+  // Points 5 and 7, §11.6: an asymmetric public key for signatures, without the private part. The key determines the
   // algorithm.
   const key = openPublicJwk(jwt.jwk)
   if (typeof key === 'string') return refuseProof('proof_key_unusable')
@@ -81,7 +81,7 @@ export function checkDpopProof(proofs: readonly string[], expected: ExpectedProo
   if (typeof iat !== 'number' || !Number.isFinite(iat)) return refuseProof('proof_iat_missing')
   // Point 12
   if (expected.accessToken !== null && ath !== hashOf(expected.accessToken)) return refuseProof('proof_of_another_token')
-  // The header has exactly one key, so `kid` is ignored: it distinguishes the keys of a set.
+  // The header has exactly one key, so `kid`, which distinguishes the keys of a set, is ignored.
   if (!clientJwtHolds({ ...jwt, kid: null }, [{ ...key, kid: null }])) return refuseProof('proof_signature_wrong')
 
   const expiresAt = freshUntil(iat, nonce, expected)

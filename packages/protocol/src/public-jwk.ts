@@ -15,7 +15,7 @@ export type ClientAlgorithm = (typeof CLIENT_ALGORITHMS)[number] | 'RS256'
 /** `rs256`: an RSA key whose `alg` is RS256 is used with RS256; all other RSA keys are used with PS256. */
 export type KeyRules = 'registered' | 'rs256'
 
-/** A public key of a client, imported, with the one algorithm that it is used with. */
+/** A public key of a client, imported, with the one algorithm of that key. */
 export type ClientKey = { kid: string | null; algorithm: ClientAlgorithm; publicKey: KeyObject }
 
 const RSA_BITS_AT_LEAST = 2048
@@ -68,7 +68,7 @@ function byteLength(encoded: string): number {
 /** The keys of a set that can be used, and the `kid` of each key that cannot (RFC 7517 §5). */
 export type OpenJwkSet = { keys: ClientKey[]; unusable: (string | null)[] }
 
-/** Opens a JWK Set as a client publishes it. Null if the value is not a set. */
+/** Opens a JWK Set of a client. Null if the value is not a set. */
 export function openJwkSet(set: unknown, rules: KeyRules = 'registered'): OpenJwkSet | null {
   const jwks = keysOf(set)?.slice(0, KEYS_AT_MOST)
   if (!jwks) return null

@@ -28,9 +28,9 @@ export interface AccessToken {
   authTime?: number
   /** `acr`: how the user signed in (RFC 9068 §2.2.1); absent if the token does not have the claim. */
   acr?: string
-  /** The limit that the user signed for one scope; only if the token was introspected (RFC 7662) and its grant has a limit at this API. */
+  /** The limit that the user signed for one scope; only if the token was introspected (RFC 7662) and the grant has a limit at this API. */
   limit?: SignedLimit
-  /** What is left of the limit at the time of the introspection; present with `limit`. It reserves nothing: `draw` decides. */
+  /** What is left of the limit at the time of the introspection; present with `limit`. Nothing is reserved: `draw` decides. */
   left?: LimitLeft
   /** Every claim as it was signed. */
   claims: Readonly<Record<string, unknown>>

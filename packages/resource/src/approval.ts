@@ -19,7 +19,7 @@ export interface ApprovalRequest {
    * `-._~:/?#[]@!$&()*+,;=`, without a space at either end.
    */
   summary: string
-  /** The whole action, as JSON. The user signs its digest: SHA-256 of its canonical form (RFC 8785). */
+  /** The whole action, as JSON. The user signs its digest: SHA-256 of the canonical form (RFC 8785). */
   action: unknown
   /** The scope that the action needs. Default: the scope that the call needed, if that was exactly one. */
   scope?: string
@@ -27,9 +27,9 @@ export interface ApprovalRequest {
   waitSeconds?: number
 }
 
-/** An approval that this call used. No other call can use it. */
+/** An approval that this call used, and no other call can use. */
 export interface Approval {
-  /** 43 characters. The audit trail and the user's list of receipts name it. */
+  /** 43 characters. Also in the audit trail and in the user's list of receipts. */
   approvalId: string
   receipt: ApprovalReceipt
 }
@@ -40,20 +40,20 @@ export interface ApprovalReceipt {
   message: string
   /** The signature as hex with `0x`: ERC-191, or ERC-1271 of a contract wallet. */
   signature: string
-  /** The wallet, in its EIP-55 form: that of the access token. */
+  /** The wallet of the access token, in EIP-55 form. */
   address: string
   /** The chain id in the signed text. */
   chainId: number
 }
 
 /**
- * Lets a call pass only if the user of its token has signed this one action, and uses the signature. The first call with a key asks the user; the
+ * Lets a call pass only if the user of the token has signed this one action, and uses the signature. The first call with a key asks the user; the
  * caller shows the link of the refusal to the user and repeats the call.
  *
- * Call it last, directly before the action: the approval is used even if the action fails afterwards. The action then needs a new key and a new
+ * Call `approve` last, directly before the action: the approval is used even if the action fails afterwards. The action then needs a new key and a new
  * signature. The same holds if the answer of the authorization server was lost twice (503).
  *
- * @param call the request that an adapter checked (Hono: the context; MCP: `authInfo`), or its access token
+ * @param call the request that an adapter checked (Hono: the context; MCP: `authInfo`), or the access token
  * @throws ApprovalError 403 with a `state` if the user has not signed; 409 if the key was used for other values; 429; 503
  * @throws ResourceError 401 or 403 if the token does not allow the action
  * @throws TypeError for an unusable `key`, `summary`, `action`, `scope` or `waitSeconds`, without credentials of the API, and for a call that this
@@ -81,7 +81,7 @@ export function checkApprovalRequest({ key, summary, action, waitSeconds = 0 }: 
   return { key, summary, digest: digestOfAction(action), waitSeconds }
 }
 
-/** The token of a checked call, and its wallet. */
+/** The token of a checked call, and the wallet. */
 type Caller = { token: string; wallet: string; scope: string }
 
 /** Makes the function that asks the authorization server. It throws a ResourceError. */
@@ -115,7 +115,7 @@ export function createApprovals(
 
   async function useApproval(endpoint: URL, asked: AskedApproval, { wallet }: Caller): Promise<Approval> {
     const body = new URLSearchParams({ approval_id: asked.approvalId, attempt: crypto.randomUUID() })
-    // The approval may be used already. The same attempt gets the same answer, and no second call can pass with it.
+    // The approval may be used already. The same attempt gets the same answer, and no second call can pass.
     const answer = await sendAgainIfLost(() => readAnswer(ask, endpoint, { method: 'POST', headers, body }, [200, 403, 409]))
     if (answer.status !== 200) throw refusalOfUse(answer, asked)
     return readUsedApproval(answer.json, asked.approvalId, wallet)

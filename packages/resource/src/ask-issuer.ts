@@ -20,7 +20,7 @@ export interface IssuerAnswer {
 }
 
 /**
- * Sends one request to the authorization server and reads the JSON object of its response.
+ * Sends one request to the authorization server and reads the JSON object of the response.
  *
  * @throws ResourceError 503 for every response that is not a JSON object with status 200. An API that cannot check a
  * token must neither let the caller in nor report that the token is bad.
@@ -56,7 +56,7 @@ export async function readAnswer(
   return { status: response.status, json: json as Record<string, unknown>, ...retryAfter }
 }
 
-/** Sends a request once more if its answer was lost. The authorization server must answer a repeat as the first request. */
+/** Sends a request once more if the answer was lost. The authorization server must answer a repeat as the first request. */
 export async function sendAgainIfLost(send: () => Promise<IssuerAnswer>): Promise<IssuerAnswer> {
   try {
     return await send()

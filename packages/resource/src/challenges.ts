@@ -53,7 +53,7 @@ export function createChallenges({ realm, takes, metadataUrl }: ChallengeOptions
     if (scheme === 'DPoP' || !takes.bearer) return challenge('DPoP', { realm, ...found, algs })
     const bearer = challenge('Bearer', { realm, ...found })
     // RFC 9449 §7.2: a caller without a token, or with a bound token and no proof, receives both challenges. A caller
-    // whose token only lacks something uses the scheme that it used before.
+    // whose token only lacks something uses the same scheme as before.
     const isStepUp = status === 403 || error === 'insufficient_user_authentication'
     return takes.dpop && !isStepUp ? `${bearer}, ${challenge('DPoP', { scope, resource_metadata: metadataUrl, algs })}` : bearer
   }

@@ -1,12 +1,12 @@
-/** What this resource knows of a call that passed its check. */
+/** What is known of a call that this resource checked. */
 import type { AccessToken } from './access-token.ts'
 import { findAccessToken } from './checked-tokens.ts'
 
-/** The text of the token of a call, and every scope that the API has required of it. */
+/** The text of the token of a call, and every scope that the API has required of the token. */
 export type CheckedCall = { text: string; required: Set<string> }
 
 /**
- * The token of a call and what is known of it. `method` is the function of the resource that needs the call.
+ * The token of a call and what is known of the call. `method` is the function of the resource that needs the call.
  *
  * @throws TypeError if this resource did not check the call
  */

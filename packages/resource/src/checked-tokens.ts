@@ -1,9 +1,9 @@
 import type { AccessToken } from './access-token.ts'
 
-/** An entry is removed when its request is garbage collected. */
+/** An entry is removed when the request is garbage collected. */
 const tokens = new WeakMap<object, AccessToken>()
 
-/** Keeps the checked token of a request for its handler. */
+/** Keeps the checked token of a request for the handler. */
 export function keepAccessToken(request: object, token: AccessToken): void {
   tokens.set(request, token)
 }

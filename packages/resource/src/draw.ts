@@ -20,9 +20,9 @@ export interface DrawRequest {
 
 /** A use that was counted. */
 export interface Draw {
-  /** The grant of the token: `giveBack` needs it. */
+  /** The grant of the token, for `giveBack`. */
   grantId: string
-  /** The number of the draw in its grant; the first has 1. */
+  /** The number of the draw in the grant; the first has 1. */
   draw: number
   /** What was left after the draw. `amount` is in the smallest step of the unit, and absent if the limit has no amount. */
   left: { uses: number; amount?: number }
@@ -42,20 +42,20 @@ export interface GiveBackRequest {
 
 /** What was given back. */
 export interface GivenBack {
-  /** The number of the draw in its grant. */
+  /** The number of the draw in the grant. */
   draw: number
   /** The amount in the smallest step of the unit; 0 if the limit has no amount. */
   returned: number
 }
 
 /**
- * Counts a call in the limit that the user signed, exactly once for each key. Call it before the work, with the most that the call may cost, and
+ * Counts a call in the limit that the user signed, exactly once for each key. Call `draw` before the work, with the most that the call may cost, and
  * give back the rest.
  *
- * A repeated draw with the same key succeeds and counts nothing, so store the result of the work by its key, and look there first: otherwise a
+ * A repeated draw with the same key succeeds and counts nothing, so store the result of the work by the key, and look there first: otherwise a
  * caller that repeats a key gets the work again.
  *
- * @param call the request that an adapter checked (Hono: the context; MCP: `authInfo`), or its access token
+ * @param call the request that an adapter checked (Hono: the context; MCP: `authInfo`), or the access token
  * @throws ResourceError 403 `insufficient_scope` with a challenge if the limit is used up; 401 if the token has ended; 409 if the key was used for
  * another amount; 500 if the API or its registration has a fault; 503 if the authorization server gives no usable answer. In none of these cases
  * the call may go on.
@@ -64,7 +64,7 @@ export interface GivenBack {
 export type DrawFromLimit = (call: object | undefined, request: DrawRequest) => Promise<Draw>
 
 /**
- * Gives back a part of a draw, or all of it, once. It needs no token, so the API can call it after the end of the call. A repeat with the same
+ * Gives back a part of a draw, or all of it, once. No token is needed, so the API can give back after the end of the call. A repeat with the same
  * amount returns the same values.
  *
  * @throws ResourceError 500 if the draw is unknown, was given back with another amount, or was smaller; 503 if the authorization server gives no
@@ -112,7 +112,7 @@ export function createDraws(issuer: string, credentials: IntrospectionCredential
     return readGivenBack(answer.json, amount)
   }
 
-  /** The key makes the repeat safe: it draws nothing if the first request was served. */
+  /** The key makes the repeat safe: nothing is drawn twice if the first request was served. */
   async function post(url: URL, form: Record<string, string>): Promise<IssuerAnswer> {
     const body = new URLSearchParams(form)
     return sendAgainIfLost(() => readAnswer(ask, url, { method: 'POST', headers, body }, [200, 400, 403, 409]))
@@ -121,7 +121,7 @@ export function createDraws(issuer: string, credentials: IntrospectionCredential
   return { draw: notCounted(draw), giveBack: notCounted(giveBack) }
 }
 
-/** The caller reads that the call was not counted, instead of that its token was not checked. */
+/** The caller reads that the call was not counted, instead of that the token was not checked. */
 function notCounted<Given extends unknown[], Result>(ask: (...given: Given) => Promise<Result>) {
   return async (...given: Given): Promise<Result> => {
     try {

@@ -16,7 +16,7 @@ export type Middleware = (
 ) => void
 
 /**
- * Serves the metadata document of the API (RFC 9728). Use it at the root of the app: `app.use(serveMetadata(resource))`.
+ * Serves the metadata document of the API (RFC 9728). Use this middleware at the root of the app: `app.use(serveMetadata(resource))`.
  */
 export function serveMetadata(resource: ProtectedResource): Middleware {
   return (request, response, next) => {
@@ -27,7 +27,7 @@ export function serveMetadata(resource: ProtectedResource): Middleware {
 }
 
 /**
- * Lets a request pass only with an access token that has what the call needs, and answers it otherwise. The handler
+ * Lets a request pass only with an access token that has what the call needs. Otherwise the request is refused. The handler
  * reads the token with `accessTokenOf(request)`.
  */
 export function requireToken(resource: ProtectedResource, needs?: Needs): Middleware {
@@ -40,7 +40,7 @@ export function requireToken(resource: ProtectedResource, needs?: Needs): Middle
   }
 }
 
-/** Answers a refusal that a handler threw, such as one of `resource.require`, `resource.approve` or `resource.draw`. Use it after the routes. */
+/** Answers a refusal that a handler threw, such as one of `resource.require`, `resource.approve` or `resource.draw`. Use this handler after the routes. */
 export function answerRefusals(resource: ProtectedResource) {
   return (error: unknown, _request: unknown, response: ServerResponse, next: (error?: unknown) => void): void => {
     try {

@@ -40,13 +40,13 @@ export function serveMetadata(resource: ProtectedResource) {
 }
 
 /**
- * A hook for `onRequest`, of one route or of all routes of a plugin. It lets a request pass only with an access token
- * that has what the call needs, and answers it otherwise. The handler reads the token with `accessTokenOf(request)`.
+ * A hook for `onRequest`, of one route or of all routes of a plugin. A request passes only with an access token
+ * that has what the call needs, and is answered otherwise. The handler reads the token with `accessTokenOf(request)`.
  */
 export function requireToken(resource: ProtectedResource, needs?: Needs) {
   return async (request: Request, reply: Reply): Promise<unknown> => {
     const { raw, originalUrl: url, method } = request
-    // Node's request object, because it also has the headers that were sent twice.
+    // Node's request object, which also has the headers that were sent twice.
     const presented = { headers: raw.headers, ...(raw.rawHeaders ? { rawHeaders: raw.rawHeaders } : {}), url, method }
     const admission = await resource.admit(presented, needs)
     if (admission.kind === 'refused') return send(reply, admission.answer)

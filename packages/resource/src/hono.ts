@@ -26,7 +26,7 @@ export function serveMetadata(resource: ProtectedResource): Middleware {
 }
 
 /**
- * Lets a request pass only with an access token that has what the call needs, and answers it otherwise. The handler
+ * Lets a request pass only with an access token that has what the call needs. Otherwise the request is refused. The handler
  * reads the token with `accessTokenOf(context)`.
  */
 export function requireToken(resource: ProtectedResource, needs?: Needs): Middleware {

@@ -1,5 +1,5 @@
 /**
- * What a resource API imports to check an access token, and to publish its metadata.
+ * What a resource API imports to check an access token, and to publish the metadata of the API.
  * @module @grantor/resource
  */
 

@@ -38,13 +38,13 @@ export function createIntrospection(
     // RFC 9449 §6.2
     const bound = answer.cnf === undefined ? undefined : (readKeyThumbprint(answer.cnf) ?? 'unknown')
     if (bound !== local.keyThumbprint) throw refuse.invalidToken(local.keyThumbprint ? 'introspection_cnf' : 'sender_constrained')
-    // The server may have removed scopes since it signed the token; it cannot add any.
+    // The server may have removed scopes since the token was signed, and cannot add any.
     const scopes = readScopes(answer.scope)
     return { ...local, scopes: local.scopes.filter((name) => scopes.includes(name)), ...limitOf(answer) }
   }
 }
 
-/** A limit that cannot be read is left out: it informs, and only `draw` decides. */
+/** A limit that cannot be read is left out: only `draw` decides. */
 function limitOf(answer: Record<string, unknown>): Pick<AccessToken, 'limit' | 'left'> {
   const [limit, left] = [readLimit(answer.limit), readLeft(answer.left)]
   return limit && left ? { limit, left } : {}

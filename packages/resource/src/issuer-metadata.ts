@@ -12,7 +12,7 @@ export interface IssuerMetadata {
 }
 
 /**
- * Finds the issuer's endpoints through its metadata (RFC 8414 §3).
+ * Finds the endpoints in the metadata of the issuer (RFC 8414 §3).
  *
  * The metadata are fetched for the first token and cached. A failure is not cached, so an API may start before its
  * issuer.

@@ -1,4 +1,4 @@
-/** Whether a token is genuine, and whether it has ended: the three ways of docs/guides/checking-tokens.md. */
+/** Whether a token is genuine, and whether the token has ended: the three ways of docs/guides/checking-tokens.md. */
 import type { AccessToken } from './access-token.ts'
 import type { FeedProblem } from './feed/problem.ts'
 import type { FeedSource } from './feed/reader.ts'

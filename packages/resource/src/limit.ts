@@ -1,4 +1,4 @@
-/** The limit that a user signed for one scope, and what is left of it, as the authorization server writes them. */
+/** The limit that a user signed for one scope, and what is left, as the authorization server writes them. */
 import { isAmount, type Limit, PERIODS, type Period } from '@grantor/protocol/limit'
 import { parseScope } from '@grantor/protocol/scope'
 

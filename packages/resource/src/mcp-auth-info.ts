@@ -5,9 +5,9 @@ import { headerValues, type PresentedRequest } from './presented-token.ts'
 import type { ProtectedResource } from './protected-resource.ts'
 import { ResourceError } from './resource-error.ts'
 
-/** `AuthInfo` of the MCP SDK: what a tool reads about its caller. */
+/** `AuthInfo` of the MCP SDK: what a tool reads about the caller. */
 export interface AuthInfo {
-  /** The token as it was sent: a server needs it to exchange it for the token of an API behind it (RFC 8693). */
+  /** The token as it was sent, which a server can exchange for the token of an API behind it (RFC 8693). */
   token: string
   clientId: string
   scopes: string[]
@@ -40,7 +40,7 @@ export function authInfoOf(
 
 /**
  * The verifier that the SDK's own `requireBearerAuth` takes. `requireBearerAuth` does not pass the request, so tokens
- * that are bound to a key are refused, and its challenge has fewer parameters than that of `requireToken`.
+ * that are bound to a key are refused, and the challenge has fewer parameters than that of `requireToken`.
  *
  * @param reject makes the SDK's error: `({ description }) => new InvalidTokenError(description)` with 1.x, `({
  * description }) => new OAuthError(OAuthErrorCode.InvalidToken, description)` with 2.x. The SDK answers any other error

@@ -7,7 +7,7 @@ import type { Requirements } from './requirements.ts'
 export interface ToolNeed extends Requirements {
   /**
    * What a call of the tool draws from the limit of the user, before the tool runs: then a client whose limit is used up gets 403 and asks the user
-   * again. The arguments are as the client sent them, and the SDK checks them later. Undefined refuses the call: its arguments are unusable.
+   * again. The arguments are as the client sent them, and the SDK checks them later. Undefined refuses the call: the arguments are unusable.
    */
   draw?: (args: Readonly<Record<string, unknown>>) => DrawRequest | undefined
 }

@@ -29,13 +29,13 @@ interface Context2 {
 const INPUT = 'wallet_approval'
 
 /**
- * Makes the wrapper of the tools of one server. A wrapped tool answers a refusal that its handler threw, such as one of `resource.require`,
+ * Makes the wrapper of the tools of one server. A wrapped tool answers a refusal that the handler threw, such as one of `resource.require`,
  * `resource.approve` or `resource.draw`. Without the wrapper, the SDK would leave out the link on which the user signs.
  *
- * If the client offers URL elicitation, it opens the link for the user. Otherwise the result of the tool has the link and the letters as text.
+ * A client that offers URL elicitation opens the link for the user. Otherwise the result of the tool has the link and the letters as text.
  * After the signature, a call with the same key goes on.
  *
- * @param urlElicitationRequired with 1.x of the SDK, its class `UrlElicitationRequiredError`; without it, clients get the text. 2.x needs no class.
+ * @param urlElicitationRequired with 1.x of the SDK, the class `UrlElicitationRequiredError`; without the class, clients get the text. 2.x needs no class.
  */
 export function answerRefusals(resource: ProtectedResource, server: McpServer, urlElicitationRequired?: UrlElicitationRequired) {
   function answer(error: ResourceError, context: unknown): object {
@@ -65,7 +65,7 @@ export function answerRefusals(resource: ProtectedResource, server: McpServer, u
   }
 }
 
-/** The SDK 2.x has the capabilities of the client in each request of MCP 2026-07-28. In earlier versions the client sends them once, to its session. */
+/** The SDK 2.x has the capabilities of the client in each request of MCP 2026-07-28. In earlier versions the client sends them once in a session. */
 function offersUrls({ server }: McpServer, context: unknown): boolean {
   const envelope = isContext2(context) ? context.mcpReq.envelope : undefined
   const sent = envelope?.['io.modelcontextprotocol/clientCapabilities'] as Capabilities | undefined
@@ -76,7 +76,7 @@ function isContext2(context: unknown): context is Context2 {
   return typeof context === 'object' && context !== null && 'mcpReq' in context
 }
 
-/** The result of MCP 2026-07-28 with which a client asks its user and calls the tool again. */
+/** The result of MCP 2026-07-28 with which a client asks the user and calls the tool again. */
 function inputRequired(params: object): object {
   return { resultType: 'input_required', inputRequests: { [INPUT]: { method: 'elicitation/create', params } } }
 }

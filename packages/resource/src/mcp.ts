@@ -23,7 +23,7 @@ export { answerRefusals } from './mcp-refusals.ts'
 /** What every call needs, what single tools need in addition, and which callers in browsers are accepted. */
 export type McpNeeds = Needs & McpCallers & { tools?: ToolNeeds }
 
-/** `createMcpHandler` of `@modelcontextprotocol/server`, and what is like it. */
+/** `createMcpHandler` of `@modelcontextprotocol/server`, and similar handlers. */
 interface McpHandler {
   fetch(request: Request, options: { authInfo: AuthInfo; parsedBody?: unknown }): Promise<Response>
 }
@@ -78,7 +78,7 @@ async function admitTools(
 type NodeRequest = IncomingMessage & { originalUrl?: string; body?: unknown; auth?: unknown }
 
 /**
- * Middleware before the transport of `@modelcontextprotocol/sdk` 1.x, for Express. It sets `request.auth`, which the
+ * Middleware before the transport of `@modelcontextprotocol/sdk` 1.x, for Express. Sets `request.auth`, which the
  * transport passes to the tools. A call from a foreign page is refused with 403 (`McpCallers`). If `needs.tools` is set,
  * `express.json()` must run before it.
  */

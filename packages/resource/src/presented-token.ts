@@ -7,13 +7,13 @@ import type { ResourceReasonOf } from './resource-reasons.ts'
 export interface PresentedRequest {
   headers: FetchHeaders | Readonly<Record<string, string | readonly string[] | undefined>>
   /**
-   * Node's list of names and values. It is needed to detect a repeated `Authorization` header: Node's `headers` keeps
+   * Node's list of names and values, which is needed to detect a repeated `Authorization` header: Node's `headers` keeps
    * only the first.
    */
   rawHeaders?: readonly string[]
   /** Needed, like the next two members, to check a DPoP proof; also to detect a second token in the query. */
   url?: string | undefined
-  /** Express's and Fastify's `url` before a router removed its own prefix. */
+  /** Express's and Fastify's `url` before a router removed a prefix. */
   originalUrl?: string | undefined
   method?: string | undefined
 }

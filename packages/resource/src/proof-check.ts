@@ -29,9 +29,9 @@ export interface CalledAs {
 }
 
 /**
- * Checks that the caller has the key of the bound token that it presents (RFC 9449 §4.3, §7.1).
+ * Checks that the caller has the key of the bound token (RFC 9449 §4.3, §7.1).
  *
- * The check has two steps, so that a call that is refused for another reason does not spend its proof.
+ * The check has two steps, so that a call that is refused for another reason does not spend the proof.
  */
 export function createProofCheck({ origin, replays }: DpopOptions, now: () => number) {
   const uses = replays ?? rememberInMemory(now)
@@ -63,7 +63,7 @@ export function createProofCheck({ origin, replays }: DpopOptions, now: () => nu
   return { checkProof, spendProof }
 }
 
-/** Express and Fastify keep the full target in `originalUrl` if a router removed its prefix from `url`. */
+/** Express and Fastify keep the full target in `originalUrl` if a router removed a prefix from `url`. */
 function addressOf({ originalUrl, url }: PresentedRequest, origin: string): string | undefined {
   const target = originalUrl ?? url
   return target === undefined ? undefined : `${origin.replace(/\/$/, '')}${withoutOrigin(target)}`

@@ -7,7 +7,7 @@
  */
 export interface ProofReplays {
   /**
-   * Records a use. Returns true for the first use of its `hash` and false for each later use. Exactly one of several
+   * Records a use. Returns true for the first use of the `hash` and false for each later use. Exactly one of several
    * simultaneous uses is the first.
    *
    * @param use.hash base64url of a SHA-256, 43 characters

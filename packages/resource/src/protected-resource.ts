@@ -21,7 +21,7 @@ export interface ProtectedResourceOptions extends Omit<TokenCheckOptions, 'audie
   /** The address of a page for developers, such as `https://api.example.com/docs` (RFC 9728 §2). */
   documentation?: string
   /**
-   * Called with each refusal, for the API's log: `reason` names the check that failed. Without it, a fault of the API (500) is written to the
+   * Called with each refusal, for the API's log: `reason` names the check that failed. Without this function, a fault of the API (500) is written to the
    * standard error output.
    */
   onRefusal?: (error: ResourceError) => void
@@ -46,10 +46,10 @@ export interface Answer {
   body: string
 }
 
-/** One API: the check of its tokens, and its metadata document. The adapters for frameworks take this object. */
+/** One API: the check of its tokens, and the metadata document. The adapters for frameworks take this object. */
 export interface ProtectedResource {
   metadata: ProtectedResourceMetadata
-  /** The address of the metadata document, as each challenge names it. */
+  /** The address of the metadata document, as in each challenge. */
   metadataUrl: string
   /** The path of the metadata document: `/.well-known/oauth-protected-resource/mcp` for `https://api.example.com/mcp`. */
   metadataPath: string

@@ -15,7 +15,7 @@ export interface Requirements {
 /**
  * Checks what a call needs of a token that is valid.
  *
- * The sign-in is checked first: its challenge also has the scopes, so one new authorization request of the app is
+ * The sign-in is checked first: that challenge also has the scopes, so one new authorization request of the app is
  * enough if both are missing.
  *
  * @throws ResourceError `insufficient_user_authentication` (RFC 9470 §3) or `insufficient_scope` (RFC 6750 §3.1)

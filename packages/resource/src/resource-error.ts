@@ -51,7 +51,7 @@ export class ResourceError extends Error {
   readonly reason: ResourceReason
   /** The value of the header `WWW-Authenticate`; `undefined` with 409, 500 and 503, for a call from a foreign page, and in an `ApprovalError`. */
   readonly wwwAuthenticate: string | undefined
-  /** The scopes the call needs, separated by spaces (RFC 6750 §3); `undefined` if it needs none, and with 400, 409, 500 and 503. */
+  /** The scopes the call needs, separated by spaces (RFC 6750 §3); `undefined` without scopes, and with 400, 409, 500 and 503. */
   readonly scope: string | undefined
   /** The greatest age of the sign-in in seconds (RFC 9470 §3); only with `insufficient_user_authentication`. */
   readonly maxAge: number | undefined

@@ -16,7 +16,7 @@ interface Expected {
   now: (() => number) | undefined
 }
 
-/** A token whose signature and claims are valid, and the `kid` of its key. */
+/** A token whose signature and claims are valid, and the `kid` of the key. */
 export interface SignedToken {
   token: AccessToken
   keyId: string
@@ -105,7 +105,7 @@ function askForKeys(ask: typeof fetch): typeof fetch {
 }
 
 /**
- * Whether the signature's base64url has no stray bits at its end. Decoders ignore stray bits, so one signature would
+ * Whether the signature's base64url ends without stray bits. Decoders ignore stray bits, so one signature would
  * have several spellings, and a comparison of tokens as text would treat one token as two. The other parts are signed
  * as text.
  */

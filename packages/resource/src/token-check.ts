@@ -15,14 +15,14 @@ import { type Requirements, requireOfToken } from './requirements.ts'
 import { ResourceError, refuse } from './resource-error.ts'
 
 export interface TokenCheckOptions {
-  /** The authorization server, exactly as it writes `iss`. https, or http on this machine. */
+  /** The authorization server, exactly as in `iss`. https, or http on this machine. */
   issuer: string
   /** This API's name, as in `aud`, and the realm of every challenge. */
   audience: string
   /**
    * How an ended token is found. `local`: not at all, a token works until its `exp`. `introspection`: by a request to the authorization server
    * for every call (RFC 7662). `feed`: without a request, from the list of ended tokens that this process reads from the authorization server
-   * all the time; a token stops working within a second. Default: `introspection` if its credentials are set, otherwise `local`.
+   * all the time; a token stops working within a second. Default: `introspection` if the credentials are set, otherwise `local`.
    */
   check?: 'local' | 'introspection' | 'feed'
   /** The API's own credentials at the authorization server. Required for `introspection`, for `feed`, for `approve`, and for `draw`. */
@@ -36,7 +36,7 @@ export interface TokenCheckOptions {
   header?: string
   /**
    * Whether apps may call for themselves, with a token that belongs to no user (grant type `client_credentials`). Such
-   * a token has an empty `wallet`. It is refused unless this is set.
+   * a token has an empty `wallet`. Such a token is refused unless this is set.
    */
   clientTokens?: boolean
   /**
@@ -46,7 +46,7 @@ export interface TokenCheckOptions {
   dpop?: DpopOptions
   /** Scopes that every call needs. */
   scopes?: readonly string[]
-  /** The address of this API's metadata document (RFC 9728). If set, each challenge names it as `resource_metadata`. */
+  /** The address of this API's metadata document (RFC 9728). If set, it is `resource_metadata` of each challenge. */
   metadataUrl?: string
   /** Seconds by which this machine's clock may be wrong; default 0. */
   clockTolerance?: number
@@ -61,7 +61,7 @@ export interface TokenCheckOptions {
  *
  * @param needs.scopes scopes that this call needs in addition to those of the options
  * @param needs.maxAge the largest number of seconds since the sign-in; `needs.acrValues`: the accepted ways of signing in
- * @param needs.htm the method that a DPoP proof must name, if it differs from the request's; `needs.htu`: the address that it must name
+ * @param needs.htm the method that a DPoP proof must name, if it differs from the request's; `needs.htu`: the address in the proof
  * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` of the response (RFC 6750 §3, RFC 9068 §4)
  */
 export interface TokenCheck {
@@ -71,11 +71,11 @@ export interface TokenCheck {
    * introspected.
    */
   ready(): Promise<void>
-  /** Ends the connection of the feed if no other check uses it. Later calls introspect their tokens. */
+  /** Ends the connection of the feed if no other check reads the feed. Later calls introspect their tokens. */
   close(): void
 }
 
-/** What one call needs, and how it was called. */
+/** What one call needs, and its method and address. */
 export type Needs = Requirements & CalledAs
 
 /**
@@ -91,7 +91,7 @@ export type RequireOfToken = (token: AccessToken, needs: Requirements) => void
  * `ResourceError`.
  *
  * The token is an RFC 9068 JWT, verified with the issuer's published keys (RFC 8414, RFC 7517), which are fetched at
- * the first call and cached. Make one check and use it for every route.
+ * the first call and cached. Make one check for all routes.
  *
  * @example
  * ```ts
@@ -123,7 +123,7 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
 
 type TokenChecks = { check: TokenCheck; require: RequireOfToken; approve: Approve; draw: DrawFromLimit; giveBack: GiveBack }
 
-/** The check of `createTokenCheck`, and what a call can need after it: further needs of its token, the approval of one action, and draws from a limit. */
+/** The check of `createTokenCheck`, and what a call can need afterwards: further needs of the token, the approval of one action, and draws from a limit. */
 export function createTokenChecks(options: TokenCheckOptions): TokenChecks {
   refuseUnusableOptions(options)
   const { audience, dpop, metadataUrl, clientTokens = false, clockTolerance = 0, scopes = [] } = options
@@ -162,7 +162,7 @@ export function createTokenChecks(options: TokenCheckOptions): TokenChecks {
     const token = await tokens.confirm(text, verified)
 
     requireOfToken(token, needs, now() - clockTolerance)
-    // Last, after every other check, so that a refused call does not spend its proof.
+    // Last, after every other check, so that a refused call does not spend the proof.
     if (proof) await proofs?.spendProof(proof)
     calls.set(token, { text, required: new Set(needs.scopes) })
     return token

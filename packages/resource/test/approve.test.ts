@@ -1,4 +1,4 @@
-/** `resource.approve`: an API asks the wallet of its caller to sign one action. */
+/** `resource.approve`: an API asks the wallet of the caller to sign one action. */
 import { digestOfAction } from '@grantor/protocol/canonical-json'
 import {
   type Approval,

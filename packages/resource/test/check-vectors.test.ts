@@ -151,7 +151,7 @@ test('The vectors of the packages in other languages are what @grantor/resource 
   await expect(linesOf(file)).toMatchFileSnapshot(join(import.meta.dirname, '../../../sdks/vectors.json'))
 })
 
-/** JSON with a line for each member of the file, and for each member of its lists, so that a change of one vector changes one line. */
+/** JSON with a line for each member of the file, and for each member of a list, so that a change of one vector changes one line. */
 function linesOf(file: object): string {
   const members = Object.entries(file).map(([name, value]: [string, unknown]) => {
     const text = Array.isArray(value)

@@ -1,4 +1,4 @@
-/** `resource.draw` and `resource.giveBack`: an API counts its calls in the limit that a user signed. */
+/** `resource.draw` and `resource.giveBack`: an API counts calls in the limit that a user signed. */
 import {
   createProtectedResource,
   type Draw,

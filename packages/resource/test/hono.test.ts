@@ -24,7 +24,7 @@ adapterContract('Hono', async (resource) => {
   })
   app.route('/api', api)
   app.onError(answerRefusals(resource))
-  // Without it, the errors that are no refusals are written to the standard error output.
+  // Without this handler, the errors that are no refusals are written to the standard error output.
   const errorHandler = () => new Response(null, { status: 500 })
   return listening(getRequestListener(app.fetch, { errorHandler }))
 })

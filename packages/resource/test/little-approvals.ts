@@ -27,7 +27,7 @@ export const problem = (status: number, error: string, more: object = {}, header
   json: { error, error_description: 'A sentence.', ...more },
 })
 
-/** Gives the issuer its two endpoints of approvals. */
+/** Gives the issuer the two endpoints of approvals. */
 export function addApprovals(issuer: LittleIssuer): LittleApprovals {
   const byKey = new Map<string, Approval>()
   const settled = new EventEmitter()

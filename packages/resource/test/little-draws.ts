@@ -1,4 +1,4 @@
-/** The limit of one grant of a little issuer, in memory: what an API draws from it and gives back. */
+/** The limit of one grant of a little issuer, in memory: what an API draws and gives back. */
 import { basicCredentials } from '../src/introspection.ts'
 import { CREDENTIALS, problem } from './little-approvals.ts'
 import { type Answer, claimsOf, type LittleIssuer, LOST, ok } from './little-issuer.ts'
@@ -21,7 +21,7 @@ type Drawn = { draw: number; amount: number | undefined; answer: object; returne
 type Next = (Answer | typeof LOST | 'lost after')[]
 
 export interface LittleDraws {
-  /** Tests can change the limit. Without `amount`, it has uses only. */
+  /** Tests can change the limit. Without `amount`, the limit has uses only. */
   limit: { scope: string; uses: number; amount?: number; each?: number }
   /** The end of the period, in epoch seconds; undefined without a period. */
   until: number | undefined

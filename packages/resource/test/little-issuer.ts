@@ -23,7 +23,7 @@ export interface LittleIssuer {
   draws?: { draw: AnswerLater; giveBack: AnswerLater }
   /** The response of `/oauth/token`; 404 if absent. */
   answerToken?: AnswerLater
-  /** Writes the response of `/oauth/endings`. If it is set, the metadata name this endpoint. */
+  /** Writes the response of `/oauth/endings`. If set, the metadata name this endpoint. */
   answerEndings?: (request: IncomingMessage, response: ServerResponse) => void
   /** The requests so far, in their order. */
   requests: { path: string; authorization: string | undefined; contentType: string | undefined; body: string }[]

@@ -75,7 +75,7 @@ async function pay(resource: ProtectedResource, authInfo: AuthInfo, order: strin
 type App = RequestListener & { all(path: string, ...handlers: unknown[]): void }
 type Parsed = IncomingMessage & { body?: unknown }
 
-/** A server of 1.x. With a session, it has the capabilities of its client. */
+/** A server of 1.x. With a session, the server has the capabilities of the client. */
 async function startServer1({ resource, closing }: Started, { session, elicits }: { session: boolean; elicits: boolean }) {
   function build() {
     const server = new McpServer1(INFO)
@@ -155,7 +155,7 @@ async function connectClient1(started: Started, url: URL, options = {}): Promise
 
 type ElicitAction = 'accept' | 'decline'
 
-/** A client of 2.x. `elicit` is what its user does with a link; without it, the client does not offer to open links. */
+/** A client of 2.x. `elicit` is what the user does with a link; without `elicit`, the client does not offer to open links. */
 async function connectClient2(
   started: Started,
   url: URL,

@@ -255,7 +255,7 @@ describe('A tool that draws in its handler', () => {
 
 type Tokens = { access_token: string; token_type: string; scope: string; refresh_token?: string }
 
-/** The state of an ordinary client: its tokens, and the address to which it sends its user. `forgets`: whether it has the optional function that forgets tokens. */
+/** The state of an ordinary client: the tokens, and the address to which it sends the user. `forgets`: whether the client has the optional function that forgets tokens. */
 function providerWith(tokens: Tokens, forgets: boolean) {
   const sentTo: URL[] = []
   let current: Tokens | undefined = tokens
@@ -326,7 +326,7 @@ describe('An unmodified client whose limit is used up', () => {
       expect([grantTypes, server2.called]).toEqual([['authorization_code'], ['picture-7']])
     })
 
-    // The token has the scope already, so both SDKs refresh it. The new token has the same grant, and so the same limit.
+    // The token has the scope already, so both SDKs refresh the token. The new token has the same grant, and so the same limit.
     test(`A client (${version}) with a refresh token only refreshes, and its call fails with 403 without a question to its user`, async ({
       issuer,
       draws,

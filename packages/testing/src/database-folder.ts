@@ -1,4 +1,4 @@
-/** The folder of the database of a test issuer, which is removed with it. */
+/** The folder of the database of a test issuer, which is removed with the issuer. */
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A test issuer gives tokens to every caller, so it runs only where no stranger can reach it. */
+/** A test issuer gives tokens to every caller, so no stranger may reach the issuer. */
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { CommandError, EXIT, isDevelopmentHost } from 'grantor/private'

@@ -1,5 +1,5 @@
 /**
- * A real Grantor for the tests of an app, and a wallet for its browser.
+ * A real Grantor for the tests of an app, and a wallet for the browser.
  * @module @grantor/testing
  */
 

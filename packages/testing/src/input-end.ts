@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs'
 
 /**
- * Resolves when standard input ends, if it is a pipe or a socket: its other end belongs to the program that started this process, and the
+ * Resolves when standard input ends, if that is a pipe or a socket: the other end belongs to the program that started this process, and the
  * operating system closes it even if that program is killed. A terminal, a file or `/dev/null`, which containers and background jobs get,
  * never ends in this sense. The content is discarded. Standard input keeps no process alive.
  */

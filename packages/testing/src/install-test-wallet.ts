@@ -82,7 +82,7 @@ type InPage = {
   addEventListener(name: string, listener: () => void): void
 }
 
-/** Runs in the page, so it uses nothing else of this file: the provider (EIP-1193) and its announcement (EIP-6963). */
+/** Runs in the page, and so uses nothing else of this file: the provider (EIP-1193) and the announcement (EIP-6963). */
 function announceWallet({ binding, info }: Announced): void {
   const page = globalThis as unknown as InPage
   const functions = globalThis as unknown as Record<string, (...args: unknown[]) => Promise<{ result: unknown; code?: number }>>

@@ -35,7 +35,7 @@ export type Placement = {
   host?: string
   /** the host name in the URLs of the issuer */
   name?: string
-  /** the environment in which the issuer refuses to run if it is a production environment; that of the process unless given */
+  /** the environment of the issuer, which refuses to run in a production environment; that of the process unless given */
   env?: Readonly<Record<string, string | undefined>>
   /** opens the control endpoint, on the third port */
   control?: boolean
@@ -81,7 +81,7 @@ export async function startTestIssuer(options: TestGrantorOptions, placement: Pl
   const { port = 1 } = options
   if (!Number.isSafeInteger(port) || port < 1 || port > LAST_FIRST_PORT)
     throw new UsageError(`the first port must be from 1 to ${LAST_FIRST_PORT}`)
-  // oxlint-disable-next-line eslint/no-restricted-properties -- this module runs in the process of a test, whose environment it checks
+  // oxlint-disable-next-line eslint/no-restricted-properties -- this module runs in the process of a test, and checks that environment
   requireDevelopment({ host, name, env: placement.env ?? process.env })
   const prepared: Prepared = {
     host,

@@ -1,4 +1,4 @@
-/** What a test gives to a test issuer, and what it gets. */
+/** What a test gives to a test issuer and gets from it. */
 import type { TokenResponse } from 'grantor/private'
 import type { TestClock } from './clock.ts'
 import type { Faults } from './faults.ts'
@@ -23,7 +23,7 @@ export type TestGrantorOptions = {
 }
 
 export type TokenRequest = {
-  /** the wallet, or its address; the first one unless given */
+  /** the wallet or an address; the first wallet unless given */
   wallet?: TestWallet | string | undefined
   /** the name or the id of the client; the first one unless given */
   client?: string | undefined
@@ -44,7 +44,7 @@ export type TestGrantor = {
   readonly wallets: readonly TestWallet[]
   readonly clock: TestClock
   readonly faults: Faults
-  /** A token, after the whole flow over HTTP. It meets none of the ordered faults. */
+  /** A token, after the whole flow over HTTP, without the ordered faults. */
   tokenFor(request?: TokenRequest): Promise<TokenResponse>
   /** Closes the servers and removes the database. */
   stop(): Promise<void>

@@ -4,7 +4,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { type Address, parseAddress, personalSign, TEST_ACCOUNTS } from 'grantor/private'
 
 export type TestWallet = {
-  /** in its EIP-55 form */
+  /** in EIP-55 form */
   readonly address: Address
   /** ERC-191 `personal_sign`: 65 bytes in hexadecimal digits */
   sign(message: string): string
@@ -22,13 +22,13 @@ export function testWallets(privateKeys: readonly string[] = TEST_ACCOUNTS.map((
 
 function walletOf(privateKey: string, index: number): TestWallet {
   const key = Buffer.from(privateKey.replace(/^0x/, ''), 'hex')
-  // The key is not repeated: it may be a real one, given by mistake.
+  // The key, which may be a real one given by mistake, is not repeated.
   if (!/^(?:0x)?[0-9A-Fa-f]{64}$/.test(privateKey) || !secp256k1.utils.isValidSecretKey(key))
     throw new TypeError(`wallets[${index}] must be a private key of secp256k1: 64 hexadecimal digits, with or without 0x`)
   return { address: addressOf(key), sign: (message) => personalSign(message, key) }
 }
 
-/** The address of a key: the last 20 bytes of the Keccak-256 of the uncompressed public key, without its first byte. */
+/** The address of a key: the last 20 bytes of the Keccak-256 of the uncompressed public key, without the first byte. */
 function addressOf(key: Uint8Array): Address {
   const digest = keccak_256(secp256k1.getPublicKey(key, false).slice(1))
   const parsed = parseAddress(`0x${Buffer.from(digest.slice(-20)).toString('hex')}`)

@@ -1,4 +1,4 @@
-/** One connection to a wallet: from the link that the wallet scans to the end of the session. Nothing of it is stored. */
+/** One connection to a wallet: from the link that the wallet scans to the end of the session. Nothing is stored. */
 import { Core } from '@walletconnect/core'
 import { SignClient } from '@walletconnect/sign-client'
 
@@ -8,7 +8,7 @@ export type Options = {
   relay: string
   /** EIP-155 chains; the first is preferred. */
   chainIds: readonly number[]
-  /** What the wallet shows to its user: the title and the origin of the page. */
+  /** What the wallet shows to the user: the title and the origin of the page. */
   name: string
   origin: string
   show(uri: string): void
@@ -24,7 +24,7 @@ export type Connection = {
   end(): Promise<void>
 }
 
-/** Codes of EIP-1193, and the three that the login page has a sentence of its own for. */
+/** Codes of EIP-1193, and the three for which the login page has sentences. */
 type Code = 4001 | 4200 | 4900 | 'relay_away' | 'wallet_silent' | 'cannot_sign'
 
 /** The library tries to reach the relay for more than a minute, and reports no failed attempt before. */

@@ -85,10 +85,10 @@ function isSame(some: Uint32Array, at: number, others: Uint32Array, position: nu
 
 /** Seconds. Entries of a shorter period share one table. */
 const PERIOD_AT_LEAST = 32
-/** A period is at most this part of the time for which its entries are still needed, so that there are few tables. */
+/** A period is at most this part of the time for which the entries are still needed, so that there are few tables. */
 const PERIOD_PART = 4
 
-/** A set of entries, each with the time after which it may be forgotten. Entries of one period are forgotten together, which is one step. */
+/** A set of entries, each with the time until which the entry is needed. Entries of one period are forgotten together, which is one step. */
 export class Entries {
   /** in epoch seconds */
   readonly #tables: { forgetAt: number; table: Table }[] = []

@@ -42,7 +42,7 @@ export async function* readEvents({ url, headers, ask, signal }: StreamRequest):
     clearTimeout(silence)
     stopSearch()
     signal.removeEventListener('abort', abort)
-    // Otherwise a body that was not read to its end would keep its connection.
+    // Otherwise a body that was not read to the end would keep the connection.
     stop.abort()
   }
 }

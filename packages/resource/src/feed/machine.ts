@@ -1,4 +1,4 @@
-/** What the reader takes from the machine on which it runs. */
+/** What the reader takes from the machine. */
 import { randomBytes } from 'node:crypto'
 
 /** Milliseconds of a clock that is never set. */

@@ -1,4 +1,4 @@
-/** One message of the feed (docs/reference/feed.md): its signature, its audience, and its claims as typed values. */
+/** One message of the feed (docs/reference/feed.md): the signature, the audience, and the claims as typed values. */
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { WORDS } from './entries.ts'
 import { FeedFault } from './problem.ts'

@@ -243,7 +243,7 @@ export class FeedReader {
   }
 }
 
-/** The reason of a `ResourceError`, or the name of an error: its text may contain an address with credentials of a proxy. */
+/** The reason of a `ResourceError`, or the name of an error, whose text may contain an address with credentials of a proxy. */
 function faultOf(error: unknown): FeedFault {
   if (error instanceof FeedFault) return error
   const { reason, name } = error as { reason?: unknown; name?: unknown }

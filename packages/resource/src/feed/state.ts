@@ -1,5 +1,5 @@
 /**
- * What a reader holds of the feed, and what it decides (docs/reference/feed.md). Every time is an argument, so that the test vectors decide
+ * What a reader of the feed holds and decides (docs/reference/feed.md). Every time is an argument, so that the test vectors decide
  * the same in every language.
  */
 import { Entries } from './entries.ts'
@@ -99,7 +99,7 @@ export class FeedState {
     this.#content = undefined
   }
 
-  /** Discards a snapshot that is not complete, because its connection ended. */
+  /** Discards a snapshot that is not complete, because the connection ended. */
   connect(sentAt: number, nonce?: string): FeedConnection {
     this.#snapshot = undefined
     return { sentAt, ...(nonce !== undefined && { nonce }) }

@@ -22,7 +22,7 @@ const test = base
   })
   .extend('request', async ({ server }) => bearer(await server.token({ grant_id: randomUUID(), jti: randomUUID() })))
 
-// Every random wait is as long as it can be: 1, 2, 4 and 8 seconds after failures.
+// Every random wait is as long as possible: 1, 2, 4 and 8 seconds after failures.
 beforeAll(() => void vi.spyOn(Math, 'random').mockReturnValue(0.999))
 afterAll(() => void vi.restoreAllMocks())
 

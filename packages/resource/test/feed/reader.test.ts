@@ -200,7 +200,7 @@ test('A recording of an earlier response is refused, by a reader that is new and
   const fresh = createTokenCheck({ ...options, introspection: { ...introspection, clientId: 'api:2' } })
   expect((await refusal(fresh(token.request))).status).toBe(503)
   await expect.poll(() => problems.length).toBeGreaterThan(0)
-  // Each of the two readers reports what it refused, once for each connection.
+  // Each of the two readers reports a refusal once for each connection.
   for (const { kind, detail } of problems) expect([kind, detail]).toEqual(['message_refused', 'claim nonce'])
   for (const each of [check, fresh]) expect([401, 503]).toContain((await refusal(each(token.request))).status)
   fresh.close()

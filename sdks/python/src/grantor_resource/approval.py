@@ -45,7 +45,7 @@ class ApprovalReceipt:
 
 @dataclass(frozen=True)
 class Approval:
-    """An approval that this call used. No other call can use it."""
+    """An approval that this call used, and no other call can use."""
 
     approval_id: str
     receipt: ApprovalReceipt
@@ -83,7 +83,7 @@ def use_approval(issuer: Issuer, token: AccessToken, scope: str, form: Mapping[s
 
 def _use(issuer: Issuer, url: str, asked: dict[str, Any], wallet: str) -> Approval:
     form = {"approval_id": asked["approval_id"], "attempt": str(uuid.uuid4())}
-    # The approval may be used already. The same attempt gets the same answer, and no second call can pass with it.
+    # The approval may be used already. The same attempt gets the same answer, and no second call can pass.
     answer = issuer.post_again_if_lost(url, form, (200, 403, 409))
     if answer.status == 200:
         return _read_used(answer.json, asked["approval_id"], wallet)

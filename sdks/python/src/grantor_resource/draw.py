@@ -30,9 +30,9 @@ _FAULTS_OF_RETURN = {
 class Draw:
     """A use that was counted."""
 
-    #: The grant of the token: `give_back` needs it.
+    #: The grant of the token, for `give_back`.
     grant_id: str
-    #: The number of the draw in its grant; the first has 1.
+    #: The number of the draw in the grant; the first has 1.
     draw: int
     #: What was left after the draw. The end of the period is `until`, not `left.until`.
     left: LimitLeft
@@ -44,7 +44,7 @@ class Draw:
 class GivenBack:
     """What was given back."""
 
-    #: The number of the draw in its grant.
+    #: The number of the draw in the grant.
     draw: int
     #: The amount in the smallest step of the unit; 0 if the limit has no amount.
     returned: int
@@ -106,7 +106,7 @@ def send_give_back(issuer: Issuer, form: dict[str, str]) -> GivenBack:
 
 
 def _post(issuer: Issuer, url: str, form: dict[str, str]) -> Answer:
-    """The key makes a repeat safe: it draws nothing if the first request was served."""
+    """The key makes a repeat safe: nothing is drawn twice if the first request was served."""
     try:
         return issuer.post_again_if_lost(url, form, (200, 400, 403, 409))
     except ResourceError as error:

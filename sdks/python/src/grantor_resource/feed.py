@@ -138,7 +138,7 @@ class _Content:
     parts: int = 0
     is_whole: bool = False
     keys: frozenset[str] = frozenset()
-    #: from an entry to the time in seconds after which it may be forgotten
+    #: from an entry to the time in seconds until which the entry is needed
     ended: dict[bytes, int] = field(default_factory=dict)
     clients: dict[bytes, int] = field(default_factory=dict)
     swept_at: int = 0

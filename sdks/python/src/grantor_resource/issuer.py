@@ -1,4 +1,4 @@
-"""The requests to the authorization server: its metadata (RFC 8414), its keys (RFC 7517), and forms with the API's credentials."""
+"""The requests to the authorization server: metadata (RFC 8414), keys (RFC 7517), and forms with the API's credentials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import jwt
 
 from .errors import ResourceError, unavailable
 
-#: The algorithms that Grantor signs with, each with its kind of key. The header of a token cannot choose another.
+#: The algorithms that Grantor signs with, each with the kind of key. The header of a token cannot choose another.
 ALGORITHMS = {"ES256": ("EC", "P-256"), "EdDSA": ("OKP", "Ed25519"), "RS256": ("RSA", None)}
 TIMEOUT = 5.0
 #: Bytes of a response.
@@ -134,7 +134,7 @@ class Issuer:
         return self._ask(url, statuses, data=form, headers={"authorization": self.authorization}, timeout=TIMEOUT + held_back)
 
     def post_again_if_lost(self, url: str, form: Mapping[str, str], statuses: tuple[int, ...]) -> Answer:
-        """Sends a form once more if its answer was lost. The authorization server must answer a repeat as the first request."""
+        """Sends a form once more if the answer was lost. The authorization server must answer a repeat as the first request."""
         try:
             return self.post(url, form, statuses)
         except ResourceError as error:
@@ -179,7 +179,7 @@ class Issuer:
         return Answer(response.status_code, answer, retry_after)
 
     def metadata(self) -> Metadata:
-        """Fetched for the first token and cached. A failure is not cached, so an API may start before its issuer."""
+        """Fetched for the first token and cached. A failure is not cached, so an API may start before the issuer."""
         return self._metadata or self._read_metadata_once()
 
     def forget_metadata(self) -> None:
@@ -257,7 +257,7 @@ class InvalidJws(Exception):
 
 
 def verify_jws(issuer: Issuer, text: str, typ: str, audience: str) -> tuple[dict[str, Any], str]:
-    """The claims of a JWS of this type, issuer and audience, and the id of its key. The caller checks times and other claims."""
+    """The claims of a JWS of this type, issuer and audience, and the id of the key. The caller checks times and other claims."""
     try:
         header = jwt.get_unverified_header(text)
         signature = text.rsplit(".", 1)[1]

@@ -1,4 +1,4 @@
-"""One API: the check of its tokens, approvals, draws from limits, and its metadata document (RFC 9728)."""
+"""One API: the check of its tokens, approvals, draws from limits, and the metadata document (RFC 9728)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class FeedOptions:
 
 class ProtectedResource:
     """
-    Checks access tokens (RFC 9068, RFC 6750). Make one for each API, and use it in every thread.
+    Checks access tokens (RFC 9068, RFC 6750). Make one for each API. All threads can share one.
 
-    `issuer`: the authorization server, exactly as it writes `iss`. `resource`: the URL under which clients call this API, and the `aud` of its
+    `issuer`: the authorization server, exactly as in `iss`. `resource`: the URL under which clients call this API, and the `aud` of its
     tokens. `check`: how an ended token is found. `local`: not at all, a token works until its `exp`. `introspection`: by a request for every
     call. `feed`: from the list of ended tokens that a thread of this process reads. Default: `introspection` with credentials, otherwise
     `local`. `scopes`: what every call needs. `client_tokens`: whether apps may call for themselves. `clock_tolerance`: seconds by which the
-    clock of this machine may be wrong. `on_refusal` gets each refusal, for the API's log. Without it, a fault of the
+    clock of this machine may be wrong. `on_refusal` gets each refusal, for the API's log. Without this function, a fault of the
     API (500) is logged as an error.
     """
 
@@ -141,8 +141,8 @@ class ProtectedResource:
         wait_seconds: int = 0,
     ) -> Approval:
         """
-        Lets a call pass only if the user of its token has signed this one action, and uses the signature. The first call with a key asks the
-        user; the caller shows the link of the refusal to the user and repeats the call. Call it last, directly before the action.
+        Lets a call pass only if the user of the token has signed this one action, and uses the signature. The first call with a key asks the
+        user; the caller shows the link of the refusal to the user and repeats the call. Call `approve` last, directly before the action.
 
         Raises an ApprovalError (403, 409, 429 or 503), a ResourceError if the token does not allow the action, and ValueError for an unusable
         value, or if the scope is not named and the call needs more than one.
@@ -169,8 +169,8 @@ class ProtectedResource:
 
     def draw(self, token: AccessToken, *, key: str, amount: int | None = None) -> Draw:
         """
-        Counts a call in the limit that the user signed, exactly once for each key. Call it before the work, with the most that the call may
-        cost, and give back the rest. A repeated draw with the same key succeeds and counts nothing, so store the result of the work by its key,
+        Counts a call in the limit that the user signed, exactly once for each key. Call `draw` before the work, with the most that the call may
+        cost, and give back the rest. A repeated draw with the same key succeeds and counts nothing, so store the result of the work by the key,
         and look there first: otherwise a caller that repeats a key gets the work again.
 
         `key`: the API's name of this use, 1 to 64 characters of `[A-Za-z0-9._-]`. `amount`: in the smallest step of the unit, required if the
@@ -196,7 +196,7 @@ class ProtectedResource:
 
     def give_back(self, *, grant_id: str, key: str, amount: int | None = None) -> GivenBack:
         """
-        Gives back a part of a draw, or all of it, once. It needs no token, so the API can call it after the end of the call. A repeat with the
+        Gives back a part of a draw, or all of it, once. No token is needed, so the API can give back after the end of the call. A repeat with the
         same amount returns the same values. The use returns only with the whole amount.
 
         `grant_id` and `key`: those of the draw. `amount`: in the smallest step of the unit, up to that of the draw; None if the limit has none.
@@ -260,11 +260,11 @@ class ProtectedResource:
                 raise invalid_token(f"introspection_{claim}")
         if "cnf" in answer:
             raise invalid_token("sender_constrained")
-        # The server may have removed scopes since it signed the token; it cannot add any.
+        # The server may have removed scopes since the token was signed, and cannot add any.
         current = read_scopes(answer.get("scope"))
         scopes = tuple(scope for scope in token.scopes if scope in current)
         limit, left = read_limit(answer.get("limit")), read_left(answer.get("left"))
-        # A limit that cannot be read is left out: it informs, and only `draw` decides.
+        # A limit that cannot be read is left out: only `draw` decides.
         return replace(token, scopes=scopes, limit=limit, left=left) if limit and left else replace(token, scopes=scopes)
 
     def _challenged(self, error: ResourceError, scopes: Sequence[str]) -> ResourceError:

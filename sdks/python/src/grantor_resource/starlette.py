@@ -46,7 +46,7 @@ def answer_refusals(app: Starlette, resource: ProtectedResource) -> None:
 
 
 def serve_metadata(app: Starlette, resource: ProtectedResource) -> None:
-    """Serves the metadata document (RFC 9728). Clients in browsers read it from any origin."""
+    """Serves the metadata document (RFC 9728). Clients in browsers read the document from any origin."""
     cross_origin = {
         "Access-Control-Allow-Origin": "*",
         "Access-Control-Allow-Methods": "GET, HEAD",

@@ -1,4 +1,4 @@
-"""An access token (RFC 9068): how a request presents it, its claims, and what a call needs of it."""
+"""An access token (RFC 9068): how a request presents it, its claims, and what a call needs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LimitLeft:
 class AccessToken:
     """A token that passed the check."""
 
-    #: The address of the wallet in its EIP-55 form. Empty if a client acts for itself, which happens only with `client_tokens`.
+    #: The address of the wallet in EIP-55 form. Empty if a client acts for itself, which happens only with `client_tokens`.
     wallet: str
     #: The app that calls.
     client_id: str
@@ -74,7 +74,7 @@ class AccessToken:
     _key_id: str = field(repr=False)
     #: Every scope that the API has required of this token.
     _required: frozenset[str] = field(default=frozenset(), repr=False)
-    #: The limit that the user signed for one scope, and what is left of it; only if the token was introspected and its grant has a limit at this
+    #: The limit that the user signed for one scope, and what is left; only if the token was introspected and the grant has a limit at this
     #: API. `left` reserves nothing: `draw` decides.
     limit: SignedLimit | None = None
     left: LimitLeft | None = None
@@ -190,7 +190,7 @@ def read_left(found: object) -> LimitLeft | None:
 
 
 def require_of_token(token: AccessToken, needs: Needs, now: float) -> None:
-    """The sign-in first: its challenge also has the scopes, so one new authorization request is enough if both are missing."""
+    """The sign-in first: that challenge also has the scopes, so one new authorization request is enough if both are missing."""
     wanted = needs.max_age, None if needs.acr_values is None else " ".join(needs.acr_values)
     if needs.acr_values is not None and token.acr not in needs.acr_values:
         raise insufficient_authentication("acr_unmet", *wanted)
