@@ -47,8 +47,6 @@ async function enhance(resource: ProtectedResource, call: object, members: Membe
   return giveBack(resource, drawn, { key, amount, ...(back === undefined ? {} : { back }) })
 }
 
-const NEEDS = { scopes: ['enhancement'] }
-
 type Request = IncomingMessage & { query: Members; body?: unknown; auth?: unknown }
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
 interface ExpressApp {
@@ -61,7 +59,7 @@ const createExpressApp = express as () => ExpressApp
 
 function expressApi(resource: ProtectedResource): Listener {
   const app = createExpressApp()
-  const requireToken = forExpress.requireToken(resource, NEEDS)
+  const requireToken = forExpress.requireToken(resource)
   app.post('/enhance', requireToken, async (request: Request, response: ServerResponse & { json(body: unknown): void }) => {
     response.json(await enhance(resource, request, request.query))
   })
@@ -72,7 +70,7 @@ function expressApi(resource: ProtectedResource): Listener {
 async function fastifyApi(resource: ProtectedResource): Promise<Listener> {
   const app = Fastify()
   app.setErrorHandler(forFastify.answerRefusals(resource))
-  const onRequest = forFastify.requireToken(resource, NEEDS)
+  const onRequest = forFastify.requireToken(resource)
   app.post('/enhance', { onRequest }, (request) => enhance(resource, request, request.query as Members))
   await app.ready()
   return (request, response) => app.routing(request, response)
@@ -85,14 +83,14 @@ const listenerOf = (answer: (request: globalThis.Request) => Response | Promise<
 function honoApi(resource: ProtectedResource): Listener {
   const app = new Hono()
   app.onError(forHono.answerRefusals(resource))
-  app.post('/enhance', forHono.requireToken(resource, NEEDS), async (context) =>
+  app.post('/enhance', forHono.requireToken(resource), async (context) =>
     context.json(await enhance(resource, context, context.req.query())),
   )
   return listenerOf(app.fetch)
 }
 
 function nextApi(resource: ProtectedResource): Listener {
-  const route = forNext.requireToken(resource, NEEDS, async (request: globalThis.Request) => {
+  const route = forNext.requireToken(resource, {}, async (request: globalThis.Request) => {
     const query = Object.fromEntries(new URL(request.url).searchParams)
     return Response.json(await enhance(resource, request, query))
   })
@@ -105,7 +103,6 @@ const MCP_NEEDS: forMcp.McpNeeds = {
   hosts: ['127.0.0.1'],
   tools: {
     enhance: {
-      ...NEEDS,
       draw: (members) => {
         const { key, amount } = useOf(members)
         return { key, amount }

@@ -20,7 +20,10 @@ export type Called = { status: number; headers: Headers; json: Record<string, un
 
 export type DrawApi = { call: (token: string, use: Use) => Promise<Called>; close: () => Promise<unknown> }
 
-/** Starts the API, which checks tokens without the service (`local`): so only the draw can refuse a call after the token has ended. */
+/**
+ * Starts the API, which checks tokens without the service (`local`), so that only the draw can refuse a call after the token has ended. The route needs
+ * no scope, so that the challenge has the scope of the limit from the service.
+ */
 export type StartApi = (settings: ApiSettings & { now: () => number }) => Promise<DrawApi>
 
 /** A call of an API that has the route `POST /enhance`, with the members of `Use` in its query. */
@@ -105,7 +108,7 @@ export function drawContract(name: string, start: StartApi, { isRun = true } = {
         { error: 'insufficient_scope', error_description: expect.stringContaining(words) as string },
       ])
       expect(headers.get('www-authenticate')).toMatch(
-        /^Bearer realm="https:\/\/api\.example\.com\/", error="insufficient_scope", .*\bscope="enhancement"/,
+        /^Bearer realm="https:\/\/api\.example\.com\/", error="insufficient_scope", .*, scope="enhancement"(?:,|$)/,
       )
       expect(headers.get('cache-control')).toBe('no-store')
     }

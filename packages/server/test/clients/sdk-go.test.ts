@@ -141,7 +141,7 @@ test('The API in Go of the README pays once, after the wallet has signed', BUILD
 })
 
 /** A program with this handler, as in the README. */
-const programWith = (handler: string, check: string) => `package main
+const programWith = (handler: string, { check, scopes }: { check: string; scopes: string }) => `package main
 
 import (
 	"encoding/json"
@@ -172,7 +172,7 @@ func main() {
 		log.Fatal(err)
 	}
 ${handler.trimEnd().replaceAll(/^(?=.)/gm, '\t')}
-	needs := api.RequireToken(resource.Needs{Scopes: []string{"enhancement"}})
+	needs := api.RequireToken(resource.Needs{Scopes: []string{${scopes}}})
 	http.Handle("POST /enhance", needs(http.HandlerFunc(enhance)))
 	log.Fatal(http.ListenAndServe("127.0.0.1:8000", nil))
 }
@@ -190,7 +190,7 @@ test('The API in Go of the README counts its calls, and gives back what they did
 	}
 	json.NewEncoder(w).Encode(map[string]any{"usesLeft": draw.Left.Uses})`
   const handler = blockWith(README, 'api.Draw(').replace('...', () => rest)
-  const origin = await startProgram(programWith(handler, 'CheckIntrospection'), settings)
+  const origin = await startProgram(programWith(handler, { check: 'CheckIntrospection', scopes: '"enhancement"' }), settings)
   const { access_token: token } = await app.signedTokens()
   const enhance = () => call(`${origin}/enhance`, 'POST', token)
   expect(await enhance()).toMatchObject({ status: 200, json: { usesLeft: 1 } })
@@ -228,7 +228,10 @@ drawContract(
   'Go',
   async ({ issuer, resource, clientId, clientSecret }) => {
     const settings = { ISSUER: issuer, RESOURCE: resource, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret }
-    const { origin, close } = await runProgram(programWith(`_ = newKey\n${ENHANCE}`, 'CheckLocal'), settings)
+    const { origin, close } = await runProgram(
+      programWith(`_ = newKey\n${ENHANCE}`, { check: 'CheckLocal', scopes: '' }),
+      settings,
+    )
     return { call: (token, use) => callRoute(origin, token, use), close }
   },
   { isRun: WHY_NOT === null },

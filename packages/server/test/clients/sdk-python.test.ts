@@ -176,7 +176,7 @@ limited = ProtectedResource(
 
 @app.post("/enhance")
 def enhance(
-    token: Annotated[AccessToken, Depends(require_token(limited, ["enhancement"]))], key: str, amount: int, back: int | None = None
+    token: Annotated[AccessToken, Depends(require_token(limited))], key: str, amount: int, back: int | None = None
 ):
     draw = limited.draw(token, key=key, amount=amount)
     counted = {"draw": draw.draw, "left": {"uses": draw.left.uses, "amount": draw.left.amount}, "until": draw.until}
