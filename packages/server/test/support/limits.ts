@@ -3,7 +3,7 @@ import type { Limit } from '@grantor/protocol/limit'
 import { type App, startApp, type Tokens, tokensOf } from './app.ts'
 import { API, createApi } from './approvals.ts'
 import type { StartOptions, TestClient } from './start.ts'
-import { type Answer, type Parameters, parameterOf, requestOf, type Walk } from './walk.ts'
+import { type Answer, movingTo, type Parameters, parameterOf, redirectPath, requestOf, type Walk } from './walk.ts'
 
 export { API } from './approvals.ts'
 
@@ -65,14 +65,17 @@ export function limitAppOf(app: App, api: TestClient): LimitApp {
 
 /** The whole login, with the numbers of the limit that the user chose. */
 export async function signInWith(walk: Walk, request: Parameters, chosen?: Chosen): Promise<{ code: string; message: string }> {
-  const challenge = await walk.challenge(request)
+  const { path, message } = await proveWith(walk, await walk.challenge(request), chosen)
+  const to = movingTo(await walk.complete(path))
+  return { code: to === '' ? '' : parameterOf(to, 'code'), message }
+}
+
+/** Signs the text for a challenge with the chosen numbers. Returns the path at which the browser continues, and the text. */
+export async function proveWith(walk: Walk, challenge: string, chosen?: Chosen): Promise<{ path: string; message: string }> {
   const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1, ...(chosen && { limit: chosen }) }
   const text = await walk.loginApi('/login/message', claim)
   if (text.status !== 200) throw new Error(`/login/message answered ${text.status}: ${text.body}`)
   const message = text.json().message as string
-  const accepted = await walk.loginApi('/login/accept', { ...claim, signature: walk.wallet.sign(message) })
-  const { pathname, search } = new URL(accepted.json().redirect_to as string)
-  const done = await walk.complete(pathname + search)
-  const to = /content="0;url=([^"]*)"/.exec(done.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
-  return { code: to === '' ? '' : parameterOf(to, 'code'), message }
+  const path = redirectPath(await walk.loginApi('/login/accept', { ...claim, signature: walk.wallet.sign(message) }))
+  return { path, message }
 }
