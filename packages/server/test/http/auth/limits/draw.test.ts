@@ -3,10 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
 import { claimsOf } from '../../../support/app.ts'
 import { createApi } from '../../../support/approvals.ts'
-import { compareOn, offerOf, openUrl } from '../../../support/cross-device.ts'
 import { API, type LimitApp, signInWith, startLimitApp, WEEKLY } from '../../../support/limits.ts'
-import { type Answer, movingTo, parameterOf, redirectPath, Walk } from '../../../support/walk.ts'
-import { testWallet } from '../../../support/wallet.ts'
+import { type Answer, movingTo, parameterOf } from '../../../support/walk.ts'
 
 let app: LimitApp
 beforeAll(async () => {
@@ -145,25 +143,6 @@ describe('The signature', () => {
     // by another browser with a copy of everything
     const elsewhere = await app.walk.copy().complete(path)
     expect(elsewhere.status).toBe(409)
-  })
-
-  test('A phone signs the lowered limit, and the browser that asked gets the code for it', async () => {
-    const challenge = await app.walk.challenge(app.request({ prompt: 'login' }))
-    const phone = new Walk(app.grantor, testWallet(0))
-    const offer = await offerOf(app.walk, challenge)
-    const onPhone = await compareOn(phone, offer.url)
-    const claim = {
-      login_challenge: onPhone,
-      address: phone.wallet.address,
-      chain_id: 1,
-      limit: { uses: '2', each: '1', amount: '2' },
-    }
-    const message = (await phone.loginApi('/login/message', claim)).json().message as string
-    expect(message).toContain('Limit: enhancement at most 2 times a week, 1.00 NESO each, 2.00 a week.')
-    await phone.complete(redirectPath(await phone.loginApi('/login/accept', { ...claim, signature: phone.wallet.sign(message) })))
-    const done = await openUrl(app.walk, offer.continue_url)
-    const { access_token: token } = (await app.walk.exchange(app.client, parameterOf(movingTo(done), 'code'))).json()
-    expect((await app.left(token as string)).left).toMatchObject({ uses: 2, amount: 200 })
   })
 })
 
