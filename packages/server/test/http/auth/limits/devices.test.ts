@@ -30,8 +30,7 @@ beforeEach(() => app.register(WEEKLY))
 
 const ask = (scope = 'enhancement'): Promise<DeviceAuthorization> => authorizedDevice(app.walk, client, { resource: API, scope })
 const pollFor = (device: DeviceAuthorization) => poll(app.walk, client, device)
-const grants = () =>
-  app.grantor.store.grants.listGrants({ wallet: app.walk.wallet.address as Address, clientId: client.id, limit: 100 })
+const grants = () => app.grantor.store.grants.listGrants({ wallet: app.walk.wallet.address as Address, limit: 100 })
 
 /** The user signs these numbers for a device. Returns the path of the last page. */
 async function sign(device: DeviceAuthorization, chosen?: Chosen): Promise<string> {
