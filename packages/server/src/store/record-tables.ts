@@ -69,8 +69,8 @@ export const CLIENT_LOGOS = recordTable<
 })
 
 /**
- * Scopes with a limit are in a member of their own. A node of an earlier version does not know this member, so it refuses these scopes, and never
- * gives a code without the limit. `at`: the place of the scope in the list.
+ * Scopes with a limit are in a member of their own. A node of an earlier version does not know this member, so it refuses these scopes, and gives
+ * no code without the limit, unless every resource has the scope (`GRANTOR_SCOPE_DESCRIPTIONS`). `at`: the place of the scope in the list.
  */
 type StoredResource = Resource & { limited?: (ResourceScope & { at: number })[] }
 

@@ -171,7 +171,7 @@ export function crossDeviceCodeOf(ring: KeyRing, { sessionKeyId, nonce }: Challe
 
 /** The contents of a challenge, also of an expired one. Undefined if this service did not seal the text, or if the pushed request cannot be read. */
 export async function openChallenge(deps: Deps, text: string): Promise<Challenge | undefined> {
-  const packed = PACKED_CHALLENGE.open(deps.keys, text)
+  const packed = PACKED_CHALLENGE.open(deps.keys, text) ?? LIMITED_CHALLENGE.open(deps.keys, text)
   const purpose = packed && (await openPurpose(deps, packed))
   return purpose && unpack(packed, purpose)
 }
@@ -179,8 +179,6 @@ export async function openChallenge(deps: Deps, text: string): Promise<Challenge
 async function openPurpose(deps: Deps, packed: PackedChallenge): Promise<LoginPurpose | undefined> {
   const purpose = packed[8]
   if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
-  if ('limited' in purpose) return { kind: 'app', request: unpackRequest(purpose.limited) }
-  if ('limitedDevice' in purpose) return { kind: 'device', request: purpose.limitedDevice }
   if ('approval' in purpose) return { kind: 'approval', approval: purpose.approval }
   if ('device' in purpose) return { kind: 'device', request: purpose.device }
   const request = await requestOfLogin(deps, purpose.pushed)
@@ -215,9 +213,11 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
 
 /** If the request is too long for the challenge and was pushed, the challenge contains only the id of the pushed request. */
 function sealFor(deps: Deps, challenge: Challenge, pushedId: string | null): string | null {
-  const whole = PACKED_CHALLENGE.seal(deps.keys, pack(challenge, packPurpose(challenge.purpose)))
+  const { purpose } = challenge
+  const format = 'request' in purpose && purpose.request.limit ? LIMITED_CHALLENGE : PACKED_CHALLENGE
+  const whole = format.seal(deps.keys, pack(challenge, packPurpose(purpose)))
   if (whole.length <= MAX_LENGTH) return whole
-  return pushedId === null ? null : PACKED_CHALLENGE.seal(deps.keys, pack(challenge, { pushed: pushedId }))
+  return pushedId === null ? null : format.seal(deps.keys, pack(challenge, { pushed: pushedId }))
 }
 
 function hashBrowserKey(browserKey: string): string {
@@ -241,15 +241,15 @@ type PackedExtras = {
 }
 type PackedDevice = { device: DeviceRequest }
 type PackedApproval = { approval: ApprovalRequest }
-/** Names that a version without limits does not know: such a node refuses the challenge, and never issues a code without the limit. */
-type PackedLimited = { limited: PackedRequest } | { limitedDevice: DeviceRequest }
-type PackedPurpose = PackedRequest | PackedDevice | PackedApproval | PackedLimited | 'account' | 'end_everything'
+type PackedPurpose = PackedRequest | PackedDevice | PackedApproval | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 /** The network and the program, with a space between. The network contains no space. */
 type PackedPlace = string
 type PackedChallenge = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed, PackedPlace?]
 
 const PACKED_CHALLENGE = sealedFormat<PackedChallenge>('loginChallenge')
+/** A node of a version without limits does not open this challenge, so it never lets a wallet sign the request without the limit. */
+const LIMITED_CHALLENGE = sealedFormat<PackedChallenge>('limitedChallenge')
 
 function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): PackedChallenge {
   const { place } = challenge
@@ -280,10 +280,7 @@ function unpack(packed: PackedChallenge, purpose: LoginPurpose): Challenge {
 function packPurpose(purpose: LoginPurpose): PackedPurpose {
   if (purpose.kind === 'approval') return { approval: purpose.approval }
   if (purpose.kind !== 'app' && purpose.kind !== 'device') return purpose.kind
-  const isLimited = Boolean(purpose.request.limit)
-  if (purpose.kind === 'device') return isLimited ? { limitedDevice: purpose.request } : { device: purpose.request }
-  const packed = packRequest(purpose.request)
-  return isLimited ? { limited: packed } : packed
+  return purpose.kind === 'device' ? { device: purpose.request } : packRequest(purpose.request)
 }
 
 export function packRequest(request: AuthorizationRequest): PackedRequest {
@@ -322,7 +319,7 @@ function unpackPairs(positions: number[][] | undefined, scopes: string[], resour
   return Object.fromEntries(resources.map((uri, i) => [uri, (positions[i] ?? []).flatMap((at) => scopes[at] ?? [])]))
 }
 
-function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice | PackedApproval | PackedLimited>): LoginPurpose {
+function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice | PackedApproval>): LoginPurpose {
   return typeof packed === 'string' ? { kind: packed } : { kind: 'app', request: unpackRequest(packed) }
 }
 

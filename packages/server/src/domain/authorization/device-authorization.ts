@@ -14,7 +14,14 @@ import type { Deps } from '../model/deps.ts'
 import type { DevicePlace, DeviceRequest } from '../model/device-request.ts'
 import { newGrantId } from '../model/grant-id.ts'
 import type { Client } from '../model/records.ts'
-import { DEVICE_CODE, DEVICE_CODE_LIFETIME, DEVICE_REQUEST, POLL_INTERVAL, rowOfUserCode } from '../tokens/device-code.ts'
+import {
+  DEVICE_CODE,
+  DEVICE_CODE_LIFETIME,
+  POLL_INTERVAL,
+  rowOfUserCode,
+  sealDeviceRequest,
+  unsealDeviceRequest,
+} from '../tokens/device-code.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from '../tokens/dpop.ts'
 import { readKeyThumbprint } from './authorize-parameters.ts'
 import { isAnswered } from './device-answer.ts'
@@ -101,7 +108,7 @@ async function storeRequest(deps: Deps, checked: Omit<DeviceRequest, 'userCode'>
   for (let attempt = 0; attempt < ATTEMPTS_AT_MOST; attempt++) {
     const request = { ...checked, userCode: newUserCode() }
     const id = rowOfUserCode(request.userCode)
-    const sealed = DEVICE_REQUEST.seal(deps.keys, request)
+    const sealed = sealDeviceRequest(deps.keys, request)
     const { clientId, expiresAt } = request
     await deps.store.pushedRequests.push({ id, clientId, request: sealed, expiresAt })
     if ((await deps.store.pushedRequests.readPushed(id))?.request === sealed) return request
@@ -126,7 +133,7 @@ export async function findByUserCode(deps: Deps, entry: string): Promise<OpenDev
 
 /** The request in the form of the page. */
 export async function openDeviceRequest(deps: Deps, sealed: string): Promise<OpenDeviceRequest | DeviceFault> {
-  const request = DEVICE_REQUEST.open(deps.keys, sealed)
+  const request = unsealDeviceRequest(deps.keys, sealed)
   if (!request) return 'device_request_broken'
   if (request.expiresAt <= deps.now()) return 'device_request_expired'
   const client = await clientOfDevice(deps, request)

@@ -6,6 +6,7 @@
  * authorization code. Only the service reads it.
  */
 import { createHash } from 'node:crypto'
+import type { KeyRing } from '../../protocol/keys/key-ring.ts'
 import { sealedFormat } from '../../protocol/keys/sealed.ts'
 import type { Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
@@ -19,8 +20,19 @@ export const POLL_INTERVAL = 5
 
 export const DEVICE_CODE = sealedFormat<DeviceRequest>('deviceCode')
 
+const DEVICE_REQUEST = sealedFormat<DeviceRequest>('deviceRequest')
+/** A node of a version without limits does not open this request, so it never lets a wallet sign the request without the limit. */
+const LIMITED_DEVICE = sealedFormat<DeviceRequest>('limitedDevice')
+
 /** The request as it is stored under the user code, and in the form of the verification page. A row does not reveal the device code. */
-export const DEVICE_REQUEST = sealedFormat<DeviceRequest>('deviceRequest')
+export function sealDeviceRequest(ring: KeyRing, request: DeviceRequest): string {
+  return (request.limit ? LIMITED_DEVICE : DEVICE_REQUEST).seal(ring, request)
+}
+
+/** Undefined if this service did not seal the text. */
+export function unsealDeviceRequest(ring: KeyRing, text: string): DeviceRequest | undefined {
+  return DEVICE_REQUEST.open(ring, text) ?? LIMITED_DEVICE.open(ring, text)
+}
 
 export type DeviceAnswer = 'denied' | Code
 
