@@ -2,7 +2,8 @@
 import type { Limit } from '@grantor/protocol/limit'
 import { type App, startApp, type Tokens, tokensOf } from './app.ts'
 import { API, createApi } from './approvals.ts'
-import type { StartOptions, TestClient } from './start.ts'
+import type { PostgresDatabase } from './postgres-database.ts'
+import { type StartOptions, startBeside, type TestClient } from './start.ts'
 import { type Answer, movingTo, type Parameters, parameterOf, redirectPath, requestOf, type Walk } from './walk.ts'
 
 export { API } from './approvals.ts'
@@ -30,9 +31,45 @@ export async function startLimitApp(options: StartOptions = {}): Promise<LimitAp
   return limitAppOf(app, await createApi(app.grantor))
 }
 
+/** Two nodes on one database: users sign at the first, and the API draws at the second, unless a test says otherwise. */
+export type TwoNodes = LimitApp & {
+  /** the same app, whose API draws at the first node */
+  atFirst: LimitApp
+}
+
+/** On SQLite if no database is given. */
+export async function startTwoNodes(database?: PostgresDatabase): Promise<TwoNodes> {
+  const options = database ? { postgres: database.address, postgresClock: 'given' as const } : {}
+  const first = await startApp(options)
+  const { grantor } = first
+  const second = await startBeside(grantor, options)
+  const { createClient } = grantor
+  const own = {
+    ...grantor,
+    noticeChanges: async () => void (await Promise.all([grantor, second].map((node) => node.noticeChanges()))),
+  }
+  own.createClient = async (registration) => {
+    const client = await createClient(registration)
+    await own.noticeChanges()
+    return client
+  }
+  const app = { ...first, grantor: own }
+  const api = await createApi(own)
+  await own.noticeChanges()
+  return {
+    ...limitAppOf(app, api, first.walk.copy(second)),
+    atFirst: limitAppOf(app, api),
+    async close() {
+      await second.close()
+      await first.close()
+    },
+  }
+}
+
 let keys = 0
 
-export function limitAppOf(app: App, api: TestClient): LimitApp {
+/** `at`: the node at which the API draws. */
+export function limitAppOf(app: App, api: TestClient, at = app.walk): LimitApp {
   const { walk, grantor, client } = app
   const { resources } = grantor.store
   const own: LimitApp = {
@@ -53,10 +90,10 @@ export function limitAppOf(app: App, api: TestClient): LimitApp {
       return tokensOf(answer)
     },
     draw: (token, more = {}, by = api) =>
-      walk.call('/oauth/draw', by, typeof more === 'string' ? more : { token, key: `key-${++keys}`, amount: '4500', ...more }),
-    giveBack: (more, by = api) => walk.call('/oauth/draw/return', by, more),
+      at.call('/oauth/draw', by, typeof more === 'string' ? more : { token, key: `key-${++keys}`, amount: '4500', ...more }),
+    giveBack: (more, by = api) => at.call('/oauth/draw/return', by, more),
     async left(token, by = api) {
-      const { limit, left } = (await walk.introspect(by, token)).json()
+      const { limit, left } = (await at.introspect(by, token)).json()
       return { ...(limit !== undefined && { limit }), ...(left !== undefined && { left }) }
     },
   }

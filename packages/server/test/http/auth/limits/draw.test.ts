@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
 import { claimsOf } from '../../../support/app.ts'
 import { createApi } from '../../../support/approvals.ts'
-import { API, type LimitApp, signInWith, startLimitApp, WEEKLY } from '../../../support/limits.ts'
+import { API, type LimitApp, signInWith, startLimitApp, startTwoNodes, type TwoNodes, WEEKLY } from '../../../support/limits.ts'
+import { createPostgresDatabase } from '../../../support/postgres.ts'
 import { type Answer, movingTo, parameterOf } from '../../../support/walk.ts'
 
 let app: LimitApp
@@ -146,123 +147,173 @@ describe('The signature', () => {
   })
 })
 
-describe('Drawing', () => {
-  test('Each draw counts once: a repeat has the values of the first, another amount is refused', async () => {
-    const { access_token: token } = await app.signedTokens()
-    const first = await app.draw(token, { key: 'item-1', amount: '4500' })
-    expect(first.json()).toEqual({ draw: 1, left: { uses: 19, amount: 45_500 }, until: expect.any(Number) })
-    await app.draw(token, { key: 'item-2', amount: '500' })
-    expect((await app.draw(token, { key: 'item-1', amount: '4500' })).json()).toEqual(first.json())
-    expectError(await app.draw(token, { key: 'item-1', amount: '4501' }), 409, 'key_used')
-    expect((await app.left(token)).left).toMatchObject({ uses: 18, amount: 45_000 })
+describe.each(['SQLite', 'PostgreSQL'])('Two nodes on %s', (engine) => {
+  let app: TwoNodes
+  beforeAll(async () => {
+    const database = engine === 'PostgreSQL' ? await createPostgresDatabase() : undefined
+    app = await startTwoNodes(database)
+    return async () => {
+      await app.close()
+      await database?.drop()
+    }
+  })
+  beforeEach(() => app.register(WEEKLY))
+
+  describe('Drawing', () => {
+    test('Each draw counts once: a repeat has the values of the first, another amount is refused', async () => {
+      const { access_token: token } = await app.signedTokens()
+      const first = await app.draw(token, { key: 'item-1', amount: '4500' })
+      expect(first.json()).toEqual({ draw: 1, left: { uses: 19, amount: 45_500 }, until: expect.any(Number) })
+      await app.draw(token, { key: 'item-2', amount: '500' })
+      expect((await app.draw(token, { key: 'item-1', amount: '4500' })).json()).toEqual(first.json())
+      expectError(await app.draw(token, { key: 'item-1', amount: '4501' }), 409, 'key_used')
+      expect((await app.left(token)).left).toMatchObject({ uses: 18, amount: 45_000 })
+    })
+
+    test('Above one use, above the rest, and without a use left: 403 with the scope, and the key stays free', async () => {
+      const { access_token: token } = await app.signedTokens({ uses: '2', each: '50', amount: '60' })
+      expectError(await app.draw(token, { key: 'a', amount: '5001' }), 403, 'each_exceeded')
+      expect((await app.draw(token, { key: 'a', amount: '5000' })).status).toBe(200)
+      const rest = await app.draw(token, { key: 'b', amount: '1001' })
+      expectError(rest, 403, 'amount_exceeded')
+      expect(rest.json().scope).toBe('enhancement')
+      expect((await app.draw(token, { key: 'b', amount: '1000' })).json()).toMatchObject({
+        draw: 2,
+        left: { uses: 0, amount: 0 },
+      })
+      expectError(await app.draw(token, { key: 'c', amount: '1' }), 403, 'uses_exceeded')
+    })
+
+    test('A new period begins at the edge, and a refreshed token draws from the same limit', async () => {
+      const tokens = await app.signedTokens({ uses: '1', each: '50', amount: '50' })
+      expect((await app.draw(tokens.access_token)).status).toBe(200)
+      const { signedLimit } = (await app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)) ?? {}
+      app.grantor.clock.advance((signedLimit?.signedAt ?? 0) + 604_799 - app.grantor.clock.now())
+      const refreshed = (await app.walk.refresh(app.client, tokens.refresh_token)).json().access_token as string
+      expectError(await app.draw(refreshed), 403, 'uses_exceeded')
+      app.grantor.clock.advance(1)
+      expect((await app.draw(refreshed)).json()).toMatchObject({ draw: 2, left: { uses: 0, amount: 500 } })
+    })
+
+    test('A repeat is answered after the token expired and after the grant ended, and nothing new is drawn', async () => {
+      const { access_token: token } = await app.signedTokens()
+      const first = await app.draw(token, { key: 'lost' })
+      await app.walk.revoke(app.client, token)
+      app.grantor.clock.advance(100_000)
+      expect((await app.draw(token, { key: 'lost' })).json()).toEqual(first.json())
+      expectError(await app.draw(token, { key: 'lost', amount: '1' }), 409, 'key_used')
+      expectError(await app.draw(token, { key: 'new' }), 403, 'token_inactive')
+    })
+
+    test('After the end of the grant no node draws', async () => {
+      const { access_token: token } = await app.signedTokens()
+      await app.grantor.store.grants.endGrant(claimsOf(token).grant_id, 'user', app.grantor.clock.now())
+      expectError(await app.draw(token), 403, 'token_inactive')
+    })
+
+    test('Who may not draw: no authentication, the client of another API, a client without a resource, a token without a limit', async () => {
+      const { access_token: token } = await app.signedTokens()
+      const stranger = { ...app.api, secret: 'wrong' }
+      expectError(await app.draw(token, {}, stranger), 401, 'invalid_client')
+      const other = await createApi(app.grantor, { resourceServer: 'https://other.example.com/' })
+      expectError(await app.draw(token, {}, other), 403, 'not_yours')
+      expectError(await app.draw(token, {}, app.client), 403, 'not_yours')
+      expectError(await app.draw('nonsense'), 403, 'token_inactive')
+      await app.register(null)
+      const free = await app.signedTokens()
+      expectError(await app.draw(free.access_token), 403, 'no_limit')
+      // What was signed before stays.
+      expect((await app.draw(token)).status).toBe(200)
+    })
+
+    test('A grant from before the limit draws nothing, and the refusal has the scope, so that the app asks and the wallet signs', async () => {
+      await app.register(null)
+      const { access_token: token } = await app.signedTokens()
+      await app.register(WEEKLY)
+      const refused = await app.draw(token)
+      expectError(refused, 403, 'limit_not_signed')
+      expect(refused.json().scope).toBe('enhancement')
+      expect((await app.draw((await app.signedTokens()).access_token)).status).toBe(200)
+    })
+
+    test.each([
+      ['key', ['', 'a b', 'x'.repeat(65), 'é']],
+      ['amount', ['0', '-1', '1.0', '1e3', ' 1', '01', '٣', '9'.repeat(16)]],
+    ])('A malformed %s is refused', async (name, values) => {
+      const { access_token: token } = await app.signedTokens()
+      for (const value of values) expectError(await app.draw(token, { [name]: value }), 400, 'invalid_request')
+      expectError(await app.draw(token, { [name]: ['5', '5'] }), 400, 'invalid_request')
+    })
+
+    test('An amount is required by a limit with amounts, and refused by one without', async () => {
+      const amounts = await app.signedTokens()
+      expectError(await app.draw(amounts.access_token, `token=${amounts.access_token}&key=k`), 400, 'invalid_request')
+      await app.register({ uses: 3 })
+      const { access_token: token } = await app.signedTokens()
+      expectError(await app.draw(token), 400, 'invalid_request')
+      expect((await app.draw(token, `token=${token}&key=k`)).json()).toEqual({ draw: 1, left: { uses: 2 } })
+    })
   })
 
-  test('Above one use, above the rest, and without a use left: 403 with the scope, and the key stays free', async () => {
-    const { access_token: token } = await app.signedTokens({ uses: '2', each: '50', amount: '60' })
-    expectError(await app.draw(token, { key: 'a', amount: '5001' }), 403, 'each_exceeded')
-    expect((await app.draw(token, { key: 'a', amount: '5000' })).status).toBe(200)
-    const rest = await app.draw(token, { key: 'b', amount: '1001' })
-    expectError(rest, 403, 'amount_exceeded')
-    expect(rest.json().scope).toBe('enhancement')
-    expect((await app.draw(token, { key: 'b', amount: '1000' })).json()).toMatchObject({ draw: 2, left: { uses: 0, amount: 0 } })
-    expectError(await app.draw(token, { key: 'c', amount: '1' }), 403, 'uses_exceeded')
+  describe('Giving back', () => {
+    test('A use without an amount is given back whole, and the response has 0 as the amount', async () => {
+      await app.register({ uses: 3 })
+      const { access_token: token } = await app.signedTokens()
+      await app.draw(token, `token=${token}&key=k`)
+      const returned = await app.giveBack({ grant_id: claimsOf(token).grant_id, key: 'k' })
+      expect(returned.json()).toEqual({ draw: 1, returned: 0 })
+      expect((await app.left(token)).left).toEqual({ uses: 3 })
+    })
+
+    test('A part returns the amount, the whole returns the use too, and a second return with another amount is refused', async () => {
+      const { access_token: token } = await app.signedTokens()
+      const { grant_id: grant } = claimsOf(token)
+      await app.draw(token, { key: 'a', amount: '4500' })
+      await app.draw(token, { key: 'b', amount: '100' })
+      expectError(await app.giveBack({ grant_id: grant, key: 'a', amount: '4501' }), 409, 'above_draw')
+      expect((await app.giveBack({ grant_id: grant, key: 'a', amount: '500' })).json()).toEqual({ draw: 1, returned: 500 })
+      expect((await app.left(token)).left).toMatchObject({ uses: 18, amount: 45_900 })
+      expect((await app.giveBack({ grant_id: grant, key: 'a', amount: '500' })).json()).toEqual({ draw: 1, returned: 500 })
+      expectError(await app.giveBack({ grant_id: grant, key: 'a', amount: '4500' }), 409, 'already_returned')
+      expect((await app.giveBack({ grant_id: grant, key: 'b', amount: '100' })).status).toBe(200)
+      expect((await app.left(token)).left).toMatchObject({ uses: 19, amount: 46_000 })
+      expectError(await app.giveBack({ grant_id: grant, key: 'unknown', amount: '1' }), 403, 'unknown_draw')
+      const other = await createApi(app.grantor, { resourceServer: 'https://other.example.com/' })
+      expectError(await app.giveBack({ grant_id: grant, key: 'a', amount: '500' }, other), 403, 'unknown_draw')
+    })
   })
 
-  test('A new period begins at the edge, and a refreshed token draws from the same limit', async () => {
-    const tokens = await app.signedTokens({ uses: '1', each: '50', amount: '50' })
-    expect((await app.draw(tokens.access_token)).status).toBe(200)
-    const { signedLimit } = (await app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)) ?? {}
-    app.grantor.clock.advance((signedLimit?.signedAt ?? 0) + 604_799 - app.grantor.clock.now())
-    const refreshed = (await app.walk.refresh(app.client, tokens.refresh_token)).json().access_token as string
-    expectError(await app.draw(refreshed), 403, 'uses_exceeded')
-    app.grantor.clock.advance(1)
-    expect((await app.draw(refreshed)).json()).toMatchObject({ draw: 2, left: { uses: 0, amount: 500 } })
-  })
+  describe('Both nodes at once', () => {
+    test('Of equal draws at both nodes one counts, and all get its values; of draws with keys of their own as many count as are left', async () => {
+      const { access_token: token } = await app.signedTokens({ uses: '5', each: '50', amount: '250' })
+      const at = (index: number) => (index % 2 ? app : app.atFirst)
+      const equal = await Promise.all(Array.from({ length: 20 }, (_, index) => at(index).draw(token, { key: 'same' })))
+      expect(new Set(equal.map(({ body }) => body))).toEqual(new Set([equal[0]?.body]))
+      expect(equal[0]?.json()).toMatchObject({ draw: 1, left: { uses: 4 } })
+      const own = await Promise.all(Array.from({ length: 20 }, (_, index) => at(index).draw(token)))
+      expect(
+        own
+          .filter(({ status }) => status === 200)
+          .map((answer) => answer.json().draw)
+          .toSorted(),
+      ).toEqual([2, 3, 4, 5])
+      expect(new Set(own.filter(({ status }) => status !== 200).map((answer) => answer.json().error))).toEqual(
+        new Set(['uses_exceeded']),
+      )
+      const { grant_id } = claimsOf(token)
+      const back = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => at(index).giveBack({ grant_id, key: 'same', amount: '4500' })),
+      )
+      expect(new Set(back.map(({ body }) => body))).toEqual(new Set([JSON.stringify({ draw: 1, returned: 4500 })]))
+      expect((await app.left(token)).left).toMatchObject({ uses: 1, amount: 7000 })
+    })
 
-  test('A repeat is answered after the token expired and after the grant ended, and nothing new is drawn', async () => {
-    const { access_token: token } = await app.signedTokens()
-    const first = await app.draw(token, { key: 'lost' })
-    await app.walk.revoke(app.client, token)
-    app.grantor.clock.advance(100_000)
-    expect((await app.draw(token, { key: 'lost' })).json()).toEqual(first.json())
-    expectError(await app.draw(token, { key: 'lost', amount: '1' }), 409, 'key_used')
-    expectError(await app.draw(token, { key: 'new' }), 403, 'token_inactive')
-  })
-
-  test('After the end of the grant no node draws', async () => {
-    const { access_token: token } = await app.signedTokens()
-    await app.grantor.store.grants.endGrant(claimsOf(token).grant_id, 'user', app.grantor.clock.now())
-    expectError(await app.draw(token), 403, 'token_inactive')
-  })
-
-  test('Who may not draw: no authentication, the client of another API, a client without a resource, a token without a limit', async () => {
-    const { access_token: token } = await app.signedTokens()
-    const stranger = { ...app.api, secret: 'wrong' }
-    expectError(await app.draw(token, {}, stranger), 401, 'invalid_client')
-    const other = await createApi(app.grantor, { resourceServer: 'https://other.example.com/' })
-    expectError(await app.draw(token, {}, other), 403, 'not_yours')
-    expectError(await app.draw(token, {}, app.client), 403, 'not_yours')
-    expectError(await app.draw('nonsense'), 403, 'token_inactive')
-    await app.register(null)
-    const free = await app.signedTokens()
-    expectError(await app.draw(free.access_token), 403, 'no_limit')
-    // What was signed before stays.
-    expect((await app.draw(token)).status).toBe(200)
-  })
-
-  test('A grant from before the limit draws nothing, and the refusal has the scope, so that the app asks and the wallet signs', async () => {
-    await app.register(null)
-    const { access_token: token } = await app.signedTokens()
-    await app.register(WEEKLY)
-    const refused = await app.draw(token)
-    expectError(refused, 403, 'limit_not_signed')
-    expect(refused.json().scope).toBe('enhancement')
-    expect((await app.draw((await app.signedTokens()).access_token)).status).toBe(200)
-  })
-
-  test.each([
-    ['key', ['', 'a b', 'x'.repeat(65), 'é']],
-    ['amount', ['0', '-1', '1.0', '1e3', ' 1', '01', '٣', '9'.repeat(16)]],
-  ])('A malformed %s is refused', async (name, values) => {
-    const { access_token: token } = await app.signedTokens()
-    for (const value of values) expectError(await app.draw(token, { [name]: value }), 400, 'invalid_request')
-    expectError(await app.draw(token, { [name]: ['5', '5'] }), 400, 'invalid_request')
-  })
-
-  test('An amount is required by a limit with amounts, and refused by one without', async () => {
-    const amounts = await app.signedTokens()
-    expectError(await app.draw(amounts.access_token, `token=${amounts.access_token}&key=k`), 400, 'invalid_request')
-    await app.register({ uses: 3 })
-    const { access_token: token } = await app.signedTokens()
-    expectError(await app.draw(token), 400, 'invalid_request')
-    expect((await app.draw(token, `token=${token}&key=k`)).json()).toEqual({ draw: 1, left: { uses: 2 } })
-  })
-})
-
-describe('Giving back', () => {
-  test('A use without an amount is given back whole, and the response has 0 as the amount', async () => {
-    await app.register({ uses: 3 })
-    const { access_token: token } = await app.signedTokens()
-    await app.draw(token, `token=${token}&key=k`)
-    const returned = await app.giveBack({ grant_id: claimsOf(token).grant_id, key: 'k' })
-    expect(returned.json()).toEqual({ draw: 1, returned: 0 })
-    expect((await app.left(token)).left).toEqual({ uses: 3 })
-  })
-
-  test('A part returns the amount, the whole returns the use too, and a second return with another amount is refused', async () => {
-    const { access_token: token } = await app.signedTokens()
-    const { grant_id: grant } = claimsOf(token)
-    await app.draw(token, { key: 'a', amount: '4500' })
-    await app.draw(token, { key: 'b', amount: '100' })
-    expectError(await app.giveBack({ grant_id: grant, key: 'a', amount: '4501' }), 409, 'above_draw')
-    expect((await app.giveBack({ grant_id: grant, key: 'a', amount: '500' })).json()).toEqual({ draw: 1, returned: 500 })
-    expect((await app.left(token)).left).toMatchObject({ uses: 18, amount: 45_900 })
-    expect((await app.giveBack({ grant_id: grant, key: 'a', amount: '500' })).json()).toEqual({ draw: 1, returned: 500 })
-    expectError(await app.giveBack({ grant_id: grant, key: 'a', amount: '4500' }), 409, 'already_returned')
-    expect((await app.giveBack({ grant_id: grant, key: 'b', amount: '100' })).status).toBe(200)
-    expect((await app.left(token)).left).toMatchObject({ uses: 19, amount: 46_000 })
-    expectError(await app.giveBack({ grant_id: grant, key: 'unknown', amount: '1' }), 403, 'unknown_draw')
-    const other = await createApi(app.grantor, { resourceServer: 'https://other.example.com/' })
-    expectError(await app.giveBack({ grant_id: grant, key: 'a', amount: '500' }, other), 403, 'unknown_draw')
+    test('After a revocation at one node the other draws nothing new', async () => {
+      const { access_token: token, refresh_token } = await app.signedTokens()
+      const first = await app.draw(token, { key: 'before' })
+      await app.walk.revoke(app.client, refresh_token)
+      expectError(await app.draw(token), 403, 'token_inactive')
+      expect((await app.draw(token, { key: 'before' })).json()).toEqual(first.json())
+    })
   })
 })
