@@ -33,7 +33,7 @@ const isAlsoOnCitus = (file: string) =>
   Boolean(process.env.TEST_CITUS_PG_BIN) &&
   ((/^packages\/server\/test\/operators\/(api|console)\//.test(file) && ['main', 'journey'].includes(projectOf(file))) ||
     file === 'packages/server/test/app/commands/postgres.test.ts' ||
-    file === 'packages/server/test/app/serve/versions-side-by-side.journey.test.ts')
+    /^packages\/server\/test\/app\/serve\/(versions-side-by-side|earlier-version)\.journey\.test\.ts$/.test(file))
 
 const FILES = globSync('packages/*/test/**/*.test.ts', { cwd: import.meta.dirname })
 
