@@ -291,12 +291,9 @@ describe.each(['SQLite', 'PostgreSQL'])('Two nodes on %s', (engine) => {
       expect(new Set(equal.map(({ body }) => body))).toEqual(new Set([equal[0]?.body]))
       expect(equal[0]?.json()).toMatchObject({ draw: 1, left: { uses: 4 } })
       const own = await Promise.all(Array.from({ length: 20 }, (_, index) => at(index).draw(token)))
-      expect(
-        own
-          .filter(({ status }) => status === 200)
-          .map((answer) => answer.json().draw)
-          .toSorted(),
-      ).toEqual([2, 3, 4, 5])
+      const drawn = own.filter(({ status }) => status === 200)
+      expect(new Set(drawn.map((answer) => answer.json().draw))).toEqual(new Set([2, 3, 4, 5]))
+      expect(drawn).toHaveLength(4)
       expect(new Set(own.filter(({ status }) => status !== 200).map((answer) => answer.json().error))).toEqual(
         new Set(['uses_exceeded']),
       )

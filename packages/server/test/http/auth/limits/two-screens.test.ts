@@ -62,7 +62,7 @@ describe('A limit that another device signs', () => {
     await Promise.all([phone.complete(path), phone.copy().complete(path), phone.complete(path)])
     const pages = await Promise.all(Array.from({ length: 5 }, () => openUrl(browser.copy(), onward)))
     const done = pages.filter(({ status }) => status === 200)
-    expect(pages.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409])
+    expect(pages.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409])
     const [page] = done as [Answer]
     const before = (await grants()).length
     const token = await tokenFor(page)
@@ -99,5 +99,17 @@ describe('A limit that another device signs', () => {
     const token = await tokenFor(await openUrl(browser, onward))
     expect(claimsOf(token).scope).toBe('profile')
     expect((await app.draw(token)).json().error).toBe('no_limit')
+  })
+
+  test('If the login continues in the browser of a wallet app, the signature there creates no counter, and the next request of the app needs another', async () => {
+    const challenge = await browser.challenge(app.request())
+    const { resume_url: link } = (await browser.describe(challenge)).json()
+    const resumed = parameterOf((await openUrl(phone, link as string)).location, 'login_challenge')
+    expect((await phone.describe(resumed)).json().limit).toEqual({ scope: 'enhancement', resource: API, ...WEEKLY })
+    const before = await grants()
+    const done = await phone.complete((await proveWith(phone, resumed, CHOSEN)).path)
+    expect([done.status, done.body.includes('code=')]).toEqual([200, false])
+    await phone.challenge(app.request())
+    expect(await grants()).toEqual(before)
   })
 })
