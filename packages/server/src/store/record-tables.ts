@@ -8,7 +8,7 @@ import { parseClientRecord } from '../domain/model/client-record.ts'
 import { DRAFTS_AT_MOST, type Draft, type DraftEntry } from '../domain/model/draft-store.ts'
 import type { NodeReport } from '../domain/model/node-store.ts'
 import { type ClientWithLogo, type KeyRecord, RESOURCES_AT_MOST, type SmallLists } from '../domain/model/operator-store.ts'
-import type { Client, Resource, ResourceScope } from '../domain/model/records.ts'
+import type { Client, ClientKind, Resource } from '../domain/model/records.ts'
 import { type LoggedAttempt, type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
 
 /** The values of a row, by the names of the columns in camel case. */
@@ -69,23 +69,21 @@ export const CLIENT_LOGOS = recordTable<
 })
 
 /**
- * Scopes with a limit are in a member of their own. A node of an earlier version does not know this member, so it refuses these scopes, and gives
- * no code without the limit, unless every resource has the scope (`GRANTOR_SCOPE_DESCRIPTIONS`). `at`: the place of the scope in the list.
+ * A resource with a limit names the kinds of clients in a member that a node of an earlier version does not know. For this node the resource is open to
+ * nobody, so the node gives no code without the limit.
  */
-type StoredResource = Resource & { limited?: (ResourceScope & { at: number })[] }
+type StoredResource = Resource & { openToWithLimits?: ClientKind[] }
 
 function writeResource(resource: Resource): string {
-  const limited = resource.scopes.flatMap((scope, at) => (scope.limit === undefined ? [] : [{ at, ...scope }]))
-  if (limited.length === 0) return JSON.stringify(resource)
-  const stored: StoredResource = { ...resource, scopes: resource.scopes.filter(({ limit }) => limit === undefined), limited }
+  const { openTo, scopes } = resource
+  if (scopes.every(({ limit }) => limit === undefined)) return JSON.stringify(resource)
+  const stored: StoredResource = { ...resource, openTo: [], openToWithLimits: openTo }
   return JSON.stringify(stored)
 }
 
 function parseResource(record: string): Resource {
-  const { limited = [], ...resource } = JSON.parse(record) as StoredResource
-  const scopes = [...resource.scopes]
-  for (const { at, ...scope } of limited) scopes.splice(at, 0, scope)
-  return { ...resource, scopes }
+  const { openToWithLimits, ...resource } = JSON.parse(record) as StoredResource
+  return openToWithLimits === undefined ? resource : { ...resource, openTo: openToWithLimits }
 }
 
 export const RESOURCES = recordTable<Resource, { uri: string; record: string }>({
