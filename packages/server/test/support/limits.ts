@@ -3,7 +3,7 @@ import type { Limit } from '@grantor/protocol/limit'
 import { type App, startApp, type Tokens, tokensOf } from './app.ts'
 import { API, createApi } from './approvals.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
-import { type StartOptions, startBeside, type TestClient } from './start.ts'
+import { type Grantor, type StartOptions, startBeside, type TestClient } from './start.ts'
 import { type Answer, movingTo, type Parameters, parameterOf, redirectPath, requestOf, type Walk } from './walk.ts'
 
 export { API } from './approvals.ts'
@@ -35,6 +35,7 @@ export async function startLimitApp(options: StartOptions = {}): Promise<LimitAp
 export type TwoNodes = LimitApp & {
   /** the same app, whose API draws at the first node */
   atFirst: LimitApp
+  second: Grantor
 }
 
 /** On SQLite if no database is given. */
@@ -59,6 +60,7 @@ export async function startTwoNodes(database?: PostgresDatabase): Promise<TwoNod
   return {
     ...limitAppOf(app, api, first.walk.copy(second)),
     atFirst: limitAppOf(app, api),
+    second,
     async close() {
       await second.close()
       await first.close()

@@ -1,5 +1,6 @@
 /** A limit that a wallet signs for a device (RFC 8628), from the request of the device to what is left. */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { grantIdOfReceipt } from '../../../../src/domain/model/grant-id.ts'
 import type { Address } from '../../../../src/protocol/wallet/address.ts'
 import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
 import { claimsOf, type Tokens, tokensOf } from '../../../support/app.ts'
@@ -59,6 +60,8 @@ describe('The signature for a device', () => {
     const { grant_id: grantId } = claimsOf(tokens.access_token)
     const { signedLimit, receiptId } = (await app.grantor.store.grants.readGrant(grantId)) ?? {}
     expect(signedLimit).toMatchObject({ resource: API, scope: 'enhancement', limit: LOWERED })
+    // A second code of this signature, issued in any way, would have the same grant.
+    expect(grantId).toBe(grantIdOfReceipt(receiptId ?? '', signedLimit?.signedAt ?? 0))
     expect((await grants()).filter((grant) => grant.receiptId === receiptId)).toHaveLength(1)
     expect(await drawOne(tokens.access_token)).toMatchObject({ draw: 1, left: { uses: 1, amount: 100 } })
     const refreshed = tokensOf(await app.walk.refresh(client, tokens.refresh_token))

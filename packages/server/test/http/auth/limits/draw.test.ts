@@ -1,5 +1,7 @@
 /** A limit that the wallet signs, and an API that draws from it: by HTTP, from the request to what is left. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { grantIdOfReceipt } from '../../../../src/domain/model/grant-id.ts'
+import { openCode, sealCode } from '../../../../src/domain/tokens/code.ts'
 import { readConsent } from '../../../../src/protocol/wallet/read-consent.ts'
 import { claimsOf } from '../../../support/app.ts'
 import { createApi } from '../../../support/approvals.ts'
@@ -135,13 +137,12 @@ describe('The signature', () => {
     expect((await app.draw(token as string)).json()).toMatchObject({ draw: 1, left: { uses: 19 } })
   })
 
-  test('One signature, one grant: a second code of it ends the grant and creates none', async () => {
+  test('One signature returns once to the service, also with a copy of the browser', async () => {
     const challenge = await app.walk.challenge(app.request({ prompt: 'login' }))
     const path = await app.walk.prove(challenge)
     const first = await app.walk.complete(path)
     const again = await app.walk.complete(path)
     expect([first.status, again.status]).toEqual([200, 409])
-    // by another browser with a copy of everything
     const elsewhere = await app.walk.copy().complete(path)
     expect(elsewhere.status).toBe(409)
   })
@@ -303,6 +304,20 @@ describe.each(['SQLite', 'PostgreSQL'])('Two nodes on %s', (engine) => {
       )
       expect(new Set(back.map(({ body }) => body))).toEqual(new Set([JSON.stringify({ draw: 1, returned: 4500 })]))
       expect((await app.left(token)).left).toMatchObject({ uses: 1, amount: 7000 })
+    })
+
+    test('Two codes of one signature, redeemed at both nodes at once, give one grant, which the second code ends', async () => {
+      const { code } = await signInWith(app.walk, app.request({ prompt: 'login' }))
+      const opened = openCode(app.grantor.deps.keys, code)
+      if (!opened) throw new Error('the code does not open')
+      // No request leads to a second code, so this one is made as another node would make it.
+      const second = sealCode(app.grantor.deps.keys, { ...opened, nonce: 'of the second code' })
+      const byBoth = [app.walk.exchange(app.client, code), app.walk.copy(app.second).exchange(app.client, second)]
+      const answers = await Promise.all(byBoth)
+      expect(new Set(answers.map((answer) => answer.json().error))).toEqual(new Set([undefined, 'invalid_grant']))
+      const token = answers.find(({ status }) => status === 200)?.json().access_token as string
+      expect(claimsOf(token).grant_id).toBe(grantIdOfReceipt(opened.receiptId ?? '', opened.limit?.signedAt ?? 0))
+      expectError(await app.draw(token), 403, 'token_inactive')
     })
 
     test('After a revocation at one node the other draws nothing new', async () => {
