@@ -8,7 +8,7 @@ import { parseClientRecord } from '../domain/model/client-record.ts'
 import { DRAFTS_AT_MOST, type Draft, type DraftEntry } from '../domain/model/draft-store.ts'
 import type { NodeReport } from '../domain/model/node-store.ts'
 import { type ClientWithLogo, type KeyRecord, RESOURCES_AT_MOST, type SmallLists } from '../domain/model/operator-store.ts'
-import type { Client, ClientKind, Resource } from '../domain/model/records.ts'
+import type { Client, ClientKind, Resource, ResourceScope } from '../domain/model/records.ts'
 import { type LoggedAttempt, type StoredWebhook, WEBHOOKS_AT_MOST } from '../domain/model/webhook-store.ts'
 
 /** The values of a row, by the names of the columns in camel case. */
@@ -69,21 +69,25 @@ export const CLIENT_LOGOS = recordTable<
 })
 
 /**
- * A resource with a limit names the kinds of clients in a member that a node of an earlier version does not know. For this node the resource is open to
- * nobody, so the node gives no code without the limit.
+ * A resource with a limit has members that a node of an earlier version does not know. `openToWithLimits`: the kinds of clients. For this node the
+ * resource is open to nobody, so the node gives no code without the limit. `limited`: the scopes with a limit, and `at` the place of each in the list. A
+ * command of the earlier version writes every scope without the limit, but keeps a member that it does not know.
  */
-type StoredResource = Resource & { openToWithLimits?: ClientKind[] }
+type StoredResource = Resource & { openToWithLimits?: ClientKind[]; limited?: (ResourceScope & { at: number })[] }
 
 function writeResource(resource: Resource): string {
-  const { openTo, scopes } = resource
-  if (scopes.every(({ limit }) => limit === undefined)) return JSON.stringify(resource)
-  const stored: StoredResource = { ...resource, openTo: [], openToWithLimits: openTo }
+  const limited = resource.scopes.flatMap((scope, at) => (scope.limit === undefined ? [] : [{ at, ...scope }]))
+  if (limited.length === 0) return JSON.stringify(resource)
+  const scopes = resource.scopes.filter(({ limit }) => limit === undefined)
+  const stored: StoredResource = { ...resource, scopes, limited, openTo: [], openToWithLimits: resource.openTo }
   return JSON.stringify(stored)
 }
 
 function parseResource(record: string): Resource {
-  const { openToWithLimits, ...resource } = JSON.parse(record) as StoredResource
-  return openToWithLimits === undefined ? resource : { ...resource, openTo: openToWithLimits }
+  const { openToWithLimits, limited = [], ...resource } = JSON.parse(record) as StoredResource
+  const scopes = resource.scopes.filter(({ name }) => !limited.some((scope) => scope.name === name))
+  for (const { at, ...scope } of limited) scopes.splice(at, 0, scope)
+  return { ...resource, scopes, openTo: openToWithLimits ?? resource.openTo }
 }
 
 export const RESOURCES = recordTable<Resource, { uri: string; record: string }>({

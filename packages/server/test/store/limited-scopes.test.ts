@@ -9,13 +9,13 @@ const resource = {
     { name: 'read', description: 'read' },
     { name: 'pay', description: 'pay', limit: { uses: 3 } },
   ],
-  openTo: [],
+  openTo: ['registered' as const],
   createdAt: 0,
 }
 
-test('A node of an earlier version does not know a scope with a limit, and reads the other scopes', () => {
+test('For a node of an earlier version a resource with a limit is open to nobody, and has only the scopes without a limit', () => {
   const { record } = RESOURCES.rowOf(resource)
-  expect(JSON.parse(String(record))).toMatchObject({ scopes: [{ name: 'read' }] })
+  expect(JSON.parse(String(record))).toMatchObject({ scopes: [{ name: 'read' }], openTo: [] })
   expect(RESOURCES.itemOf({ uri: 'urn:a', record })).toEqual(resource)
 })
 
@@ -26,6 +26,12 @@ test('A resource without a limit is stored with the bytes of the earlier version
 
 test('A change by a node of the earlier version keeps the limits, because the node keeps members that it does not know', () => {
   const stored = JSON.parse(String(RESOURCES.rowOf(resource).record)) as Record<string, unknown>
-  const record = JSON.stringify({ ...stored, name: 'B' })
+  const record = JSON.stringify({ ...stored, name: 'B', openTo: ['metadata'] })
   expect(RESOURCES.itemOf({ uri: 'urn:a', record })).toEqual({ ...resource, name: 'B' })
+})
+
+test('If a node of the earlier version adds a scope that has a limit, the limit stays', () => {
+  const stored = JSON.parse(String(RESOURCES.rowOf(resource).record)) as typeof resource
+  const record = JSON.stringify({ ...stored, scopes: [...stored.scopes, { name: 'pay', description: 'pay' }] })
+  expect(RESOURCES.itemOf({ uri: 'urn:a', record })).toEqual(resource)
 })

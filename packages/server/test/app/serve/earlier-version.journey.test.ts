@@ -1,6 +1,7 @@
 /** A server of 0.1.0, which has no limits, beside a server of this version on one database, after an operator has limited a scope. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Resource } from '../../../src/domain/model/records.ts'
 import { claimsOf, type Tokens, tokensOf } from '../../support/app.ts'
 import { soon } from '../../support/attempts.ts'
 import { offerOf, openUrl } from '../../support/cross-device.ts'
@@ -26,6 +27,7 @@ const engines = [
 describe.skipIf(!hasEarlierProgram()).each(engines)('A server of 0.1.0 beside one of this version ($engine)', ({ open }) => {
   const closing: (() => unknown)[] = []
   let commandOfEarlier: (...argv: string[]) => Promise<string>
+  let command: typeof commandOfEarlier
   let app: TestClient
   let device: TestClient
   let api: TestClient
@@ -58,7 +60,7 @@ describe.skipIf(!hasEarlierProgram()).each(engines)('A server of 0.1.0 beside on
       if (code !== 0) throw new Error(`grantor ${argv.join(' ')} of 0.1.0 failed: ${one.err()}`)
       return one.out()
     }
-    const command = async (...argv: string[]) => {
+    command = async (...argv) => {
       const { exit, out, err } = await run(argv, env)
       if (exit !== 0) throw new Error(`grantor ${argv.join(' ')} failed: ${err}`)
       return out
@@ -200,9 +202,21 @@ describe.skipIf(!hasEarlierProgram()).each(engines)('A server of 0.1.0 beside on
     expect(returned.json()).toEqual({ draw: 1, returned: 100 })
   })
 
-  test('A command of 0.1.0 that changes the API keeps the limits', async () => {
-    await commandOfEarlier('resources', 'update', API, '--name', 'New forge')
-    const challenge = await present.challenge(request())
-    expect((await present.describe(challenge)).json().limit).toMatchObject({ scope: 'enhance', uses: 3, amount: 12_000 })
+  test.each([
+    ['--name', 'New forge'],
+    ['--open-to', 'registered'],
+  ])('A command of 0.1.0 that changes the API keeps the limits: resources update %s', async (...change) => {
+    const limits = async () => {
+      const { scopes } = JSON.parse(await command('resources', 'show', API, '--json')) as Resource
+      return scopes.map(({ name, limit }) => [name, limit?.uses])
+    }
+    const before = await limits()
+    expect(before).toEqual([
+      ['enhance', 3],
+      ['enhancement', 3],
+      ['read', undefined],
+    ])
+    await commandOfEarlier('resources', 'update', API, ...change)
+    expect(await limits()).toEqual(before)
   })
 })
