@@ -27,8 +27,8 @@ export async function drawing(target: Target, grants: number): Promise<Work> {
 async function signLimits(target: Target, grants: number): Promise<{ authorization: string; tokens: string[] }> {
   const { run, signIn, name, port, paths } = target
   if (!run || !signIn) throw new Error(`${name} has no limits`)
-  const resources = JSON.parse(await run(['resources', 'list', '--json'])) as { uri: string }[]
-  if (!resources.some(({ uri }) => uri === RESOURCE))
+  const resources = JSON.parse(await run(['resources', 'list', '--json'])) as { resource: string }[]
+  if (!resources.some(({ resource }) => resource === RESOURCE))
     await run(['resources', 'create', RESOURCE, '--name', 'Purse', '--scope', `spend=spend for you | ${LIMIT}`])
   const api = await registerClient(target, '--name', 'Purse', '--resource-server', RESOURCE)
   const app = await registerClient(

@@ -2,7 +2,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { drawing } from '../drawing.ts'
-import type { Work } from '../load/work.ts'
 import { authorizePath } from '../operations.ts'
 import { basic, formPost, networkOf, postFrom, visit } from '../request.ts'
 import { DEVICE_GRANT, startDevices } from '../servers/devices.ts'
@@ -76,7 +75,12 @@ export const requestScenes: Scene[] = [
   {
     name: '300 draws a second from one limit',
     server: 'production',
-    prepare: drawsFromOne,
+    prepare: (target) => draws(target, 1),
+  },
+  {
+    name: '300 draws a second from 300 limits',
+    server: 'production',
+    prepare: (target) => draws(target, 300),
   },
   {
     name: '1,000 repeated revocations a second',
@@ -131,8 +135,7 @@ async function devicePolls(target: Target): Promise<Beside> {
   }
 }
 
-/** A new limit each round: a grant has at most 10,000 draws. */
-async function drawsFromOne(target: Target): Promise<Beside> {
-  let draws: Work
-  return { ...storm(target, () => draws.next() ?? '', DRAWS), ready: async () => void (draws = await drawing(target, 1)) }
+async function draws(target: Target, limits: number): Promise<Beside> {
+  const work = await drawing(target, limits)
+  return storm(target, () => work.next() ?? '', DRAWS)
 }
