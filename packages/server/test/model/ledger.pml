@@ -38,6 +38,10 @@
 #define IN_ONE_STATEMENT
 #endif
 
+#if defined(SCENE_DRAW) || defined(SCENE_RETURN)
+#define HAS_DRAWS
+#endif
+
 /* How often a run has these faults. */
 #ifndef CANCELLED_AT_MOST
 #define CANCELLED_AT_MOST 1
@@ -46,7 +50,10 @@
 #define LOST_AT_MOST 1
 #endif
 
-/* What one server holds: the row of the grant, and the rows of its wallet, of its session, of its receipt, and of one signed approval. */
+/*
+ * What one server holds: the row of the grant, and the rows of its wallet, of its session, of its receipt, of one signed approval, and of its draws
+ * with two keys.
+ */
 typedef Server {
   bit exists;
   byte attempt;
@@ -58,7 +65,12 @@ typedef Server {
   bit sessionEnded;
   byte receipt;
   /* the attempt that used the approval; 0 before */
-  byte usedBy
+  byte usedBy;
+  /* in the row of the grant: the uses that count towards the limit */
+  short used;
+  /* for each key, the uses that counted after the draw, as the row of the draw stores them; 0 without a row */
+  byte drawn[2];
+  bit returned[2]
 }
 
 Server db[2];
@@ -72,6 +84,14 @@ byte sharing = 0;
 #define ROW db[cur]
 #define IS_ACTIVE (ROW.exists && ROW.attempt != RESERVED && !ROW.ended)
 
+/* The uses that the wallet signed. */
+byte limit = 0;
+#define CAN_DRAW (IS_ACTIVE && ROW.used < limit)
+/* The requests 0 and 1 draw with one key, the request 2 with another one. */
+#define KEY_OF(request) (request / 2)
+/* The draws that were not given back. */
+#define DRAWS ((ROW.drawn[0] != 0 && !ROW.returned[0]) + (ROW.drawn[1] != 0 && !ROW.returned[1]))
+
 /* What clients have received. The model uses these variables for the properties, not for decisions. */
 bit endingAcknowledged = 0;
 bit appEndAcknowledged = 0;
@@ -83,6 +103,11 @@ byte successor[4];
 byte successorKey[4];
 bit mayHaveEnded = 0;
 byte actedBy = 0;
+/* for each key, the answer to its draw; 0 before */
+byte answered[2];
+bit returnAcknowledged[2];
+/* for each request that draws, whether its key had no draw and the grant allowed none, both at one moment of the request */
+bit mayRefuse[3];
 
 /* The properties. Each becomes 1 when it is violated. */
 bit fork = 0;
@@ -92,6 +117,9 @@ bit active_after_ending = 0;
 bit taken_back = 0;
 bit ended_without_cause = 0;
 bit acted_twice = 0;
+bit overdrawn = 0;
+bit drawn_twice = 0;
+bit returned_twice = 0;
 
 /*
  * With -DTRACE, a run ends with its history, which scripts/test-model.ts compares with the specification of one grant in
@@ -151,8 +179,35 @@ inline check() {
   :: actedBy != 0 && ROW.usedBy == 0 -> violate(taken_back)
   :: actedBy != 0 && ROW.usedBy != 0 && ROW.usedBy != actedBy -> violate(acted_twice)
   :: else -> skip
-  fi
+  fi;
+#ifdef HAS_DRAWS
+  checkDraws()
+#endif
   }
+}
+
+inline checkDraws() {
+  if
+  :: ROW.used < DRAWS -> violate(returned_twice)
+  :: ROW.used > DRAWS -> violate(drawn_twice)
+  :: ROW.used > limit -> violate(overdrawn)
+  :: answered[0] != 0 && ROW.drawn[0] == 0 -> violate(taken_back)
+  :: answered[1] != 0 && ROW.drawn[1] == 0 -> violate(taken_back)
+  :: returnAcknowledged[0] && !ROW.returned[0] -> violate(taken_back)
+  :: returnAcknowledged[1] && !ROW.returned[1] -> violate(taken_back)
+  :: else -> skip
+  fi;
+  noteCause(0);
+  noteCause(1);
+  noteCause(2)
+}
+
+/* Notes a moment at which the request may be refused. */
+inline noteCause(request) {
+  if
+  :: !CAN_DRAW && ROW.drawn[KEY_OF(request)] == 0 -> mayRefuse[request] = 1
+  :: else -> skip
+  fi
 }
 
 inline replicate() {
@@ -166,7 +221,12 @@ inline replicate() {
   db[STANDBY].epoch = db[PRIMARY].epoch;
   db[STANDBY].sessionEnded = db[PRIMARY].sessionEnded;
   db[STANDBY].receipt = db[PRIMARY].receipt;
-  db[STANDBY].usedBy = db[PRIMARY].usedBy
+  db[STANDBY].usedBy = db[PRIMARY].usedBy;
+  db[STANDBY].used = db[PRIMARY].used;
+  db[STANDBY].drawn[0] = db[PRIMARY].drawn[0];
+  db[STANDBY].drawn[1] = db[PRIMARY].drawn[1];
+  db[STANDBY].returned[0] = db[PRIMARY].returned[0];
+  db[STANDBY].returned[1] = db[PRIMARY].returned[1]
   }
 }
 
@@ -436,6 +496,205 @@ refuse:
     :: isRepeated -> violate(different_answer)
     :: else -> skip
     fi
+  };
+stop:
+  skip
+}
+
+/* The condition of the update, on the row as it is after the wait for its lock. */
+#if defined(WITHOUT_THE_LIMIT_IN_THE_UPDATE)
+#define CAN_UPDATE IS_ACTIVE
+#elif defined(WITHOUT_THE_GRANT_IN_THE_UPDATE)
+#define CAN_UPDATE (ROW.used < limit)
+#else
+#define CAN_UPDATE CAN_DRAW
+#endif
+
+/* The snapshot of the statement decides whether the statement waits for the row of the grant. */
+inline takeSnapshot() {
+  server = cur;
+  if
+  :: CAN_DRAW && ROW.drawn[KEY_OF(me)] == 0 -> skip
+  :: else -> goto read
+  fi
+}
+
+inline refuseDraw() {
+  if
+  :: !mayRefuse[me] -> violate(different_answer)
+  :: else -> mayRefuse[me] = 1
+  fi;
+  goto stop
+}
+
+/* An API draws one use. `me` is the request. */
+proctype Draw(byte me) {
+  byte server;
+  byte answer = 0;
+  bit lost;
+  bit canDraw = 0;
+  bit isDrawn = 0;
+  atomic {
+    mayRefuse[me] = 0;
+    noteCause(me);
+    if
+    :: true -> takeSnapshot(); goto update
+    /* The token is no longer valid. */
+    :: true -> mayRefuse[me] = (ROW.drawn[KEY_OF(me)] == 0); server = cur; goto readAlone
+    fi
+  };
+
+draw:
+  atomic { takeSnapshot() };
+update:
+  /* The statement changes the row of the grant, inserts the row of the draw, and commits. The primary key undoes both. */
+  atomic {
+    if
+    :: server != cur -> goto draw
+    :: server == cur && !CAN_UPDATE -> skip
+#ifndef WITHOUT_THE_KEY_OF_A_DRAW
+    :: server == cur && CAN_UPDATE && ROW.drawn[KEY_OF(me)] != 0 ->
+#ifdef WITHOUT_UNDOING_A_DUPLICATE
+      ROW.used++;
+      commit();
+#endif
+#ifdef WITHOUT_READING_AFTER_A_DUPLICATE
+      answer = ROW.used + 1;
+      goto found;
+#endif
+      skip
+    :: server == cur && CAN_UPDATE && ROW.drawn[KEY_OF(me)] == 0 ->
+#else
+    :: server == cur && CAN_UPDATE ->
+#endif
+      if
+      :: endingAcknowledged -> violate(active_after_ending)
+      :: else -> skip
+      fi;
+      ROW.used++;
+      ROW.drawn[KEY_OF(me)] = ROW.used;
+      answer = ROW.used;
+      commit();
+      if
+      :: lost -> goto draw
+      :: else -> goto respond
+      fi
+    fi
+  };
+
+  /* Why no row changed. */
+read:
+  atomic {
+    server = cur;
+#ifndef WITHOUT_READING_THE_GRANT_FIRST
+    canDraw = CAN_DRAW
+#else
+    isDrawn = (ROW.drawn[KEY_OF(me)] != 0)
+#endif
+  };
+  atomic {
+    if
+    /* Another server took over since. It may lack the draw that used the last of the limit. The request is refused without a cause. */
+    :: server != cur -> mayRefuse[me] = 1; server = cur
+    :: else -> skip
+    fi;
+#ifndef WITHOUT_READING_THE_GRANT_FIRST
+    isDrawn = (ROW.drawn[KEY_OF(me)] != 0);
+#else
+    canDraw = CAN_DRAW;
+#endif
+#ifndef WITHOUT_THE_STORED_VALUES
+    answer = ROW.drawn[KEY_OF(me)];
+#else
+    answer = ROW.used;
+#endif
+    if
+#ifndef WITHOUT_THE_DRAW_BEFORE_THE_GRANT
+    :: isDrawn -> skip
+    :: !isDrawn && !canDraw -> refuseDraw()
+#else
+    :: isDrawn && canDraw -> skip
+    :: !canDraw -> refuseDraw()
+#endif
+    :: !isDrawn && canDraw -> goto draw
+    fi
+  };
+found:
+#ifndef WITHOUT_CONFIRMING_A_DRAW
+  confirm();
+#endif
+  goto respond;
+
+  /* A token that is no longer valid draws nothing, but the API may have drawn with the key before. */
+readAlone:
+  atomic {
+    answer = ROW.drawn[KEY_OF(me)];
+    if
+#ifndef WITHOUT_THE_DRAW_BEFORE_THE_TOKEN
+    :: answer == 0 -> mayRefuse[me] = 1; goto stop
+    :: answer != 0 -> skip
+#else
+    :: true -> refuseDraw()
+#endif
+    fi
+  };
+#ifndef WITHOUT_CONFIRMING_A_DRAW_THAT_WAS_READ
+  confirm();
+#endif
+
+respond:
+  atomic {
+    if
+    :: answered[KEY_OF(me)] != 0 && answered[KEY_OF(me)] != answer -> violate(different_answer)
+    :: else -> answered[KEY_OF(me)] = answer
+    fi;
+    mayRefuse[me] = 1;
+    check()
+  };
+stop:
+  skip
+}
+
+/* An API gives back a draw whose answer it has. */
+proctype Return(byte key) {
+  byte server;
+  bit lost;
+  atomic { answered[key] != 0 -> skip };
+giveBack:
+  atomic {
+    if
+#ifndef WITHOUT_THE_CONDITION_OF_A_RETURN
+    :: ROW.drawn[key] != 0 && !ROW.returned[key] ->
+#else
+    :: ROW.drawn[key] != 0 ->
+#endif
+      ROW.returned[key] = 1;
+      ROW.used--;
+      commit();
+      if
+      :: lost -> goto giveBack
+      :: else -> goto respond
+      fi
+    :: else -> skip
+    fi
+  };
+
+  /* Why no row changed. */
+  atomic {
+    server = cur;
+    if
+    :: ROW.drawn[key] == 0 -> goto stop
+    :: ROW.drawn[key] != 0 && !ROW.returned[key] -> goto giveBack
+    :: ROW.drawn[key] != 0 && ROW.returned[key] -> skip
+    fi
+  };
+#ifndef WITHOUT_CONFIRMING_A_RETURN
+  confirm();
+#endif
+respond:
+  atomic {
+    returnAcknowledged[key] = 1;
+    check()
   };
 stop:
   skip
@@ -931,8 +1190,17 @@ inline issue() {
 
 init {
   atomic {
-#if defined(SCENE_REFRESH) || defined(SCENE_END) || defined(SCENE_END_MANY) || defined(SCENE_HONEST_REFRESH) || defined(SCENE_RESTORE) || defined(SCENE_USE)
+#if defined(SCENE_REFRESH) || defined(SCENE_END) || defined(SCENE_END_MANY) || defined(SCENE_HONEST_REFRESH) || defined(SCENE_RESTORE) || defined(SCENE_USE) || defined(HAS_DRAWS)
     issue();
+#endif
+#ifdef HAS_DRAWS
+    if
+    :: limit = 1
+    :: limit = 2
+    fi;
+    mayRefuse[0] = 1;
+    mayRefuse[1] = 1;
+    mayRefuse[2] = 1;
 #endif
     replicate();
 #if defined(SCENE_REFRESH)
@@ -951,6 +1219,18 @@ init {
     run Use(1);
     run Use(1);
     run Use(2);
+    run EndGrant();
+#elif defined(SCENE_DRAW)
+    run Draw(0);
+    run Draw(1);
+    run Draw(2);
+    run Return(0);
+    run EndGrant();
+#elif defined(SCENE_RETURN)
+    run Draw(0);
+    run Draw(2);
+    run Return(0);
+    run Return(0);
     run EndGrant();
 #elif defined(SCENE_HONEST_REFRESH)
     run Refresh(1);
