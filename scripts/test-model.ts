@@ -115,7 +115,7 @@ const MODELS: readonly (readonly [Model, readonly Rule[]])[] = [
       { macro: 'WITHOUT_THE_KEY_OF_A_DRAW', property: 'drawn_twice' },
       { macro: 'WITHOUT_UNDOING_A_DUPLICATE', property: 'drawn_twice' },
       { macro: 'WITHOUT_READING_AFTER_A_DUPLICATE', property: 'different_answer' },
-      { macro: 'WITHOUT_READING_THE_GRANT_FIRST', property: 'different_answer' },
+      { macro: 'WITHOUT_ONE_READ_OF_BOTH', property: 'different_answer' },
       { macro: 'WITHOUT_THE_STORED_VALUES', property: 'different_answer' },
       { macro: 'WITHOUT_THE_DRAW_BEFORE_THE_GRANT', property: 'different_answer' },
       { macro: 'WITHOUT_THE_DRAW_BEFORE_THE_TOKEN', property: 'different_answer' },

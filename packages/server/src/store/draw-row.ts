@@ -3,10 +3,10 @@ import type { Draw, DrawKey } from '../domain/model/draw-store.ts'
 import { pack, unpack } from './packed.ts'
 
 /** The types that are `Uint8Array` are packed. */
-export type DrawRow = {
-  grant_id: Uint8Array
-  client_id: Uint8Array
-  key: Uint8Array
+export type DrawRow = DrawValues & { grant_id: Uint8Array; client_id: Uint8Array; key: Uint8Array }
+
+/** A draw without its key. */
+export type DrawValues = {
   number: number
   amount: number | null
   at: number
@@ -18,27 +18,20 @@ export type DrawRow = {
 }
 
 /** The columns have the name of their table, because a statement can also read the grant. */
-export const DRAW_COLUMNS = [
-  'grant_id',
-  'client_id',
-  'key',
-  'number',
-  'amount',
-  'at',
-  'left_uses',
-  'left_amount',
-  'period_from',
-  'period_end',
-  'returned',
-]
+export const DRAW_VALUES = ['number', 'amount', 'at', 'left_uses', 'left_amount', 'period_from', 'period_end', 'returned']
   .map((column) => `draws.${column}`)
   .join(', ')
+export const DRAW_COLUMNS = `draws.grant_id, draws.client_id, draws.key, ${DRAW_VALUES}`
 
 export function drawOf(row: DrawRow): Draw {
+  return drawWith({ grantId: unpack(row.grant_id), clientId: unpack(row.client_id), key: unpack(row.key) }, row)
+}
+
+export function drawWith({ grantId, clientId, key }: DrawKey, row: DrawValues): Draw {
   return {
-    grantId: unpack(row.grant_id),
-    clientId: unpack(row.client_id),
-    key: unpack(row.key),
+    grantId,
+    clientId,
+    key,
     number: row.number,
     amount: row.amount,
     at: row.at,

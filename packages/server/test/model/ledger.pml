@@ -586,23 +586,13 @@ update:
 read:
   atomic {
     server = cur;
-#ifndef WITHOUT_READING_THE_GRANT_FIRST
-    canDraw = CAN_DRAW
-#else
-    isDrawn = (ROW.drawn[KEY_OF(me)] != 0)
-#endif
+    canDraw = CAN_DRAW;
+#ifdef WITHOUT_ONE_READ_OF_BOTH
   };
   atomic {
-    if
-    /* Another server took over since. It may lack the draw that used the last of the limit. The request is refused without a cause. */
-    :: server != cur -> mayRefuse[me] = 1; server = cur
-    :: else -> skip
-    fi;
-#ifndef WITHOUT_READING_THE_GRANT_FIRST
-    isDrawn = (ROW.drawn[KEY_OF(me)] != 0);
-#else
-    canDraw = CAN_DRAW;
+    server = cur;
 #endif
+    isDrawn = (ROW.drawn[KEY_OF(me)] != 0);
 #ifndef WITHOUT_THE_STORED_VALUES
     answer = ROW.drawn[KEY_OF(me)];
 #else

@@ -9,7 +9,7 @@ import { PERIODS } from '@grantor/protocol/limit'
 import type { DrawRequest, DrawStore } from '../../domain/model/draw-store.ts'
 import { DRAWS_OF_GRANT_AT_MOST, decideDraw, decideReturn } from '../../domain/model/draws.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
-import { DRAW_COLUMNS, type DrawRow, drawOf } from '../draw-row.ts'
+import { DRAW_COLUMNS, DRAW_VALUES, type DrawRow, type DrawValues, drawOf, drawWith } from '../draw-row.ts'
 import { codeOf } from './connection/errors.ts'
 import { RESERVED, TRIES_AT_MOST, UNLOCKED, VALIDITY_COLUMNS, type ValidityRow, validityOf } from './grant-statements.ts'
 import type { PostgresConnection } from './statements/connection.ts'
@@ -100,9 +100,11 @@ const GIVE_BACK = `
 
 const READ = `SELECT ${DRAW_COLUMNS} FROM draws WHERE ${IS_KEY}`
 
-// Read before the draw. `now`: the time of the read, by the clock that the store uses.
-const READ_GRANT = `SELECT ${VALIDITY_COLUMNS}, :at AS now FROM grants WHERE grants.id = :grantId::packed`
-type Timed = { now: number }
+// One statement: the counts of the grant contain the draw exactly if its row is there. Two could read two servers, of which the second lacks the draw.
+// `now`: the time of the read, by the clock that the store uses.
+const READ_BOTH = `
+  SELECT ${VALIDITY_COLUMNS}, :at AS now, ${DRAW_VALUES} FROM grants LEFT JOIN draws ON ${IS_KEY} WHERE grants.id = :grantId::packed`
+type GrantAndDraw = ValidityRow & { now: number } & (DrawValues | { number: null })
 
 // The rows of one grant are sorted: no index has their order.
 const LIST = `
@@ -128,8 +130,7 @@ function drawing(connection: PostgresConnection): Pick<DrawStore, 'draw'> {
     column: 'grant_id',
     skipsLocked: true,
   })
-  const readGrant = connection.prepare<ValidityRow & Timed>('read', READ_GRANT, { table: 'grants', key: 'grantId' })
-  const read = prepareRead(connection)
+  const readBoth = connection.prepare<GrantAndDraw>('read', READ_BOTH, DRAW)
   const confirm = prepareConfirmation(connection)
 
   async function insert(request: DrawRequest): Promise<DrawRow | undefined> {
@@ -149,11 +150,9 @@ function drawing(connection: PostgresConnection): Pick<DrawStore, 'draw'> {
       for (let left = TRIES_AT_MOST; left > 0; left--) {
         const inserted = await insert(request)
         if (inserted) return { kind: 'drawn', draw: drawOf(inserted), isAgain: false }
-        // The grant first: if an equal request used the last of the limit between both reads, its draw is found.
-        const [grant] = await readGrant(request)
-        const [row] = await read(request)
-        const found = { grant: grant ? validityOf(grant) : null, draw: row ? drawOf(row) : null }
-        const decision = decideDraw(found, { ...request, at: grant?.now ?? request.at })
+        const [row] = await readBoth(request)
+        const draw = row && row.number !== null ? drawWith(request, row) : null
+        const decision = decideDraw({ grant: row ? validityOf(row) : null, draw }, { ...request, at: row?.now ?? request.at })
         // Something was given back meanwhile, or another server took over.
         if (decision.change === 'draw') continue
         if (decision.outcome.kind === 'drawn') await confirm(request)

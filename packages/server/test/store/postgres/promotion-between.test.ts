@@ -10,6 +10,7 @@ import { endMatching } from '../../../src/domain/consent/end-matching.ts'
 import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { createDrawStore } from '../../../src/store/postgres/draws.ts'
 import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { PostgresConnection } from '../../../src/store/postgres/statements/connection.ts'
@@ -18,6 +19,7 @@ import { freePorts } from '../../support/free-ports.ts'
 import { addressOf } from '../../support/postgres.ts'
 import { administrator, type PostgresServer, serverIn, startPostgres } from '../../support/postgres-server.ts'
 import { FOLLOWED, follow, promote } from '../../support/postgres-standby.ts'
+import { drawOf, limitedGrant } from '../contract/draws.ts'
 import { livingGrant, NOW, newGrant } from '../contract/subject.ts'
 import { Apart } from './apart.ts'
 
@@ -90,10 +92,14 @@ async function leavePrimaryAlone(store: Store): Promise<void> {
 }
 
 /** The grants of a connection that performs each action once, before the first statement that matches the pattern of the action. */
-function grantsWith(
+function grantsWith(...given: Parameters<typeof connectionWith>): Store['grants'] {
+  return createGrantStore(connectionWith(...given))
+}
+
+function connectionWith(
   actions: readonly (readonly [RegExp, () => Promise<void>])[],
   Connection: typeof PostgresConnection = PostgresConnection,
-): Store['grants'] {
+): PostgresConnection {
   const connection = new Connection(addressOf(pair, 'statement_timeout=2000'), { clock: 'given' })
   onTestFinished(() => connection.close())
   const left = new Set(actions)
@@ -108,7 +114,7 @@ function grantsWith(
   const [prepare, prepareBatched] = [connection.prepare.bind(connection), connection.prepareBatched.bind(connection)]
   connection.prepare = <Row>(...statement: Parameters<typeof prepare>) => actingBefore(statement[1], prepare<Row>(...statement))
   connection.prepareBatched = <Row>(batched: Batched) => actingBefore(batched.one, prepareBatched<Row>(batched))
-  return createGrantStore(connection)
+  return connection
 }
 
 test('An ending that one statement found is not acknowledged if the next statement finds the grant active on a promoted standby', {
@@ -143,6 +149,18 @@ test('A code whose claim was lost by a promotion is not a used code: the request
   await expect(grants.redeemCode(grant, 'attempt', NOW)).rejects.toThrow(StoreUnavailable)
   const redeemAgain = () => grants.redeemCode(grant, 'repeated', NOW).catch(() => ({ kind: null }))
   await expect.poll(async () => (await redeemAgain()).kind).toBe('redeemed')
+})
+
+test('A draw is not refused because of itself: the standby that took over lacks the draw, and also its count', {
+  timeout: 120_000,
+}, async () => {
+  const store = await open(pair)
+  const request = drawOf(await limitedGrant(store, { uses: 1 }))
+  await leavePrimaryAlone(store)
+  expect((await store.draws.draw(request)).kind).toBe('drawn')
+  // The last read before the decision
+  const draws = createDrawStore(connectionWith([[/^\s*SELECT.* draws\.number.* draws /s, () => takeOver(store)]]))
+  expect(await draws.draw(request)).toMatchObject({ kind: 'drawn', isAgain: false })
 })
 
 /** The standby takes over, without what the primary committed alone. Resolves when the store uses the standby. */
