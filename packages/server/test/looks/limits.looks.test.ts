@@ -6,7 +6,7 @@ import { openLogin } from '../flows/login-visit.ts'
 import { addOperator, signInToConsole } from '../operators/console/visit.ts'
 import { appOf, claimsOf } from '../support/app.ts'
 import { createApi } from '../support/approvals.ts'
-import { API, limitAppOf } from '../support/limits.ts'
+import { API, limitAppOf, WEEKLY } from '../support/limits.ts'
 import type { Grantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
@@ -56,6 +56,22 @@ for (const language of [languages.en, languages.ar])
       yield `${language.tag}-limit-refused`
     },
   )
+
+checkLooks(
+  'A usual limit that the user lowered is accessible beside the text to sign (WCAG 2.2 AA)',
+  {},
+  async function* ({ grantor, page }) {
+    const client = await grantor.createClient({ name: 'Aurora Notes', scopes: ['enhancement'], resources: [API] })
+    await limitAppOf(appOf(grantor, client, new Walk(grantor)), await createApi(grantor)).register(WEEKLY)
+    await installWallet(page, testWallet(2), { name: 'Foxglove' })
+    await openLogin(page, grantor, client, { resource: API, scope: 'enhancement' })
+    await page.locator('#limit-amount').fill('200.00')
+    await page.locator('.wallet').click()
+    await page.locator('#sign').waitFor()
+    expect(await page.locator('#message').textContent()).toContain('50.00 NESO each, 200.00 a week')
+    yield 'limit-usual'
+  },
+)
 
 for (const language of [languages.en, languages.ar])
   checkLooks(
