@@ -19,10 +19,13 @@ export function sessionViolations(history: readonly Entry[], rules: Rules): Viol
   })
 }
 
-/** I3 and I4: a signed consent gives codes until its app, or everything, is ended. Without a signed consent there is no code. */
+/**
+ * I3 and I4: a signed consent gives codes until its app, or everything, is ended, and while it is among the newest `rules.receiptsRead` of its wallet at the app.
+ * Without a signed consent there is no code.
+ */
 export function consentViolations(history: readonly Entry[], rules: Rules): Violation[] {
   const sessions = new Sessions(history, rules)
-  const decisive = history.filter(({ request }) => /^(sign_in|end_app|end_everything|change_owner)$/.test(request.op))
+  const decisive = history.filter(({ request }) => /^(sign_in|sign_limit|end_app|end_everything|change_owner)$/.test(request.op))
   return history.flatMap((entry): Violation[] => {
     const { request, response } = entry
     if (request.op !== 'authorize' || !rules.signed.has(request.client)) return []
@@ -53,10 +56,20 @@ export function consentViolations(history: readonly Entry[], rules: Rules): Viol
     const changed = decisive.filter(
       ({ request, begin }) => request.op === 'change_owner' && request.wallet === wallet && begin < entry.end,
     )
+    const newerThan = ({ begin: since }: Entry) =>
+      decisive.filter(
+        ({ request, begin, end }) =>
+          (request.op === 'sign_in' || request.op === 'sign_limit') &&
+          request.wallet === wallet &&
+          request.client === client &&
+          end > since &&
+          begin < entry.end,
+      ).length - 1
     const valid = signed.find(
       (each) =>
         each.response.kind === 'done' &&
         precedes(each, entry) &&
+        newerThan(each) < rules.receiptsRead &&
         ![...endings, ...changed].some((ending) => settledAt(ending, rules) > each.begin),
     )
     if (response.kind !== 'login' || !valid || sessions.mayHaveEnded(entry, request)) return []

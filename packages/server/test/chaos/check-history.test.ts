@@ -88,6 +88,7 @@ describe('Histories without a violation', () => {
       'a signed consent whose response was lost',
       emptyHistory().signIn().signIn('signed app', lost, 't').authorize('signed app', code),
     ],
+    ['a signed consent behind as many newer receipts as are read', historyWithNewerReceipts(3)],
     ['a session ended from another one', emptyHistory().signIn().signIn('app', done, 't').endOthers('t').authorize('app', login)],
     ['a session that ended others stays', emptyHistory().signIn().signIn('app', done, 't').endOthers('s').authorize('app', code)],
     [
@@ -206,6 +207,10 @@ describe('I4: what was acknowledged is kept', () => {
     expect(emptyHistory().signIn().endOthers('s').authorize('app', login).violated).toEqual(['I4'])
   })
 
+  test('A consent that is gone although it is among the receipts that are read is a violation of I4', () => {
+    expect(historyWithNewerReceipts(2).violated).toEqual(['I4'])
+  })
+
   test('A consent that is gone although it was not withdrawn is a violation of I4', () => {
     expect(emptyHistory().signIn('signed app').endApp(done).authorize('signed app', login).violated).toEqual(['I4'])
   })
@@ -286,3 +291,10 @@ describe('I6: no response mixes wallets or clients', () => {
 test('A response that is not one of the responses of its request is a violation of its own', () => {
   expect(historyWithGrant().introspect('a0', { kind: 'unexpected', status: 500, body: '' }).violated).toEqual(['defect'])
 })
+
+/** A consent, `count` signatures over limits at the same app, and a request that leads to the login. */
+function historyWithNewerReceipts(count: number): HistoryBuilder {
+  const history = emptyHistory().signIn('signed app')
+  for (let left = count; left > 0; left--) history.signLimit('signed app', lost)
+  return history.authorize('signed app', login)
+}

@@ -8,6 +8,8 @@ export type Rules = {
   refreshRetryWindow(client: string): number
   /** clients for which the wallet must have signed a consent (`--consent signed`) */
   signed: ReadonlySet<string>
+  /** the newest receipts of a wallet at one client, among which a consent is found */
+  receiptsRead: number
   /** milliseconds for which the service may still process a request that got no response */
   settling: number
 }

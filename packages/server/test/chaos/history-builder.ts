@@ -6,6 +6,7 @@ export const RULES = {
   codeLifetime: 60,
   refreshRetryWindow: (client: string) => (client === 'public app' ? 10 : 60),
   signed: new Set(['signed app']),
+  receiptsRead: 3,
   settling: 50,
 }
 const START = 1_800_000_000_000
@@ -71,8 +72,8 @@ export class HistoryBuilder {
     return this.record(caller, { op: 'use', approval: 'p', attempt }, response, when)
   }
 
-  signLimit(wallet = ALICE): this {
-    return this.record('', { op: 'sign_limit', wallet, client: 'app', limit: LIMIT }, code)
+  signLimit(client = 'app', response = code): this {
+    return this.record('', { op: 'sign_limit', wallet: ALICE, client, limit: LIMIT }, response)
   }
 
   draw(key: string, amount: number, response: RecordedResponse, when = {}, caller = RESOURCE_SERVER): this {

@@ -216,6 +216,7 @@ function rulesFor(clients: readonly AppClient[], settling: number): Rules {
     codeLifetime: CODE_LIFETIME,
     refreshRetryWindow: (client) => (isPublic.has(client) ? RETRY_WINDOW_PUBLIC : RETRY_WINDOW),
     signed: new Set(clients.filter(({ consent }) => consent === 'signed').map(({ id }) => id)),
+    receiptsRead: 20,
     settling,
   }
 }
