@@ -124,7 +124,7 @@ const NAMED: readonly NamedPattern[] = [
   { name: 'draw', is: /^\s*WITH counted AS \(\s*UPDATE grants SET drawn_from/, reach: 'one' },
   { name: 'give back a draw', is: /^\s*WITH back AS \(\s*UPDATE draws/, reach: 'one' },
   { name: 'read a draw', is: /^SELECT draws\.grant_id[^]*FROM draws WHERE draws\.grant_id = :grantId AND draws\.client_id/, reach: 'one' },
-  { name: 'read why nothing was drawn', is: /^SELECT grants\.id[^]*AS now FROM grants WHERE grants\.id = :grantId/, reach: 'one' },
+  { name: 'read why nothing was drawn', is: /^\s*SELECT grants\.id[^]*FROM grants LEFT JOIN draws/, reach: 'one' },
   { name: 'list the draws of a grant', is: /FROM draws WHERE draws\.grant_id = :grantId AND draws\.number/, reach: 'one' },
   { name: 'confirm what was found in a draw', is: /^SELECT CASE[^]*FROM draws/, reach: 'one' },
   { name: 'store a batch of audit lines that wait', is: /^INSERT INTO audit_waiting/, reach: 'one' },
