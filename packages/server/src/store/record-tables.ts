@@ -69,8 +69,8 @@ export const CLIENT_LOGOS = recordTable<
 })
 
 /**
- * A resource with a limit has members that a node of an earlier version does not know. `openToWithLimits`: the kinds of clients. For this node the
- * resource is open to nobody, so the node gives no code without the limit. `limited`: the scopes with a limit, and `at` the place of each in the list. A
+ * A resource with a limit has members that a node of an earlier version does not know. `openToWithLimits`: the kinds of clients. Such a node
+ * reads an empty list in `openTo`, and refuses each request for the resource. `limited`: the scopes with a limit, and `at` the place of each in the list. A
  * command of the earlier version writes every scope without the limit, but keeps a member that it does not know.
  */
 type StoredResource = Resource & { openToWithLimits?: ClientKind[]; limited?: (ResourceScope & { at: number })[] }

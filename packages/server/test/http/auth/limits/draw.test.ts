@@ -39,6 +39,24 @@ describe('The request', () => {
     await app.walk.challenge(request)
   })
 
+  test('The consent for other requests is found among the newest 20 receipts, of which each limit is one', async () => {
+    const client = await app.grantor.createClient({ scopes: ['enhancement', 'profile'], resources: [API], consent: 'signed' })
+    const of = (scope: string) => ({
+      ...app.request({ scope }),
+      client_id: client.id,
+      redirect_uri: client.redirectUris[0] ?? '',
+    })
+    const signLimit = async () => {
+      app.grantor.clock.advance(1)
+      await signInWith(app.walk, of('enhancement'))
+    }
+    await app.walk.signIn(of('profile'))
+    for (let limits = 0; limits < 19; limits++) await signLimit()
+    expect(parameterOf((await app.walk.authorize(of('profile'))).location, 'code')).not.toBe('')
+    await signLimit()
+    await app.walk.challenge(of('profile'))
+  })
+
   test('Two limited scopes in one request are refused, and so is a second resource with a scope of the same name', async () => {
     const both = await app.grantor.createClient({
       scopes: ['enhancement', 'gift'],
